@@ -1,0 +1,121 @@
+"""Games: rules and nothing else. `make_game` makes one from its name."""
+
+import difflib
+import re
+from collections.abc import Callable
+
+from jaxzero.games.base import Game, State
+from jaxzero.games.connect_four import ConnectFour
+from jaxzero.games.gobang import Gobang
+from jaxzero.games.othello import Othello, Reversi
+from jaxzero.games.pgx_adapter import PREFIX as PGX_PREFIX
+from jaxzero.games.pgx_adapter import make_pgx_game
+
+__all__ = [
+    "GAME_EXAMPLES",
+    "ConnectFour",
+    "Game",
+    "Gobang",
+    "Othello",
+    "Reversi",
+    "State",
+    "make_game",
+]
+
+# Names that `make_game` accepts, one of each form; other sizes and lines work alike.
+GAME_EXAMPLES = (
+    "connect_four_6x7",
+    "connect_four_7x8_line5",
+    "gobang_5x5",
+    "gobang_6x6_line5",
+    "othello_6x6",
+    "reversi_8x8",
+)
+# Of the games that come from pgx (https://github.com/sotetsuk/pgx), an extra.
+PGX_EXAMPLES = ("pgx:tic_tac_toe", "pgx:go_9x9", "pgx:hex")
+
+_NAME = re.compile(r"([a-z]+(?:_[a-z]+)*)_([1-9]\d*)x([1-9]\d*)(?:_line([1-9]\d*))?")
+
+
+def make_game(name: str, *, observation: str = "planes") -> Game:
+    """Makes the game called `name`; `make_game(game.name)` makes it again.
+
+    Args:
+      name: `connect_four_6x7` (rows x columns), `gobang_5x5`, `othello_6x6`, `reversi_8x8`, or
+        `pgx:<env_id>`. `_line5` after a board of Connect Four or Gobang sets the length of a line
+        (4 otherwise).
+      observation: the encoding, "planes", "signed" or "cells" (see `stones.StonesGame`); games
+        from pgx have their own and accept "planes" only.
+
+    Raises:
+      ValueError: in one line, for a name, size or encoding that does not exist.
+      ImportError: in one line, for `pgx:` names where pgx is not installed.
+    """
+    if name.startswith(PGX_PREFIX):
+        return make_pgx_game(name.removeprefix(PGX_PREFIX), observation=observation)
+    match = _NAME.fullmatch(name)
+    if match is None or match[1] not in _FAMILIES:
+        raise ValueError(f"unknown game {name!r}; {_suggestion(name)}")
+    rows, columns = int(match[2]), int(match[3])
+    line = None if match[4] is None else int(match[4])
+    return _FAMILIES[match[1]](name, rows, columns, line, observation)
+
+
+def _connect_four(name: str, rows: int, columns: int, line: int | None, observation: str) -> Game:
+    return ConnectFour(rows, columns, **_given(line), observation=observation)
+
+
+def _gobang(name: str, rows: int, columns: int, line: int | None, observation: str) -> Game:
+    return Gobang(_side(name, rows, columns), **_given(line), observation=observation)
+
+
+def _othello(name: str, rows: int, columns: int, line: int | None, observation: str) -> Game:
+    _refuse_line(name, line)
+    return Othello(_side(name, rows, columns), observation=observation)
+
+
+def _reversi(name: str, rows: int, columns: int, line: int | None, observation: str) -> Game:
+    _refuse_line(name, line)
+    return Reversi(_side(name, rows, columns), observation=observation)
+
+
+_FAMILIES: dict[str, Callable[[str, int, int, int | None, str], Game]] = {
+    "connect_four": _connect_four,
+    "gobang": _gobang,
+    "othello": _othello,
+    "reversi": _reversi,
+}
+
+
+def _given(line: int | None) -> dict[str, int]:
+    return {} if line is None else {"line": line}
+
+
+def _side(name: str, rows: int, columns: int) -> int:
+    if rows != columns:
+        nearest = name.replace(f"{rows}x{columns}", f"{rows}x{rows}")
+        raise ValueError(f"{name!r} needs a square board, e.g. {nearest!r}")
+    return rows
+
+
+def _refuse_line(name: str, line: int | None) -> None:
+    if line is not None:
+        raise ValueError(f"{name!r}: only connect_four and gobang have a line to set")
+
+
+def _suggestion(name: str) -> str:
+    """The nearest name that exists, with the size that was asked for if it makes a game."""
+    size = re.search(r"[1-9]\d*x[1-9]\d*", name)
+    stem = name.replace(size[0], "").strip("_") if size else name
+    family = difflib.get_close_matches(stem.lower(), _FAMILIES, n=1, cutoff=0.5)
+    if family and size:
+        nearest = f"{family[0]}_{size[0]}"
+        try:
+            make_game(nearest)
+        except ValueError:
+            pass
+        else:
+            return f"did you mean {nearest!r}?"
+    names = (*GAME_EXAMPLES, *PGX_EXAMPLES)
+    close = difflib.get_close_matches(family[0] if family else name.lower(), names, n=1, cutoff=0.5)
+    return f"did you mean {close[0]!r}?" if close else f"games are named like {', '.join(names)}"

@@ -1,0 +1,95 @@
+"""Gobang: stones are placed anywhere, a line of `line` or more wins."""
+
+import dataclasses
+
+import jax
+import jax.numpy as jnp
+
+from jaxzero.games import stones
+from jaxzero.games.bitboard import any_square, either, without
+from jaxzero.games.stones import StonesState
+
+DEFAULT_LINE = 4  # paper 000, section 3: chains of 4, on 5x5 and 6x6 boards
+MAX_SIDE = 32
+
+
+@dataclasses.dataclass(frozen=True)
+class Gobang(stones.StonesGame):
+    """An unbroken chain of `line` or more stones in any of the four directions wins.
+
+    A full board without one is a draw (0; the papers' program scored it 1e-4). Actions are the
+    squares in row-major order, `row * size + column`.
+    """
+
+    size: int = 5
+    line: int = DEFAULT_LINE
+    observation: stones.Observation = "planes"
+
+    def __post_init__(self) -> None:
+        stones.check_observation(self.observation)
+        if not 2 <= self.size <= MAX_SIDE:
+            raise ValueError(
+                f"gobang needs a board of 2x2 to {MAX_SIDE}x{MAX_SIDE}; "
+                f"got {self.size}x{self.size}"
+            )
+        if not 2 <= self.line <= self.size:
+            raise ValueError(
+                f"a line of {self.line} is impossible on a {self.size}x{self.size} gobang board; "
+                f"it must be 2 to {self.size}, e.g. 'gobang_{self.size}x{self.size}"
+                f"_line{min(self.size, DEFAULT_LINE)}'"
+            )
+
+    @property
+    def rows(self) -> int:
+        """H."""
+        return self.size
+
+    @property
+    def columns(self) -> int:
+        """W."""
+        return self.size
+
+    @property
+    def name(self) -> str:
+        """E.g. `gobang_5x5`, or `gobang_6x6_line5`."""
+        suffix = "" if self.line == DEFAULT_LINE else f"_line{self.line}"
+        return f"gobang_{self.size}x{self.size}{suffix}"
+
+    @property
+    def num_actions(self) -> int:
+        """One per square. (The papers' program has a pass too, which is never legal.)"""
+        return self.size * self.size
+
+    @property
+    def max_plies(self) -> int:
+        """Every ply fills a square."""
+        return self.size * self.size
+
+    def init(self) -> StonesState:
+        """The empty board."""
+        return stones.empty_board(self.grid)
+
+    def step(self, state: StonesState, action: jax.Array) -> StonesState:
+        """Places a stone of the player to move on square `action` (int32 scalar)."""
+        own, other = stones.own_and_other(state)
+        own = either(own, without(self.grid.square_at(action), other))
+        won = self.grid.has_line(own, self.line)
+        full = ~any_square(without(self.grid.full, either(own, other)))
+        successor = StonesState(
+            stones=stones.by_player(state.to_move, own, other),
+            to_move=1 - state.to_move,
+            status=stones.line_status(state.to_move, won, full),
+        )
+        return stones.unless_finished(state, successor)
+
+    def legal_actions(self, state: StonesState) -> jax.Array:
+        """bool[size * size]: the empty squares."""
+        occupied = self.grid.unpack(either(*stones.own_and_other(state)))
+        return (occupied.reshape(-1) == 0) & ~self.is_terminal(state)
+
+    def symmetries(self, observation: jax.Array, policy: jax.Array) -> tuple[jax.Array, jax.Array]:
+        """The eight rotations and reflections, board and policy both: K = 8."""
+        return stones.square_symmetries(observation, policy)
+
+    def _plane_images(self, plane: jax.Array) -> list[jax.Array]:
+        return stones.square_images(plane)

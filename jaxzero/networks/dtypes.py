@@ -1,0 +1,44 @@
+"""The number format that networks compute in."""
+
+import jax
+import jax.numpy as jnp
+
+_BFLOAT16_CAPABILITY = 8.0  # NVIDIA GPUs before Ampere (a free Colab's T4 is 7.5) emulate bfloat16
+_DTYPES = {"float32": jnp.float32, "bfloat16": jnp.bfloat16}
+
+
+def default_dtype(platform: str | None = None) -> type:
+    """bfloat16 where `platform` multiplies it in hardware, float32 elsewhere.
+
+    Args:
+      platform: "cpu", "gpu", "cuda" or "tpu"; None is the platform of the default device. A GPU is
+        judged by the compute capability of the first one present; without one it gets float32.
+    """
+    name = platform or jax.default_backend()
+    if name == "tpu":
+        return jnp.bfloat16
+    if name in ("gpu", "cuda") and _gpu_capability() >= _BFLOAT16_CAPABILITY:
+        return jnp.bfloat16
+    return jnp.float32
+
+
+def resolve_dtype(name: str, platform: str | None = None) -> type:
+    """The dtype that a config calls "auto" (see `default_dtype`), "float32" or "bfloat16".
+
+    Raises:
+      ValueError: for another name.
+    """
+    if name == "auto":
+        return default_dtype(platform)
+    if name not in _DTYPES:
+        raise ValueError(f"unknown dtype {name!r}: choose from auto, {', '.join(_DTYPES)}")
+    return _DTYPES[name]
+
+
+def _gpu_capability() -> float:
+    """Compute capability of the first GPU; 0.0 when there is none or it doesn't say."""
+    try:
+        capability = jax.devices("gpu")[0].compute_capability
+        return float(capability)
+    except (RuntimeError, AttributeError, ValueError):
+        return 0.0

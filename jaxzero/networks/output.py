@@ -1,0 +1,40 @@
+"""What a network says about a position, and how the value heads are read."""
+
+import jax
+import jax.numpy as jnp
+from flax import struct
+
+WIN, DRAW, LOSS = range(3)  # the order of `outcome_logits`
+
+
+@struct.dataclass
+class NetworkOutput:
+    """The heads of a network for B positions, float32; P is the player to move in each.
+
+    Attributes:
+      policy_logits: `[B, A]`, raw: illegal actions are not masked.
+      value: `[B]` in [-1, 1], the expected result for P. Of an outcome head: P(win) - P(loss).
+      draw_probability: `[B]` in [0, 1]; None for a scalar value head.
+      outcome_logits: `[B, 3]` for (win, draw, loss) of P; None for a scalar value head. The
+        programs of paper 002 store the order (draw, win, loss).
+      reply_logits: `[B, A]`, a forecast of the policy at the next position, where the opponent is
+        to move (paper 002, extended network); None without that head.
+      policy_features: `[B, H, W, F]`, the board-shaped layer before the policy logits, which
+        paper 002's auxiliary targets are regressed on; None unless the network exposes it.
+      outcome_features: `[B, H, W, F]`, the same before the outcome logits.
+    """
+
+    policy_logits: jax.Array
+    value: jax.Array
+    draw_probability: jax.Array | None = None
+    outcome_logits: jax.Array | None = None
+    reply_logits: jax.Array | None = None
+    policy_features: jax.Array | None = None
+    outcome_features: jax.Array | None = None
+
+
+def read_outcome(logits: jax.Array) -> tuple[jax.Array, jax.Array]:
+    """(value `[B]` from the player to move, draw probability `[B]`) of outcome logits `[B, 3]`."""
+    probabilities = jax.nn.softmax(logits.astype(jnp.float32), axis=-1)
+    value = probabilities[..., WIN] - probabilities[..., LOSS]
+    return value, probabilities[..., DRAW]

@@ -1,0 +1,78 @@
+"""Monte-Carlo tree search on mctx: the papers' PUCT, Gumbel, kept subtrees, draw values."""
+
+import jax
+import jax.numpy as jnp
+
+from jaxzero.games.base import Game, State
+from jaxzero.search import core, reference, subtree
+from jaxzero.search.core import Diagnostics, Evaluate, SearchResult, StateEvaluate
+from jaxzero.search.options import SearchOptions
+
+__all__ = [
+    "Diagnostics",
+    "Evaluate",
+    "SearchOptions",
+    "SearchResult",
+    "StateEvaluate",
+    "search",
+    "subtree",
+]
+
+
+def search(
+    game: Game,
+    evaluate: Evaluate | StateEvaluate,
+    key: jax.Array,
+    states: State,
+    *,
+    algorithm: str = "puct",
+    num_simulations: int = 100,
+    c_puct: float = 1.0,
+    **options: object,
+) -> SearchResult:
+    """Searches from a batch of positions with fresh trees.
+
+    Args:
+      game: the rules.
+      evaluate: observation [B, H, W, C] -> (logits [B, A], value [B]) or (logits, value,
+        draw_probability [B]), values from the player to move in [-1, 1]; or a `StateEvaluate`.
+      key: a random key, consumed (unused unless something in the search is random).
+      states: [B] positions.
+      algorithm: `"puct"` or `"gumbel"`.
+      num_simulations: m, visits of the root's edges; the root's own evaluation is not one.
+      c_puct: exploration constant of PUCT.
+      **options: fields of `SearchOptions`.
+
+    Returns:
+      `SearchResult` for the B positions.
+
+    Raises:
+      ValueError: an option that `SearchOptions` does not know, or an impossible value of one.
+    """
+    if num_simulations < 1:
+        raise ValueError(f"num_simulations={num_simulations}: a search needs at least 1")
+    fields = {"algorithm": algorithm, "capacity": num_simulations + 1, **options}
+    unknown = set(fields) - set(SearchOptions.__dataclass_fields__)
+    if unknown:
+        raise ValueError(f"search does not know {', '.join(sorted(unknown))}: see SearchOptions")
+    settings = SearchOptions(**fields)  # type: ignore[arg-type]
+    if settings.loop == "mctx":
+        return reference.run(
+            game,
+            evaluate,
+            key,
+            states,
+            options=settings,
+            num_simulations=num_simulations,
+            c_puct=c_puct,
+        )
+    batch = jnp.shape(jax.tree.leaves(states)[0])[0]
+    return core.run(
+        game,
+        evaluate,
+        jax.random.split(key, batch),
+        states,
+        options=settings,
+        num_simulations=num_simulations,
+        c_puct=c_puct,
+    )

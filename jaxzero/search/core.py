@@ -1,0 +1,357 @@
+"""One search from a batch of positions: evaluate the roots, simulate, read off the result."""
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import chex
+import jax
+import jax.numpy as jnp
+import mctx
+from flax import struct
+
+from jaxzero.games.base import Game, State
+from jaxzero.loops import max_member
+from jaxzero.scoring import is_drawn, result_for_mover
+from jaxzero.search import rules, tree
+from jaxzero.search.options import SearchOptions
+
+# observation [B, H, W, C] -> (logits [B, A], value [B]) or (logits, value, draw_probability [B]);
+# values from the player to move, in [-1, 1].
+Evaluate = Callable[[jax.Array], tuple]
+
+
+class StateEvaluate(NamedTuple):
+    """Marks an evaluation that needs whole positions: fn(keys [B], states [B]) -> as `Evaluate`.
+
+    The keys are consumed. Used by rollouts, which play on from the position.
+    """
+
+    fn: Callable[[jax.Array, State], tuple]
+
+
+@struct.dataclass
+class Diagnostics:
+    """What a search cost and how it looked. Sums are over lanes and simulations, float32 scalars.
+
+    Attributes:
+      evaluations: network evaluations made, lanes of finished games included.
+      useful_evaluations: those of an unfinished leaf in an unfinished game.
+      finished_leaves: simulations of unfinished games that ended in a finished position.
+      depth_sum, simulations: mean depth of a simulation is depth_sum / simulations.
+      depth_max: int32 scalar, edges below the root.
+      nodes: int32[B], nodes in use at the end.
+    """
+
+    evaluations: jax.Array
+    useful_evaluations: jax.Array
+    finished_leaves: jax.Array
+    depth_sum: jax.Array
+    simulations: jax.Array
+    depth_max: jax.Array
+    nodes: jax.Array
+
+
+@struct.dataclass
+class SearchResult:
+    """What a search says, for the B positions it was given.
+
+    Attributes:
+      visit_counts: int32[B, A], visits of the root's edges (of all searches of a kept tree).
+      policy: float32[B, A]. PUCT: the visit distribution; Gumbel: the improved policy. Zero at
+        illegal actions, and everywhere in a finished game.
+      action: int32[B]. PUCT: the most visited action, lowest index among equals (random with
+        `ties="random"`); Gumbel: the winner of sequential halving.
+      value: float32[B], the root's value from the player to move, in [-1, 1].
+      q: float32[B, A], Q of the root's edges from the player to move; 0 without visits.
+      tree: the search tree, which `search.subtree.advance` takes on.
+      diagnostics: costs and shape.
+    """
+
+    visit_counts: jax.Array
+    policy: jax.Array
+    action: jax.Array
+    value: jax.Array
+    q: jax.Array
+    tree: mctx.Tree
+    diagnostics: Diagnostics
+
+
+class Position(NamedTuple):
+    """An evaluated position [B]: zero-sum value and draw probability from the player to move."""
+
+    state: State
+    legal: jax.Array
+    to_move: jax.Array
+    logits: jax.Array
+    value: jax.Array
+    draw: jax.Array
+    is_terminal: jax.Array
+
+
+def evaluate_positions(
+    game: Game, evaluate: Evaluate | StateEvaluate, keys: jax.Array, states: State
+) -> tuple[jax.Array, jax.Array, jax.Array]:
+    """(logits float32[B, A], value float32[B], draw probability float32[B]) for the mover."""
+    if isinstance(evaluate, StateEvaluate):
+        out = evaluate.fn(keys, states)
+    else:
+        out = evaluate(jax.vmap(game.observe)(states))
+    logits, value = out[0], out[1]
+    batch = value.shape[0]
+    chex.assert_shape(logits, (batch, game.num_actions))
+    chex.assert_shape(value, (batch,))
+    draw = out[2] if len(out) > 2 and out[2] is not None else jnp.zeros_like(value)
+    return logits.astype(jnp.float32), value.astype(jnp.float32), draw.astype(jnp.float32)
+
+
+def look_at(
+    game: Game,
+    evaluate: Evaluate | StateEvaluate,
+    keys: jax.Array,
+    states: State,
+    draw_for_asked: float,
+) -> Position:
+    """Evaluates positions; finished ones get their true result in place of the network's word."""
+    logits, value, draw = evaluate_positions(game, evaluate, keys, states)
+    to_move = jax.vmap(game.to_move)(states)
+    outcome = jax.vmap(game.outcome)(states)
+    is_terminal = jax.vmap(game.is_terminal)(states)
+    result = result_for_mover(outcome, to_move, draw_for_asked)
+    return Position(
+        state=states,
+        legal=jax.vmap(game.legal_actions)(states),
+        to_move=to_move,
+        logits=logits,
+        value=jnp.where(is_terminal, result, value),
+        draw=jnp.where(is_terminal, is_drawn(outcome).astype(jnp.float32), draw),
+        is_terminal=is_terminal,
+    )
+
+
+def as_node(position: Position, options: SearchOptions) -> tree.NewNode:
+    """What the tree stores of a position."""
+    return tree.NewNode(
+        log_prior=tree.log_prior(
+            position.logits, position.legal, renormalise=options.renormalise_prior
+        ),
+        value=position.value + options.draw_value * position.draw,
+        state=position.state,
+        to_move=position.to_move,
+    )
+
+
+def add_root_noise(
+    key: jax.Array, log_prior: jax.Array, legal: jax.Array, options: SearchOptions
+) -> jax.Array:
+    """(1 - f) P + f Dirichlet over the legal moves of one root [A], as log-probabilities.
+
+    A Dirichlet over k legal moves is k gamma variates over their sum: drawn for all actions and
+    masked, no noise can fall on an illegal move.
+    """
+    alpha = jnp.float32(options.dirichlet_alpha)
+    if options.dirichlet_scaling == "per_legal_move":
+        alpha = alpha / jnp.maximum(legal.sum(), 1)
+    log_gamma = jax.random.loggamma(key, alpha, legal.shape)  # in logs: a small alpha underflows
+    noise = jax.nn.softmax(jnp.where(legal, log_gamma, tree.ILLEGAL))
+    fraction = options.dirichlet_fraction
+    mixed = (1.0 - fraction) * jnp.exp(log_prior) + fraction * noise
+    return jnp.where(legal, jnp.log(jnp.maximum(mixed, 1e-30)), tree.ILLEGAL)
+
+
+def start(
+    game: Game,
+    evaluate: Evaluate | StateEvaluate,
+    keys: jax.Array,
+    states: State,
+    options: SearchOptions,
+) -> mctx.Tree:
+    """Fresh trees whose roots are `states`, without root noise."""
+    root = as_node(look_at(game, evaluate, keys, states, options.draw_for_asked), options)
+    return tree.new_tree(root, options.capacity, jnp.zeros_like(root.log_prior))
+
+
+def simulate(
+    game: Game,
+    evaluate: Evaluate | StateEvaluate,
+    keys: jax.Array,
+    trees: mctx.Tree,
+    active: jax.Array,
+    select_root: tree.Select,
+    select: tree.Select,
+    options: SearchOptions,
+) -> tuple[mctx.Tree, tree.Leaf, jax.Array]:
+    """One simulation in every active lane: (trees, where it went, whether that is a finished game)."""
+    step = jax.vmap(game.step)
+    leaf = tree.descend(trees, select_root, select, active)
+    states = step(tree.read_state(trees, leaf.node), leaf.action)
+    position = look_at(game, evaluate, keys, states, options.draw_for_asked)
+    mover = jnp.take_along_axis(trees.extra_data.to_move, leaf.node[:, None], 1)[:, 0]
+    same = mover == position.to_move
+    value = jnp.where(same, position.value, -position.value)
+    keep = active & ~position.is_terminal
+    trees = tree.expand(trees, leaf, as_node(position, options), keep)
+    trees = tree.backup(
+        trees,
+        leaf,
+        value,
+        options.draw_value * position.draw,
+        active,
+        alternating=game.is_alternating,
+    )
+    return trees, leaf, position.is_terminal
+
+
+def run(
+    game: Game,
+    evaluate: Evaluate | StateEvaluate,
+    keys: jax.Array,
+    states: State,
+    *,
+    options: SearchOptions,
+    num_simulations: jax.Array | int,
+    c_puct: jax.Array | float = 1.0,
+    trees: mctx.Tree | None = None,
+    is_kept: jax.Array | None = None,
+    active: jax.Array | None = None,
+    noise_scale: jax.Array | float = 1.0,
+) -> SearchResult:
+    """Searches from a batch of positions, with all choices spelled out.
+
+    Args:
+      game: the rules.
+      evaluate: see `Evaluate` and `StateEvaluate`.
+      keys: [B] random keys, consumed. One per game, so that a game's search does not depend on
+        which other games are in the batch.
+      states: [B] positions. Finished ones take part as idle lanes.
+      options: static options.
+      num_simulations: m; may be traced for PUCT. Gumbel needs a Python int.
+      c_puct: exploration constant, may be traced.
+      trees: trees of an earlier search, re-rooted at `states`; None for fresh ones.
+      is_kept: bool[B], with `trees`: which of them hold a usable root; the others start afresh.
+      active: bool[B], lanes to search; unfinished ones by default.
+      noise_scale: factor of Gumbel noise and switch (0 or not) of Dirichlet noise, scalar or [B]:
+        0 for a player who is not to explore.
+
+    Returns:
+      `SearchResult`.
+    """
+    root_keys, noise_keys, search_keys = (
+        jax.vmap(jax.random.fold_in, (0, None))(keys, i) for i in range(3)
+    )
+    fresh = start(game, evaluate, root_keys, states, options)
+    batch = fresh.node_visits.shape[0]
+    if trees is None:
+        trees, is_kept = fresh, jnp.zeros((batch,), bool)
+    else:
+        if is_kept is None:
+            raise ValueError("trees without is_kept")
+        kept = is_kept
+
+        def pick(old: jax.Array, new: jax.Array) -> jax.Array:
+            return jnp.where(kept.reshape((batch,) + (1,) * (new.ndim - 1)), old, new)
+
+        trees = jax.tree.map(pick, trees, fresh)
+    unfinished = ~jax.vmap(game.is_terminal)(states)
+    active = unfinished if active is None else active & unfinished
+    noise_scale = jnp.broadcast_to(jnp.asarray(noise_scale, jnp.float32), (batch,))
+    legal = jax.vmap(game.legal_actions)(states)
+    trees = _with_root_noise(trees, noise_keys, legal, noise_scale, options)
+
+    budget = jnp.broadcast_to(jnp.asarray(num_simulations, jnp.int32), (batch,))
+    if options.root_expansion_counts:
+        budget = budget - ~is_kept
+    select_root, select = _selection(trees, num_simulations, c_puct, options)
+
+    def body(i: jax.Array, carry: tuple) -> tuple:
+        trees, counts = carry
+        lanes = active & (i < budget)
+        keys_i = jax.vmap(jax.random.fold_in, (0, None))(search_keys, i)
+        trees, leaf, finished = simulate(
+            game, evaluate, keys_i, trees, lanes, select_root(keys_i), select(keys_i), options
+        )
+        depth = jnp.where(lanes, leaf.depth, 0)
+        counts = Diagnostics(
+            evaluations=counts.evaluations + batch,
+            useful_evaluations=counts.useful_evaluations + (lanes & ~finished).sum(),
+            finished_leaves=counts.finished_leaves + (lanes & finished).sum(),
+            depth_sum=counts.depth_sum + depth.sum(),
+            simulations=counts.simulations + lanes.sum(),
+            depth_max=jnp.maximum(counts.depth_max, depth.max()),
+            nodes=counts.nodes,
+        )
+        return trees, counts
+
+    counts = Diagnostics(
+        evaluations=jnp.float32(batch),
+        useful_evaluations=active.sum().astype(jnp.float32),
+        finished_leaves=jnp.float32(0),
+        depth_sum=jnp.float32(0),
+        simulations=jnp.float32(0),
+        depth_max=jnp.int32(0),
+        nodes=trees.extra_data.size,
+    )
+    bound = max_member(jnp.asarray(num_simulations, jnp.int32))
+    trees, counts = jax.lax.fori_loop(0, bound, body, (trees, counts))
+    return _read_off(trees, counts, active, search_keys, options)
+
+
+def _with_root_noise(
+    trees: mctx.Tree,
+    keys: jax.Array,
+    legal: jax.Array,
+    noise_scale: jax.Array,
+    options: SearchOptions,
+) -> mctx.Tree:
+    """Root noise of either kind, applied to the roots of fresh and of kept trees alike."""
+    priors = trees.children_prior_logits
+    if options.algorithm == "gumbel":
+        gumbel = jax.vmap(lambda key: jax.random.gumbel(key, legal.shape[1:]))(keys)
+        gumbel = gumbel * noise_scale[:, None]
+        return trees.replace(extra_data=trees.extra_data.replace(root_gumbel=gumbel))
+    if options.dirichlet_fraction == 0:
+        return trees
+    noisy = jax.vmap(add_root_noise, (0, 0, 0, None))(keys, priors[:, 0], legal, options)
+    noisy = jnp.where(noise_scale[:, None] > 0, noisy, priors[:, 0])
+    return trees.replace(children_prior_logits=priors.at[:, 0].set(noisy))
+
+
+def _selection(
+    trees: mctx.Tree, num_simulations: Any, c_puct: jax.Array | float, options: SearchOptions
+) -> tuple[Callable[[jax.Array], tree.Select], Callable[[jax.Array], tree.Select]]:
+    """(rule at the root, rule below), each a function of the simulation's keys."""
+    if options.algorithm == "puct":
+        c = jnp.asarray(c_puct, jnp.float32)
+
+        def puct(keys: jax.Array) -> tree.Select:
+            return rules.puct(c, options, keys)
+
+        return puct, puct
+    if not isinstance(num_simulations, int):
+        raise ValueError("algorithm='gumbel' needs num_simulations to be a Python int")
+    root = rules.gumbel_root(trees.extra_data.root_gumbel, num_simulations, options)
+    return (lambda keys: root), (lambda keys: rules.gumbel_interior)
+
+
+def _read_off(
+    trees: mctx.Tree,
+    counts: Diagnostics,
+    active: jax.Array,
+    keys: jax.Array,
+    options: SearchOptions,
+) -> SearchResult:
+    node = tree.read_node(trees, jnp.zeros(active.shape, jnp.int32))
+    if options.algorithm == "gumbel":
+        action, policy = rules.gumbel_policy(node, trees.extra_data.root_gumbel)
+    else:
+        visits = node.visits.astype(jnp.float32)
+        policy = visits / jnp.maximum(visits.sum(-1, keepdims=True), 1.0)
+        action = rules.argmax(visits, options, keys)
+    return SearchResult(
+        visit_counts=node.visits,
+        policy=jnp.where(active[:, None], policy, 0.0),
+        action=action,
+        value=tree.root_value(trees),
+        q=node.q,
+        tree=trees,
+        diagnostics=counts.replace(nodes=trees.extra_data.size),
+    )

@@ -1,0 +1,84 @@
+"""How a search behaves: the static choices, one place for their names and sources."""
+
+import dataclasses
+
+ALGORITHMS = ("puct", "gumbel")
+LOOPS = ("batched", "mctx")
+Q_SCALES = ("signed", "unit")
+TIES = ("lowest", "random")
+DIRICHLET_SCALINGS = ("constant", "per_legal_move")
+EXPLORATIONS = ("sqrt_total", "sqrt_total_plus")
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class SearchOptions:
+    """Static options of a search. Numbers that may differ inside a population are arguments instead.
+
+    Attributes:
+      algorithm: `"puct"` (the papers') or `"gumbel"` (mctx's Gumbel MuZero policy).
+      capacity: nodes that a tree can hold, the root included. A leaf reached when the tree is full
+        is evaluated and backed up, but not kept. At least 2.
+      loop: `"batched"` is this package's loop over `mctx.Tree`; `"mctx"` is `mctx.search` itself
+        with the same rule in its hooks, slower, kept as the reference.
+      unvisited_q: Q of an edge without visits, on the scale of `q_scale`. 0 in 000/001/003;
+        a constant "first-play urgency" in 002 (thesis: 0.8545 on the unit scale).
+      q_scale: `"signed"` Q in [-1, 1]; `"unit"` Q in [0, 1], (q + 1) / 2, paper 002.
+      exploration: `"sqrt_total"`: c P sqrt(N + 1e-8) / (1 + n) as in 000; `"sqrt_total_plus"`:
+        c P (sqrt(N) + 1e-5) / (1 + n) as in 002. N is the sum of the node's edge visits.
+      renormalise_prior: softmax over the legal moves (True), or over all actions with the illegal
+        ones cut off afterwards (False, paper 002).
+      dirichlet_fraction: share of Dirichlet noise in the root's prior; 0 is off (000/001/003).
+      dirichlet_alpha: concentration; see `dirichlet_scaling`.
+      dirichlet_scaling: `"constant"` alpha, or `"per_legal_move"`: alpha / (legal moves), 002.
+      ties: equal scores go to the lowest index (000) or to a random one of them (002).
+      draw_value: what a draw is worth to *both* sides, in [-1, 1]. Other than 0 it needs an
+        `evaluate` that returns draw probabilities.
+      draw_for_asked: worth of a finished drawn game to the side to move, the other side getting the
+        negative. 0 is the truth; see `jaxzero.scoring` for the published programs' values.
+      root_expansion_counts: the first simulation of a fresh tree only expands the root, so that
+        m - 1 visits result (000's program); False gives m visits.
+      max_considered_actions: Gumbel: actions sampled without replacement at the root.
+    """
+
+    algorithm: str = "puct"
+    capacity: int = 101
+    loop: str = "batched"
+    unvisited_q: float = 0.0
+    q_scale: str = "signed"
+    exploration: str = "sqrt_total"
+    renormalise_prior: bool = True
+    dirichlet_fraction: float = 0.0
+    dirichlet_alpha: float = 0.3
+    dirichlet_scaling: str = "constant"
+    ties: str = "lowest"
+    draw_value: float = 0.0
+    draw_for_asked: float = 0.0
+    root_expansion_counts: bool = False
+    max_considered_actions: int = 16
+
+    def __post_init__(self) -> None:
+        for name, allowed in (
+            ("algorithm", ALGORITHMS),
+            ("loop", LOOPS),
+            ("q_scale", Q_SCALES),
+            ("exploration", EXPLORATIONS),
+            ("ties", TIES),
+            ("dirichlet_scaling", DIRICHLET_SCALINGS),
+        ):
+            value = getattr(self, name)
+            if value not in allowed:
+                raise ValueError(f"search.{name}={value!r}: choose one of {', '.join(allowed)}")
+        if self.capacity < 2:
+            raise ValueError(f"search capacity {self.capacity}: a tree needs at least 2 nodes")
+        if not 0.0 <= self.dirichlet_fraction <= 1.0:
+            raise ValueError(
+                f"search.dirichlet_fraction={self.dirichlet_fraction}: choose from 0 to 1"
+            )
+        if self.dirichlet_fraction and self.dirichlet_alpha <= 0:
+            raise ValueError(f"search.dirichlet_alpha={self.dirichlet_alpha}: must be above 0")
+        if not -1.0 <= self.draw_value <= 1.0:
+            raise ValueError(f"search.draw_value={self.draw_value}: choose from -1 to 1")
+        if self.loop == "mctx" and (self.draw_value or self.ties == "random"):
+            raise ValueError(
+                "search.loop='mctx' has no draw values and no random ties: use search.loop='batched'"
+            )

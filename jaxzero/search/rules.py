@@ -1,0 +1,118 @@
+"""Which edge a simulation follows: the papers' PUCT rule, and mctx's Gumbel functions."""
+
+import functools
+
+import jax
+import jax.numpy as jnp
+import mctx
+
+from jaxzero.search.options import SearchOptions
+from jaxzero.search.tree import ILLEGAL, Node, Select
+
+
+def puct_scores(node: Node, c_puct: jax.Array, options: SearchOptions) -> jax.Array:
+    """Q + c P sqrt(N) / (1 + n) of every edge, -inf where illegal. float32[..., A].
+
+    000 section 4.3 as its program does it (MCTS.py): N is the sum of the node's edge visits, Q of
+    an edge without visits is a constant.
+    """
+    n = node.visits.astype(jnp.float32)
+    total = n.sum(-1, keepdims=True)
+    if options.exploration == "sqrt_total":
+        explore = jnp.sqrt(total + 1e-8)
+    else:  # 002
+        explore = jnp.sqrt(total) + 1e-5
+    q = node.q if options.q_scale == "signed" else (node.q + 1.0) / 2.0
+    q = jnp.where(node.visits > 0, q, options.unvisited_q)
+    scores = q + c_puct * jnp.exp(node.log_prior) * explore / (1.0 + n)
+    return jnp.where(node.log_prior > ILLEGAL / 2, scores, -jnp.inf)
+
+
+def argmax(scores: jax.Array, options: SearchOptions, keys: jax.Array | None) -> jax.Array:
+    """int32[B]: the best of scores [B, A]; ties go to the lowest index or, with keys [B], to any."""
+    if options.ties == "random":
+        if keys is None:
+            raise ValueError("ties='random' needs keys")
+        best = scores == scores.max(-1, keepdims=True)
+        draw = jax.vmap(lambda key: jax.random.uniform(key, scores.shape[1:]))(keys)
+        scores = jnp.where(best, draw, -1.0)
+    return jnp.argmax(scores, -1).astype(jnp.int32)
+
+
+def puct(c_puct: jax.Array, options: SearchOptions, keys: jax.Array | None) -> Select:
+    """The papers' rule, the same at every depth."""
+
+    def select(node: Node, depth: jax.Array) -> jax.Array:
+        level_keys = None
+        if options.ties == "random":
+            level_keys = jax.vmap(jax.random.fold_in, (0, None))(keys, depth)
+        return argmax(puct_scores(node, c_puct, options), options, level_keys)
+
+    return select
+
+
+def as_single_node_tree(node: Node, root_gumbel: jax.Array) -> mctx.Tree:
+    """One unbatched node [A] as an mctx tree of one node, for mctx's own functions."""
+    one = jax.tree.map(lambda x: x[None], node)
+    nothing = jnp.full(one.visits.shape, mctx.Tree.UNVISITED, jnp.int32)
+    return mctx.Tree(
+        node_visits=1 + one.visits.sum(-1),
+        raw_values=one.raw_value,
+        node_values=one.raw_value,
+        parents=jnp.full((1,), -1),
+        action_from_parent=jnp.full((1,), -1),
+        children_index=nothing,
+        children_prior_logits=one.log_prior,
+        children_values=one.q,
+        children_visits=one.visits,
+        children_rewards=jnp.zeros_like(one.q),
+        children_discounts=jnp.ones_like(one.q),
+        embeddings=None,
+        root_invalid_actions=node.log_prior <= ILLEGAL / 2,
+        extra_data=mctx.GumbelMuZeroExtraData(root_gumbel=root_gumbel),
+    )
+
+
+def gumbel_root(root_gumbel: jax.Array, num_simulations: int, options: SearchOptions) -> Select:
+    """Sequential halving with Gumbel, mctx's own function."""
+
+    def one(node: Node, gumbel: jax.Array) -> jax.Array:
+        return mctx.gumbel_muzero_root_action_selection(
+            jnp.uint32(0),  # unused by mctx: the noise was drawn before
+            as_single_node_tree(node, gumbel),
+            jnp.int32(0),
+            num_simulations=num_simulations,
+            max_num_considered_actions=options.max_considered_actions,
+        )
+
+    def select(node: Node, depth: jax.Array) -> jax.Array:
+        del depth
+        return jax.vmap(one)(node, root_gumbel)
+
+    return select
+
+
+def gumbel_interior(node: Node, depth: jax.Array) -> jax.Array:
+    """Gumbel MuZero's deterministic rule below the root, mctx's own function."""
+    del depth
+
+    def one(node: Node) -> jax.Array:
+        tree = as_single_node_tree(node, jnp.zeros_like(node.q))
+        return mctx.gumbel_muzero_interior_action_selection(
+            jnp.uint32(0), tree, jnp.int32(0), jnp.int32(0)
+        )
+
+    return jax.vmap(one)(node)
+
+
+@functools.partial(jax.vmap, in_axes=(0, 0))
+def gumbel_policy(node: Node, root_gumbel: jax.Array) -> tuple[jax.Array, jax.Array]:
+    """The root's (action int32[B], improved policy float32[B, A]), as mctx's Gumbel policy."""
+    tree = as_single_node_tree(node, root_gumbel)
+    q = mctx.qtransform_completed_by_mix_value(tree, jnp.int32(0))
+    legal = node.log_prior > ILLEGAL / 2
+    score = root_gumbel + node.log_prior - node.log_prior.max() + q
+    most_visited = legal & (node.visits == node.visits.max())
+    action = jnp.argmax(jnp.where(most_visited, score, -jnp.inf)).astype(jnp.int32)
+    policy = jax.nn.softmax(jnp.where(legal, node.log_prior + q, ILLEGAL))
+    return action, jnp.where(legal, policy, 0.0)

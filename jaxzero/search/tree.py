@@ -1,0 +1,243 @@
+"""The search tree: `mctx.Tree` as storage, and the four steps of a simulation on whole batches.
+
+mctx vmaps a while loop over trees, and a vmapped loop copies the tree's arrays in every turn. Here
+each step is one loop over the batch with masked scatters, which gives the same counts in a
+fraction of the time. What is stored where:
+
+* `children_values[b, n, a]` is Q of the edge *for the player to move at n*, draws at their worth
+  included, the mean over the edge's visits; rewards are 0 and discounts 1, so that `tree.qvalues`
+  holds. Statistics live on edges alone: an edge keeps its history when its child is not stored.
+* `children_prior_logits` are log-probabilities, `ILLEGAL` at illegal actions.
+* A finished position is never stored: its edge stays unexpanded, is stepped again and backs up the
+  true result as often as it is visited, and nothing can hang below it.
+"""
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import chex
+import jax
+import jax.numpy as jnp
+import mctx
+
+from jaxzero.loops import any_member
+
+ILLEGAL = -1e9  # finite, so that no softmax can turn a node without moves into NaN
+
+
+@chex.dataclass(frozen=True)
+class Extra:
+    """What the steps need beside mctx's fields.
+
+    Attributes:
+      size: int32[B], nodes in use; node 0 is the root.
+      to_move: int8[B, N], whose turn it is at each node.
+      root_gumbel: float32[B, A], Gumbel noise of the root (zeros for PUCT).
+    """
+
+    size: jax.Array
+    to_move: jax.Array
+    root_gumbel: jax.Array
+
+
+class Node(NamedTuple):
+    """What selection sees of one node: edge statistics for the player to move there.
+
+    visits: int32[..., A]; q: float32[..., A]; log_prior: float32[..., A]; raw_value: float32[...].
+    """
+
+    visits: jax.Array
+    q: jax.Array
+    log_prior: jax.Array
+    raw_value: jax.Array
+
+
+class Leaf(NamedTuple):
+    """Where a descent ended: `action` from `node`, `depth` edges below the root; all int32[B]."""
+
+    node: jax.Array
+    action: jax.Array
+    depth: jax.Array
+    is_stored: jax.Array  # bool[B]: the tree already holds the child (lane not active)
+
+
+class NewNode(NamedTuple):
+    """A position to be stored: log_prior [B, A], value [B] (draws included), state, to_move."""
+
+    log_prior: jax.Array
+    value: jax.Array
+    state: Any
+    to_move: jax.Array
+
+
+Select = Callable[[Node, jax.Array], jax.Array]  # (batched node, int32 depth) -> int32[B] action
+
+
+def log_prior(logits: jax.Array, legal: jax.Array, *, renormalise: bool) -> jax.Array:
+    """Masked log-probabilities, `ILLEGAL` where not legal. [..., A] both."""
+    if renormalise:
+        logits = jnp.where(legal, logits, ILLEGAL)
+    return jnp.where(legal, jax.nn.log_softmax(logits.astype(jnp.float32)), ILLEGAL)
+
+
+def new_tree(root: NewNode, capacity: int, root_gumbel: jax.Array) -> mctx.Tree:
+    """A tree of `capacity` nodes that holds the root alone."""
+    batch, num_actions = root.log_prior.shape
+    edges = (batch, capacity, num_actions)
+
+    def column(x: jax.Array, fill: float = 0) -> jax.Array:
+        full = jnp.full((batch, capacity, *x.shape[1:]), fill, x.dtype)
+        return full.at[:, 0].set(x)
+
+    no_node = jnp.full((batch,), mctx.Tree.NO_PARENT, jnp.int32)
+    return mctx.Tree(
+        node_visits=jnp.zeros((batch, capacity), jnp.int32).at[:, 0].set(1),
+        raw_values=column(root.value),
+        node_values=column(root.value),
+        parents=column(no_node, -1),
+        action_from_parent=column(no_node, -1),
+        children_index=jnp.full(edges, mctx.Tree.UNVISITED, jnp.int32),
+        children_prior_logits=column(root.log_prior, ILLEGAL),
+        children_values=jnp.zeros(edges, jnp.float32),
+        children_visits=jnp.zeros(edges, jnp.int32),
+        children_rewards=jnp.zeros(edges, jnp.float32),
+        children_discounts=jnp.ones(edges, jnp.float32),
+        embeddings=jax.tree.map(column, root.state),
+        root_invalid_actions=root.log_prior <= ILLEGAL / 2,
+        extra_data=Extra(
+            size=jnp.ones((batch,), jnp.int32),
+            to_move=column(root.to_move.astype(jnp.int8)),
+            root_gumbel=root_gumbel,
+        ),
+    )
+
+
+def read_node(tree: mctx.Tree, index: jax.Array) -> Node:
+    """The nodes at `index` (int32[B])."""
+    rows = jnp.arange(index.shape[0])
+    return Node(
+        visits=tree.children_visits[rows, index],
+        q=tree.children_values[rows, index],
+        log_prior=tree.children_prior_logits[rows, index],
+        raw_value=tree.raw_values[rows, index],
+    )
+
+
+def read_state(tree: mctx.Tree, index: jax.Array) -> Any:
+    """The game states [B, ...] at nodes `index` (int32[B])."""
+    rows = jnp.arange(index.shape[0])
+    return jax.tree.map(lambda x: x[rows, index], tree.embeddings)
+
+
+def descend(tree: mctx.Tree, select_root: Select, select: Select, active: jax.Array) -> Leaf:
+    """Follows `select` from the root to an edge without a stored child, in all trees at once.
+
+    The root is selected from outside the loop, so that its rule (noise, sequential halving) costs
+    nothing at other depths. Lanes that are not active stop at the root's edge.
+    """
+    rows = jnp.arange(active.shape[0])
+    root = jnp.zeros(active.shape, jnp.int32)
+    action = select_root(read_node(tree, root), jnp.int32(0))
+    child = tree.children_index[rows, root, action]
+    going = active & (child >= 0)
+
+    def body(carry: tuple) -> tuple:
+        node, action, child, depth, going = carry
+        node = jnp.where(going, child, node)
+        chosen = select(read_node(tree, node), depth.max())
+        action = jnp.where(going, chosen, action)
+        child = jnp.where(going, tree.children_index[rows, node, action], child)
+        return node, action, child, depth + going, going & (child >= 0)
+
+    depth = jnp.ones_like(root)
+    node, action, child, depth, _ = jax.lax.while_loop(
+        lambda carry: any_member(carry[-1]), body, (root, action, child, depth, going)
+    )
+    return Leaf(node, action, depth, child >= 0)
+
+
+def expand(tree: mctx.Tree, leaf: Leaf, new: NewNode, keep: jax.Array) -> mctx.Tree:
+    """Stores new nodes below `leaf` in the lanes `keep` (bool[B]) that still have room."""
+    rows = jnp.arange(keep.shape[0])
+    capacity = tree.node_visits.shape[1]
+    size = tree.extra_data.size
+    keep = keep & (size < capacity)
+    index = jnp.where(keep, size, capacity)  # out of range: dropped by the scatter
+    parent = jnp.where(keep, leaf.node, capacity)
+
+    def put(column: jax.Array, value: jax.Array) -> jax.Array:
+        return column.at[rows, index].set(value.astype(column.dtype), mode="drop")
+
+    return tree.replace(
+        raw_values=put(tree.raw_values, new.value),
+        parents=put(tree.parents, leaf.node),
+        action_from_parent=put(tree.action_from_parent, leaf.action),
+        children_prior_logits=put(tree.children_prior_logits, new.log_prior),
+        children_index=tree.children_index.at[rows, parent, leaf.action].set(size, mode="drop"),
+        embeddings=jax.tree.map(put, tree.embeddings, new.state),
+        extra_data=tree.extra_data.replace(
+            size=size + keep, to_move=put(tree.extra_data.to_move, new.to_move)
+        ),
+    )
+
+
+def backup(
+    tree: mctx.Tree,
+    leaf: Leaf,
+    value: jax.Array,
+    draw_worth: jax.Array,
+    active: jax.Array,
+    *,
+    alternating: bool,
+) -> mctx.Tree:
+    """Adds one visit to every edge from the leaf's up to the root.
+
+    Args:
+      tree: the trees.
+      leaf: where the descent ended.
+      value: float32[B], the zero-sum part, from the player to move at `leaf.node`.
+      draw_worth: float32[B], draw value x draw probability, the same for both sides.
+      active: bool[B], lanes to update.
+      alternating: turns alternate strictly, so that the sign flips at every level.
+    """
+    rows = jnp.arange(active.shape[0])
+    capacity = tree.node_visits.shape[1]
+
+    def body(carry: tuple) -> tuple:
+        visits, q, node, action, value, going = carry
+        index = jnp.where(going, node, capacity)
+        count = visits[rows, node, action]
+        mean = (q[rows, node, action] * count + value + draw_worth) / (count + 1)
+        visits = visits.at[rows, index, action].set(count + 1, mode="drop")
+        q = q.at[rows, index, action].set(mean, mode="drop")
+        going = going & (node != 0)
+        parent = jnp.where(going, tree.parents[rows, node], node)
+        action = jnp.where(going, tree.action_from_parent[rows, node], action)
+        if alternating:
+            value = -value
+        else:
+            to_move = tree.extra_data.to_move
+            value = jnp.where(to_move[rows, parent] == to_move[rows, node], value, -value)
+        return visits, q, parent, action, value, going
+
+    carry = (tree.children_visits, tree.children_values, leaf.node, leaf.action, value, active)
+    visits, q, *_ = jax.lax.while_loop(lambda carry: any_member(carry[-1]), body, carry)
+    return tree.replace(children_visits=visits, children_values=q)
+
+
+def root_value(tree: mctx.Tree) -> jax.Array:
+    """float32[B]: mean of the root's own evaluation and its visits', from the player to move."""
+    node = read_node(tree, jnp.zeros(tree.node_visits.shape[:1], jnp.int32))
+    total = node.visits.sum(-1)
+    return (node.raw_value + (node.visits * node.q).sum(-1)) / (1 + total)
+
+
+def complete(tree: mctx.Tree) -> mctx.Tree:
+    """The tree with mctx's per-node statistics filled in (they are sums over edges)."""
+    visits = tree.children_visits.sum(-1)
+    total = (tree.children_visits * tree.children_values).sum(-1)
+    used = jnp.arange(tree.node_visits.shape[1])[None, :] < tree.extra_data.size[:, None]
+    return tree.replace(
+        node_visits=jnp.where(used, visits + 1, 0),
+        node_values=jnp.where(used, (tree.raw_values + total) / (visits + 1), 0.0),
+    )

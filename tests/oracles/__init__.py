@@ -1,0 +1,1 @@
+"""Plain-Python references that the tests compare the compiled code with."""

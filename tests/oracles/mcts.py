@@ -1,0 +1,580 @@
+"""A plain-Python AlphaZero tree search, written for reading, to test the compiled one against.
+
+Nodes are Python objects, one per path from the root (no transpositions). Every edge (node, action)
+holds a visit count `n`, the mean zero-sum value `z` and the mean draw probability `d`, both as the
+player to move in that node sees them. One simulation goes down by
+
+    argmax over legal a of  Q(a) + c_puct * P(a) * sqrt(N + 1e-8) / (1 + n(a)),    N = sum of n,
+
+the lowest index winning ties, until it reaches a child that is not stored or a finished position,
+and backs the result up. `Q = z + draw_value * d`; `z` changes sign wherever the other player is to
+move, `d` never does.
+
+    tree = search(TicTacToe(), TicTacToe().init(), num_simulations=100, c_puct=1.0)
+    tree = search(JaxGame(game, evaluate), game.init(), num_simulations=100)
+    tree.visits(), tree.q(), tree.value()
+    tree.advance(action)  # keeps the subtree
+    tree.run(100)
+
+Arithmetic is done in `dtype`, operation by operation in the order of the formulas, so that
+`np.float32` stays within rounding of a float32 program. What remains is `exp` in the softmax, and
+products and sums that a compiler fuses.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Hashable, Sequence
+from typing import Any, Literal, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+State = Any
+Evaluation = tuple[NDArray[np.floating[Any]], float, float]
+Evaluate = Callable[..., tuple[Any, ...]]
+TerminalValue = Callable[[tuple[float, float], int], float]
+
+
+# --- Games ----------------------------------------------------------------------------------------
+
+
+class OracleGame(ABC):
+    """What the search asks of a game and its network. Players are 0 and 1."""
+
+    @abstractmethod
+    def to_move(self, state: State) -> int:
+        """Whose turn it is."""
+
+    @abstractmethod
+    def legal(self, state: State) -> Sequence[bool] | NDArray[np.bool_]:
+        """One bool per action."""
+
+    @abstractmethod
+    def step(self, state: State, action: int) -> State:
+        """The state after a legal action; the given state is unchanged."""
+
+    @abstractmethod
+    def terminal(self, state: State) -> bool:
+        """Whether the game is over."""
+
+    @abstractmethod
+    def outcome(self, state: State) -> tuple[float, float]:
+        """Results of player 0 and player 1 in a finished game."""
+
+    @abstractmethod
+    def evaluate(self, state: State) -> Evaluation:
+        """Logits over all actions, value and draw probability, for the player to move."""
+
+    def key(self, state: State) -> Hashable:
+        """Equal for equal states; only `solve` needs it."""
+        return state
+
+
+class Position(NamedTuple):
+    """A state of a compiled game, with everything that can be asked about it."""
+
+    state: Any
+    to_move: int
+    legal: NDArray[np.bool_]
+    terminal: bool
+    outcome: tuple[float, float]
+    observation: Any
+
+
+class JaxGame(OracleGame):
+    """A jaxzero game, driven one state at a time.
+
+    `evaluate` maps observations [1, H, W, C] to (logits [1, A], value [1]) or
+    (logits, value, draw probability [1]); without the third the draw probability is 0. Both a state
+    of the game and a `Position` are accepted wherever a state is asked for; `step` returns a
+    `Position`.
+    """
+
+    def __init__(self, game: Any, evaluate: Evaluate) -> None:
+        self.game = game
+
+        def look(state: Any) -> tuple[Any, ...]:
+            return (
+                game.to_move(state),
+                game.legal_actions(state),
+                game.is_terminal(state),
+                game.outcome(state),
+                game.observe(state),
+            )
+
+        def step(state: Any, action: jax.Array) -> tuple[Any, tuple[Any, ...]]:
+            state = game.step(state, action)
+            return state, look(state)
+
+        self._look = jax.jit(look)
+        self._step = jax.jit(step)
+        self._evaluate = jax.jit(evaluate)
+
+    def position(self, state: State) -> Position:
+        """The state with its facts looked up."""
+        if isinstance(state, Position):
+            return state
+        return self._position(state, self._look(state))
+
+    @staticmethod
+    def _position(state: Any, facts: tuple[Any, ...]) -> Position:
+        to_move, legal, terminal, outcome, observation = jax.device_get(facts)
+        results = (float(outcome[0]), float(outcome[1]))
+        return Position(
+            state, int(to_move), np.asarray(legal), bool(terminal), results, observation
+        )
+
+    def init(self) -> Position:
+        """The start position."""
+        return self.position(self.game.init())
+
+    def to_move(self, state: State) -> int:
+        return self.position(state).to_move
+
+    def legal(self, state: State) -> NDArray[np.bool_]:
+        return self.position(state).legal
+
+    def step(self, state: State, action: int) -> Position:
+        raw = state.state if isinstance(state, Position) else state
+        return self._position(*self._step(raw, np.int32(action)))
+
+    def terminal(self, state: State) -> bool:
+        return self.position(state).terminal
+
+    def outcome(self, state: State) -> tuple[float, float]:
+        return self.position(state).outcome
+
+    def evaluate(self, state: State) -> Evaluation:
+        outputs = jax.device_get(self._evaluate(self.position(state).observation[None]))
+        draw = float(outputs[2][0]) if len(outputs) > 2 else 0.0
+        return np.asarray(outputs[0][0]), float(outputs[1][0]), draw
+
+    def key(self, state: State) -> Hashable:
+        return tuple(np.asarray(x).tobytes() for x in jax.tree.leaves(self.position(state).state))
+
+
+class TicTacToe(OracleGame):
+    """Noughts and crosses. A state is (nine cells holding 0, 1 or None, player to move).
+
+    `evaluate` maps an observation [3, 3, 2] (own stones, the other's) to (logits [9], value) or
+    (logits, value, draw probability). Without it the logits and the value are 0.
+    """
+
+    LINES = ((0, 1, 2), (3, 4, 5), (6, 7, 8), (0, 3, 6), (1, 4, 7), (2, 5, 8), (0, 4, 8), (2, 4, 6))
+
+    def __init__(self, evaluate: Evaluate | None = None) -> None:
+        self._evaluate = evaluate
+
+    def init(self) -> State:
+        """The empty board."""
+        return (None,) * 9, 0
+
+    def position(self, text: str) -> State:
+        """A state from nine cells, rows from the top: `"XX. OO. ..."`; X moves first."""
+        stones = {"X": 0, "O": 1, ".": None}
+        cells = tuple(stones[c] for c in text if not c.isspace())
+        return cells, cells.count(0) - cells.count(1)
+
+    def winner(self, state: State) -> int | None:
+        """The owner of a full line, if there is one."""
+        cells = state[0]
+        for i, j, k in self.LINES:
+            if cells[i] is not None and cells[i] == cells[j] == cells[k]:
+                return int(cells[i])
+        return None
+
+    def to_move(self, state: State) -> int:
+        return int(state[1])
+
+    def legal(self, state: State) -> list[bool]:
+        over = self.terminal(state)
+        return [cell is None and not over for cell in state[0]]
+
+    def step(self, state: State, action: int) -> State:
+        cells, player = state
+        return (*cells[:action], player, *cells[action + 1 :]), 1 - player
+
+    def terminal(self, state: State) -> bool:
+        return None not in state[0] or self.winner(state) is not None
+
+    def outcome(self, state: State) -> tuple[float, float]:
+        winner = self.winner(state)
+        if winner is None:
+            return 0.0, 0.0
+        return (1.0, -1.0) if winner == 0 else (-1.0, 1.0)
+
+    def observe(self, state: State) -> NDArray[np.int8]:
+        """Two planes: stones of the player to move, stones of the other."""
+        cells, player = state
+        planes = [[cell == player, cell == 1 - player] for cell in cells]
+        return np.array(planes, np.int8).reshape(3, 3, 2)
+
+    def evaluate(self, state: State) -> Evaluation:
+        if self._evaluate is None:
+            return np.zeros(9), 0.0, 0.0
+        logits, value, *draw = self._evaluate(self.observe(state))
+        return np.asarray(logits), float(value), float(draw[0]) if draw else 0.0
+
+
+# --- Search ---------------------------------------------------------------------------------------
+
+
+def own_result(outcome: tuple[float, float], to_move: int) -> float:
+    """A finished game is worth its result to the player to move."""
+    return outcome[to_move]
+
+
+@dataclasses.dataclass(eq=False)
+class Node:
+    """A stored position. The arrays have one entry per action."""
+
+    state: State
+    serial: int  # order of creation; a child's is always higher than its parent's
+    to_move: int
+    finished: bool
+    value: Any  # zero-sum value of the position itself, to the player to move
+    draw: Any  # draw probability of the position itself
+    legal: NDArray[np.bool_]
+    prior: NDArray[Any]  # without root noise; 0 where illegal
+    n: NDArray[np.int64]
+    z: NDArray[Any]
+    d: NDArray[Any]
+    children: dict[int, Node]
+
+    def subtree(self) -> list[Node]:
+        """This node and everything below it, in no particular order."""
+        nodes, todo = [], [self]
+        while todo:
+            node = todo.pop()
+            nodes.append(node)
+            todo.extend(node.children.values())
+        return nodes
+
+
+class Tree:
+    """A search tree over `game`, rooted at `state`. The root is evaluated at once; see `run`.
+
+    Args:
+      game: rules and network.
+      state: position of the root.
+      c_puct: weight of the exploration term.
+      unvisited_q: Q of an edge without visits, on the scale of `q_scale`; None is 0.
+      q_scale: `"signed"`, Q in [-1, 1], or `"unit"`, (Q + 1) / 2.
+      renormalise: True, the prior is a softmax over the legal moves; False, a softmax over all
+        actions of which only the legal entries are used.
+      sqrt_form: `"inside"`, c * P * sqrt(N + 1e-8) / (1 + n), or `"plus"`,
+        c * P * (sqrt(N) + 1e-5) / (1 + n).
+      draw_value: worth of a draw, in [-1, 1], to whoever is to move.
+      terminal_value: (outcome, player to move) -> zero-sum value of a finished position to that
+        player. The draw probability of a finished position is 1 where both results are equal.
+      noise: vector over the actions; the root's prior is (1 - f) * prior + f * noise.
+      noise_fraction: f.
+      capacity: how many nodes, root and finished ones included, are stored. In a full tree a new
+        leaf is evaluated and backed up but not stored; its edge leads to a leaf again next time.
+      dtype: of all arithmetic.
+    """
+
+    def __init__(
+        self,
+        game: OracleGame,
+        state: State,
+        *,
+        c_puct: float = 1.0,
+        unvisited_q: float | None = None,
+        q_scale: Literal["signed", "unit"] = "signed",
+        renormalise: bool = True,
+        sqrt_form: Literal["inside", "plus"] = "inside",
+        draw_value: float = 0.0,
+        terminal_value: TerminalValue = own_result,
+        noise: ArrayLike | None = None,
+        noise_fraction: float = 0.0,
+        capacity: int | None = None,
+        dtype: Any = np.float64,
+    ) -> None:
+        if q_scale not in ("signed", "unit"):
+            raise ValueError(f"q_scale is {q_scale!r}, expected 'signed' or 'unit'")
+        if sqrt_form not in ("inside", "plus"):
+            raise ValueError(f"sqrt_form is {sqrt_form!r}, expected 'inside' or 'plus'")
+        if capacity is not None and capacity < 1:
+            raise ValueError(f"capacity is {capacity}, but the root needs a node")
+        self.game = game
+        self.dtype = dtype
+        self.c_puct = dtype(c_puct)
+        self.unvisited_q = dtype(0.0 if unvisited_q is None else unvisited_q)
+        self.q_scale = q_scale
+        self.renormalise = renormalise
+        self.sqrt_form = sqrt_form
+        self.draw_value = dtype(draw_value)
+        self.terminal_value = terminal_value
+        self.noise_fraction = dtype(noise_fraction)
+        self.capacity = capacity
+        self.size = 1  # stored nodes
+        self.paths: list[tuple[int, ...]] = []  # actions of each simulation since `advance`
+        self._created = 0
+        self.root = self._new_node(state)
+        self._set_noise(noise)
+
+    # What a search is asked for.
+
+    def run(self, num_simulations: int) -> Tree:
+        """Adds simulations; each is one visit to a child of the root. Returns the tree."""
+        if num_simulations and self.root.finished:
+            raise ValueError("the root is a finished position")
+        for _ in range(num_simulations):
+            self._simulate()
+        return self
+
+    def visits(self) -> NDArray[np.int64]:
+        """Visit counts of the root's actions."""
+        return self.root.n.copy()
+
+    def q(self) -> NDArray[Any]:
+        """Q of the root's actions as selection sees it: scaled, `unvisited_q` without visits."""
+        return self._q(self.root)
+
+    def zero_sum(self) -> NDArray[Any]:
+        """Mean zero-sum value in [-1, 1] of the root's actions, 0 without visits."""
+        return self.root.z.copy()
+
+    def draw(self) -> NDArray[Any]:
+        """Mean draw probability of the root's actions, 0 without visits."""
+        return self.root.d.copy()
+
+    def prior(self) -> NDArray[Any]:
+        """The root's prior, with noise."""
+        return self._root_prior.copy()
+
+    def value(self, include_root: bool = True) -> float:
+        """Mean value of the root in [-1, 1] to its player to move, draws counted by `draw_value`.
+
+        The mean runs over the simulations in the tree and, with `include_root` or in a tree without
+        simulations, the root's own evaluation.
+        """
+        root = self.root
+        own = self.dtype(include_root or not root.n.any())
+        n = root.n.astype(self.dtype)
+        total = own + n.sum()
+        z = (own * root.value + (n * root.z).sum()) / total
+        d = (own * root.draw + (n * root.d).sum()) / total
+        return float(z + self.draw_value * d)
+
+    def advance(
+        self, action: int, *, noise: ArrayLike | None = None, keep: int | None = None
+    ) -> Tree:
+        """Makes the root's child by `action` the root, with all that is below it.
+
+        A child that is not stored is evaluated afresh and starts without visits. With `keep`, only
+        the `keep` nodes created first stay; the edges to the others stay with their statistics.
+        """
+        if not self.root.legal[action]:
+            raise ValueError(f"action {action} is not legal")
+        child = self.root.children.get(action)
+        if child is None:
+            child = self._new_node(self.game.step(self.root.state, action))
+        if keep is not None:
+            if keep < 1:
+                raise ValueError(f"keep is {keep}, but the root needs a node")
+            nodes = child.subtree()
+            last = sorted(node.serial for node in nodes)[:keep][-1]
+            for node in nodes:
+                node.children = {a: c for a, c in node.children.items() if c.serial <= last}
+        self.root = child
+        self.size = len(child.subtree())
+        self.paths = []
+        self._set_noise(noise)
+        return self
+
+    # How it is done.
+
+    def _set_noise(self, noise: ArrayLike | None) -> None:
+        prior = self.root.prior
+        if noise is not None:
+            f = self.noise_fraction
+            mixed = (self.dtype(1) - f) * prior + f * np.asarray(noise, self.dtype)
+            prior = np.where(self.root.legal, mixed, self.dtype(0))
+        self._root_prior = prior
+
+    def _new_node(self, state: State) -> Node:
+        """Looks a position up and evaluates it; storing it is the caller's business."""
+        dtype = self.dtype
+        to_move = int(self.game.to_move(state))
+        legal = np.array(self.game.legal(state), bool)
+        finished = bool(self.game.terminal(state))
+        if finished:
+            outcome = self.game.outcome(state)
+            value = dtype(self.terminal_value(outcome, to_move))
+            draw = dtype(outcome[0] == outcome[1])
+            legal = np.zeros_like(legal)
+            prior = np.zeros(legal.size, dtype)
+        else:
+            if not legal.any():
+                raise ValueError("an unfinished position without a legal move")
+            logits, raw_value, raw_draw = self.game.evaluate(state)
+            value, draw = dtype(raw_value), dtype(raw_draw)
+            prior = self._prior(np.asarray(logits, dtype), legal)
+        self._created += 1
+        return Node(
+            state=state,
+            serial=self._created,
+            to_move=to_move,
+            finished=finished,
+            value=value,
+            draw=draw,
+            legal=legal,
+            prior=prior,
+            n=np.zeros(legal.size, np.int64),
+            z=np.zeros(legal.size, dtype),
+            d=np.zeros(legal.size, dtype),
+            children={},
+        )
+
+    def _prior(self, logits: NDArray[Any], legal: NDArray[np.bool_]) -> NDArray[Any]:
+        if self.renormalise:
+            logits = np.where(legal, logits, self.dtype(-np.inf))
+        weights = np.exp(logits - logits.max())
+        return np.where(legal, weights / weights.sum(), self.dtype(0))
+
+    def _q(self, node: Node) -> NDArray[Any]:
+        q = node.z + self.draw_value * node.d
+        if self.q_scale == "unit":
+            q = (q + self.dtype(1)) / self.dtype(2)
+        return np.where(node.n > 0, q, self.unvisited_q)
+
+    def _select(self, node: Node) -> int:
+        dtype = self.dtype
+        prior = self._root_prior if node is self.root else node.prior
+        total = dtype(node.n.sum())
+        if self.sqrt_form == "inside":
+            root = np.sqrt(total + dtype(1e-8))
+        else:
+            root = np.sqrt(total) + dtype(1e-5)
+        score = self._q(node) + self.c_puct * prior * root / (dtype(1) + node.n.astype(dtype))
+        return int(np.argmax(np.where(node.legal, score, dtype(-np.inf))))
+
+    def _simulate(self) -> None:
+        node = self.root
+        path: list[tuple[Node, int]] = []
+        while not node.finished:
+            action = self._select(node)
+            path.append((node, action))
+            child = node.children.get(action)
+            if child is None:
+                child = self._new_node(self.game.step(node.state, action))
+                if self.capacity is None or self.size < self.capacity:
+                    node.children[action] = child
+                    self.size += 1
+                node = child
+                break
+            node = child
+        self._backup(path, node)
+        self.paths.append(tuple(action for _, action in path))
+
+    def _backup(self, path: list[tuple[Node, int]], leaf: Node) -> None:
+        for node, a in path:
+            value = leaf.value if node.to_move == leaf.to_move else -leaf.value
+            k = self.dtype(node.n[a])
+            above = k + self.dtype(1)
+            node.z[a] = (k * node.z[a] + value) / above
+            node.d[a] = (k * node.d[a] + leaf.draw) / above
+            node.n[a] += 1
+
+
+def search(game: OracleGame, state: State, *, num_simulations: int, **options: Any) -> Tree:
+    """A tree with `num_simulations` visits to the root's children; options as in `Tree`."""
+    return Tree(game, state, **options).run(num_simulations)
+
+
+# --- Perfect play ---------------------------------------------------------------------------------
+
+
+def solve(game: OracleGame, state: State, memo: dict[Hashable, float] | None = None) -> float:
+    """Value of a position under perfect play to its player to move, by looking at everything.
+
+    For zero-sum games of a few thousand positions. `memo` may be passed along from call to call.
+    """
+    memo = {} if memo is None else memo
+    mover = game.to_move(state)
+    if game.terminal(state):
+        return game.outcome(state)[mover]
+    key = game.key(state)
+    if key not in memo:
+        best = -np.inf
+        for action in np.flatnonzero(game.legal(state)):
+            child = game.step(state, int(action))
+            value = solve(game, child, memo)
+            best = max(best, value if game.to_move(child) == mover else -value)
+        memo[key] = float(best)
+    return memo[key]
+
+
+def best_actions(game: OracleGame, state: State) -> list[int]:
+    """The actions that keep the value of `solve`."""
+    memo: dict[Hashable, float] = {}
+    mover, target = game.to_move(state), solve(game, state, memo)
+    best = []
+    for action in np.flatnonzero(game.legal(state)):
+        child = game.step(state, int(action))
+        value = solve(game, child, memo)
+        if (value if game.to_move(child) == mover else -value) == target:
+            best.append(int(action))
+    return best
+
+
+# --- A network that is the same everywhere --------------------------------------------------------
+
+
+@functools.cache
+def _stub_weights(
+    size: int, num_actions: int, seed: int
+) -> tuple[NDArray[Any], NDArray[Any], float]:
+    """Weights [size, A + 2] and biases [A + 2], multiples of 1/64, and a power of two."""
+    rng = np.random.default_rng([seed, size, num_actions])
+    weights = rng.integers(-64, 65, (size, num_actions + 2)).astype(np.float32) / 64
+    biases = rng.integers(-64, 65, num_actions + 2).astype(np.float32) / 64
+    return weights, biases, 2.0 ** -max(0, round(np.log2(np.sqrt(size) / 4)))
+
+
+def _stub_outputs(x: Any, draws: bool) -> tuple[Any, ...]:
+    """Splits [..., A + 2] exact numbers into outputs; every operation is rounded once, by IEEE."""
+    raw = x[..., -2]
+    value = raw / (1 + abs(raw))
+    if not draws:
+        return x[..., :-2], value
+    other = x[..., -1]
+    share = (1 + other / (1 + abs(other))) / 2
+    return x[..., :-2], value, share * (1 - abs(value))
+
+
+def deterministic_stub_network(num_actions: int, seed: int, *, draws: bool = True) -> Evaluate:
+    """A pseudo-random network in NumPy: observation [H, W, C] -> (logits [A], value, draw prob.).
+
+    Linear maps with weights of few bits, so that the sums are exact in float32 for observations of
+    small integers, and x / (1 + |x|) in place of tanh: it returns the same bits as
+    `jax_stub_evaluate` with the same arguments, and that one for any batch size. `draws=False`
+    leaves the third output out.
+    """
+
+    def evaluate(observation: ArrayLike) -> tuple[Any, ...]:
+        x = np.asarray(observation, np.float32).reshape(1, -1)
+        weights, biases, scale = _stub_weights(x.size, num_actions, seed)
+        outputs = _stub_outputs((x @ weights + biases) * np.float32(scale), draws)
+        return tuple(output[0] for output in outputs)
+
+    return evaluate
+
+
+def jax_stub_evaluate(num_actions: int, seed: int, *, draws: bool = True) -> Evaluate:
+    """`deterministic_stub_network` for batches: [B, H, W, C] -> ([B, A], [B], [B])."""
+
+    def evaluate(observation: jax.Array) -> tuple[Any, ...]:
+        x = observation.reshape(observation.shape[0], -1).astype(jnp.float32)
+        weights, biases, scale = _stub_weights(x.shape[1], num_actions, seed)
+        y = jnp.dot(x, weights, precision=jax.lax.Precision.HIGHEST)
+        return _stub_outputs((y + biases) * scale, draws)
+
+    return evaluate
