@@ -56,3 +56,10 @@ def repeat(count: jax.Array | int, body: Callable[[jax.Array, T], T], carry: T) 
     """
     bound = max_member(jnp.asarray(count, jnp.int32))
     return jax.lax.fori_loop(0, bound, body, carry)
+
+
+def masked(going: jax.Array, new: T, old: T) -> T:
+    """`new` where this member is still going. Outside a vmapped population it always is."""
+    if not _member_axis_is_bound():
+        return new
+    return jax.tree.map(lambda n, o: jnp.where(going, n, o), new, old)

@@ -13,7 +13,8 @@ from experiments.reporting.study import Band, Run, Study, floats
 
 MEASURED: Final = ("policy", "value", "sum", "product")  # the losses that every run reports
 
-# Panels of the self-play figure: metric, axis label, a second metric drawn dashed.
+# Panels of the self-play figure: metric, axis label, a second metric drawn dashed. Axes start at 0
+# except for those metrics whose zero means nothing.
 HEALTH: Final = (
     ("selfplay/first_player_wins", "first player wins\n(fraction of games)", None),
     ("selfplay/draws", "draws\n(fraction of games)", None),
@@ -24,6 +25,7 @@ HEALTH: Final = (
     ("search/depth_mean", "search depth (plies)\nmean; dashed: deepest", "search/depth_max"),
     ("arena/accepted", "networks accepted\n(cumulative)", None),
 )
+AFLOAT: Final = ("selfplay/plies", "selfplay/policy_entropy")
 
 
 @style.styled
@@ -39,8 +41,9 @@ def held_out(study: Study) -> Figure | None:
     return _loss_panels(study, "heldout", curves={})
 
 
-def _loss_panels(study: Study, prefix: str, *,
-                 curves: dict[str, dict[str, published.Curve]]) -> Figure | None:
+def _loss_panels(
+    study: Study, prefix: str, *, curves: dict[str, dict[str, published.Curve]]
+) -> Figure | None:
     bands = {target: _bands(study, target, prefix) for target in study.targets}
     bands = {target: found for target, found in bands.items() if found}
     if not bands:
@@ -48,28 +51,52 @@ def _loss_panels(study: Study, prefix: str, *,
     dashed = prefix == "heldout"
     columns = 1 if len(bands) == 1 else 2
     rows = math.ceil(len(bands) / columns)
-    figure, panels = style.new_figure(rows, columns, panel=(4.5, 2.9), share_y=True,
-                                      spare=rows * columns - len(bands))
+    figure, panels = style.new_figure(
+        rows, columns, panel=(4.5, 2.9), share_y=True, spare=rows * columns - len(bands)
+    )
     last = max(band.iterations[-1] for found in bands.values() for band in found.values())
     for axes, (target, found) in zip(panels, bands.items(), strict=True):
         for loss, band in found.items():
             style.draw_band(axes, band, loss, dashed=dashed, strong=loss == target)
             if dashed and (training := study.band(target, f"loss/{loss}")) is not None:
-                axes.plot(training.iterations, training.mean, color=style.colour(loss),
-                          linewidth=0.9, alpha=0.75, zorder=2)
+                axes.plot(
+                    training.iterations,
+                    training.mean,
+                    color=style.colour(loss),
+                    linewidth=0.9,
+                    alpha=0.75,
+                    zorder=2,
+                )
         for loss, curve in curves.get(target, {}).items():
             shown = curve.iterations <= last
-            axes.plot(curve.iterations[shown], curve.mean[shown], ":", linewidth=1.6,
-                      color=style.colour(loss), zorder=2.5)
+            axes.plot(
+                curve.iterations[shown],
+                curve.mean[shown],
+                ":",
+                linewidth=1.6,
+                color=style.colour(loss),
+                zorder=2.5,
+            )
         axes.set_title(_panel_title(study, target))
         style.iteration_axis(axes, last)
-    everything = [band.mean for found in bands.values() for band in found.values()]
-    everything += [np.where(curve.iterations <= last, curve.mean, np.nan)
-                   for target in bands for curve in curves.get(target, {}).values()]
+    everything = [
+        values
+        for found in bands.values()
+        for band in found.values()
+        for values in (band.seeds, band.mean + band.sd)
+    ]
+    everything += [
+        np.where(curve.iterations <= last, curve.mean, np.nan)
+        for target in bands
+        for curve in curves.get(target, {}).values()
+    ]
     style.limit_height(panels[0], everything)
     for axes in panels[::columns]:
-        axes.set_ylabel("held-out loss (nats; squared error)" if dashed
-                        else "training loss (nats; squared error)")
+        axes.set_ylabel(
+            "held-out loss (nats; squared error)"
+            if dashed
+            else "training loss (nats; squared error)"
+        )
     shown_losses = dict.fromkeys(loss for found in bands.values() for loss in found)
     handles = [style.handle(loss, linestyle="--" if dashed else "-") for loss in shown_losses]
     if dashed:
@@ -83,8 +110,11 @@ def _loss_panels(study: Study, prefix: str, *,
 def _bands(study: Study, target: str, prefix: str) -> dict[str, Band]:
     names = (*MEASURED, "minimised") if target not in MEASURED and prefix == "loss" else MEASURED
     found = {name: study.band(target, f"{prefix}/{name}") for name in names}
-    return {target if name == "minimised" else name: band
-            for name, band in found.items() if band is not None}
+    return {
+        target if name == "minimised" else name: band
+        for name, band in found.items()
+        if band is not None
+    }
 
 
 def _panel_title(study: Study, target: str) -> str:
@@ -127,9 +157,11 @@ def training_elo(study: Study) -> Figure | None:
     upper[0].set_ylabel("training Elo, this study")
     if lower:
         lower[0].set_ylabel("training Elo, published")
-    handles = [style.key("mean ± sd over seeds", marker="o", markersize=4),
-               style.key("single seed", linewidth=0.5),
-               style.key("the other losses", color="#D0D0D0")]
+    handles = [
+        style.key("mean ± sd over seeds", marker="o", markersize=4),
+        style.key("single seed", linewidth=0.5),
+        style.key("the other losses", color="#D0D0D0"),
+    ]
     if theirs:
         handles.append(style.key("published mean ± sd", linestyle=":"))
     style.legend_below(figure, handles + _bad_key(figure), columns=5)
@@ -141,12 +173,19 @@ def _published_elo(axes: Axes, target: str, theirs: dict[str, published.Curve]) 
         axes.plot(curve.iterations, curve.mean, color="#D0D0D0", linewidth=1.0, zorder=1)
     style.iteration_axis(axes, max(curve.iterations[-1] for curve in theirs.values()))
     if target not in theirs:
-        axes.text(0.5, 0.5, "not published", transform=axes.transAxes, ha="center",
-                  color=style.FAINT)
+        axes.text(
+            0.5, 0.5, "not published", transform=axes.transAxes, ha="center", color=style.FAINT
+        )
         return
     curve, shade = theirs[target], style.colour(target)
-    axes.fill_between(curve.iterations, curve.mean - curve.sd, curve.mean + curve.sd, color=shade,
-                      alpha=0.15, linewidth=0)
+    axes.fill_between(
+        curve.iterations,
+        curve.mean - curve.sd,
+        curve.mean + curve.sd,
+        color=shade,
+        alpha=0.15,
+        linewidth=0,
+    )
     axes.plot(curve.iterations, curve.mean, ":", color=shade, linewidth=1.8)
 
 
@@ -160,97 +199,50 @@ def _same_height(row: list[Axes]) -> None:
 
 
 @style.styled
-def tournament(study: Study, played: dict[str, Any]) -> Figure | None:
-    """Ratings of one tournament by target, boxes and points (000, Fig. 11)."""
-    elo, stderr = floats(played.get("elo") or []), floats(played.get("stderr") or [])
-    columns = tournament_columns(played)
-    if not len(elo):
-        return None
-    stderr = stderr if len(stderr) == len(elo) else np.full(len(elo), np.nan)
-    theirs = published.tournament(study.game) or {}
-    figure, (axes,) = style.new_figure(1, 1, panel=(max(5.5, 1.25 * len(columns) + 1.2), 3.9))
-    for place, (name, members) in enumerate(columns.items()):
-        _column(axes, place, name, elo[members], stderr[members])
-        if name in theirs:
-            axes.plot(np.full(len(theirs[name]), place + 0.36), theirs[name], "D",
-                      markerfacecolor="none", markeredgecolor=style.colour(name), markersize=4,
-                      alpha=0.8)
-    axes.set_xticks(range(len(columns)),
-                    [f"{style.label(name)}\nn = {len(m)}" for name, m in columns.items()])
-    axes.set_xlim(-0.6, len(columns) - 0.4)
-    axes.grid(axis="x", visible=False)
-    axes.axhline(0, color="#AAAAAA", linewidth=0.8, zorder=0)
-    axes.set_ylabel("Elo in the tournament (mean 0)")
-    handles = [style.key("one player ± standard error", linestyle="", marker="o", markersize=5)]
-    if any(len(members) >= 3 for members in columns.values()):
-        handles.append(style.key("box: quartiles, median, notch at 5 or more"))
-    if theirs:
-        handles.append(style.key("published", linestyle="", marker="D", markerfacecolor="none"))
-    style.legend_below(figure, handles, columns=3)
-    return figure
-
-
-def tournament_columns(played: dict[str, Any]) -> dict[str, list[int]]:
-    """Player numbers by target, then by kind of the untrained and scripted players."""
-    columns: dict[str, list[int]] = {}
-    order = (*style.COLOURS,)
-    for number, player in enumerate(played.get("players") or []):
-        trained = player.get("kind") == "trained"
-        name = str(player.get("target") if trained else player.get("kind"))
-        columns.setdefault(name, []).append(number)
-    return dict(sorted(columns.items(),
-                       key=lambda c: order.index(c[0]) if c[0] in order else len(order)))
-
-
-def _column(axes: Axes, place: int, name: str, elo: np.ndarray, stderr: np.ndarray) -> None:
-    """One column of a tournament figure: a box from three players on, and every player."""
-    shade = style.colour(name)
-    if len(elo) >= 3:
-        axes.boxplot([elo], positions=[place], widths=0.5, notch=len(elo) >= 5, showfliers=False,
-                     patch_artist=True, manage_ticks=False,
-                     boxprops={"facecolor": shade, "alpha": 0.2, "edgecolor": shade},
-                     medianprops={"color": shade, "linewidth": 2},
-                     whiskerprops={"color": shade}, capprops={"color": shade})
-    spread = 0.3 if len(elo) > 1 else 0.0
-    x = place + np.linspace(-spread / 2, spread / 2, len(elo))
-    axes.errorbar(x, elo, yerr=np.where(np.isfinite(stderr), stderr, 0.0), fmt="o", color=shade,
-                  markersize=4.5, markeredgecolor="white", markeredgewidth=0.5, elinewidth=0.9,
-                  zorder=3)
-
-
-@style.styled
 def epochs(study: Study, run: Run) -> Figure | None:
     """Losses of every epoch of every iteration of one run (000, Fig. 2)."""
     figure, (axes,) = style.new_figure(1, 1, panel=(7.6, 3.0))
-    drawn, last = [], 0
-    for loss in MEASURED:
-        for iteration, row in sorted(study.rows.get(run.name, {}).items()):
-            values = floats(row.get(f"loss_epochs/{loss}") or [])
-            if not len(values):
-                continue
-            # The epochs of iteration i end at i, the point where its last epoch is shown elsewhere.
-            x = iteration - 1 + np.arange(1, len(values) + 1) / len(values)
-            axes.plot(x, values, color=style.colour(loss), linewidth=1.1, marker=".", markersize=3)
-            style.mark_non_finite(axes, x, values)
-            drawn.append((loss, values))
-            last = max(last, iteration)
-    if not drawn:
+    curves = {loss: _by_epoch(study, run, loss) for loss in MEASURED}
+    curves = {loss: (x, y) for loss, (x, y) in curves.items() if len(x)}
+    if not curves:
         return None
+    last = max(float(np.nanmax(x)) for x, _ in curves.values())
+    for loss, (x, y) in curves.items():
+        dots = "." if len(x) < 300 else ""
+        axes.plot(x, y, color=style.colour(loss), linewidth=1.0, marker=dots, markersize=3)
+        style.mark_non_finite(axes, x[np.isfinite(x)], y[np.isfinite(x)])
     style.iteration_axis(axes, last, text="iteration (a line is the epochs of one iteration)")
-    style.limit_height(axes, [values for _, values in drawn])
+    style.limit_height(axes, [y for _, y in curves.values()])
     axes.set_ylabel("training loss\n(nats; squared error)")
     axes.set_title(f"one run: minimising {style.label(run.target)}, seed {run.seed}")
-    shown = dict.fromkeys(loss for loss, _ in drawn)
-    handles = [style.handle(loss, marker=".") for loss in shown] + _bad_key(figure)
+    handles = [style.handle(loss, marker=None) for loss in curves] + _bad_key(figure)
     style.legend_below(figure, handles, columns=5)
     return figure
+
+
+def _by_epoch(study: Study, run: Run, loss: str) -> tuple[np.ndarray, np.ndarray]:
+    """Time in iterations and loss, both [N]; x is NaN at the breaks between iterations.
+
+    The epochs of iteration i end at i, where the other figures show its last epoch.
+    """
+    x, y = [np.empty(0)], [np.empty(0)]
+    for iteration, row in sorted(study.rows.get(run.name, {}).items()):
+        values = floats(row.get(f"loss_epochs/{loss}") or [])
+        if len(values):
+            fractions = np.arange(1, len(values) + 1) / len(values)
+            x += [iteration - 1 + fractions, np.array([math.nan])]
+            y += [values, np.array([math.nan])]
+    return np.concatenate(x), np.concatenate(y)
 
 
 @style.styled
 def health(study: Study) -> Figure | None:
     """What self-play, search and arena did, over iterations, in the colour of each target."""
-    panels = [(key, text, second) for key, text, second in HEALTH
-              if any(study.band(target, key, first=1) for target in study.targets)]
+    panels = [
+        (key, text, second)
+        for key, text, second in HEALTH
+        if any(study.band(target, key, first=1) for target in study.targets)
+    ]
     if not panels:
         return None
     rows = math.ceil(len(panels) / 4)
@@ -260,9 +252,11 @@ def health(study: Study) -> Figure | None:
         for target in study.targets:
             _health_lines(axes, study, target, key, second)
         axes.set_ylabel(text, fontsize=8.5)
-        axes.set_ylim(bottom=0)
-        if "fraction" in text:
+        if key == "selfplay/first_player_wins":
             axes.set_ylim(0, 1)
+            axes.axhline(0.5, color=style.FAINT, linewidth=1, linestyle=(0, (4, 3)))
+        elif key not in AFLOAT:
+            axes.set_ylim(bottom=0)
         style.iteration_axis(axes, last)
     episodes = study.setting("selfplay.episodes")
     for axes, (key, _, _) in zip(all_axes, panels, strict=True):
@@ -279,9 +273,11 @@ def _health_lines(axes: Axes, study: Study, target: str, key: str, second: str |
     if band is None:
         return
     if key == "arena/accepted":  # 0 or 1 in an iteration: the running sum is what can be read
-        band = band._replace(mean=np.cumsum(band.mean), seeds=np.cumsum(band.seeds, axis=1),
-                             sd=np.full(len(band.mean), np.nan))
+        band = band._replace(
+            mean=np.cumsum(band.mean),
+            seeds=np.cumsum(band.seeds, axis=1),
+            sd=np.full(len(band.mean), np.nan),
+        )
     style.draw_band(axes, band._replace(sd=np.full(len(band.sd), np.nan)), target, strong=False)
     if second and (deepest := study.band(target, second, first=1)) is not None:
-        axes.plot(deepest.iterations, deepest.mean, "--", color=style.colour(target),
-                  linewidth=1.0)
+        axes.plot(deepest.iterations, deepest.mean, "--", color=style.colour(target), linewidth=1.0)

@@ -30,7 +30,12 @@ class Band(NamedTuple):
     seeds: np.ndarray  # float [S, N], NaN where a run has no value
     mean: np.ndarray  # float [N], over the seeds that reached the iteration
     sd: np.ndarray  # float [N], sample standard deviation, NaN with fewer than two seeds
-    count: np.ndarray  # int [N], how many seeds reached the iteration
+    reached: np.ndarray  # int [N], how many seeds reached the iteration
+
+    @property
+    def last(self) -> int:
+        """Index of the last iteration that as many seeds reached as any: where to compare."""
+        return int(np.flatnonzero(self.reached == self.reached.max())[-1])
 
 
 @dataclass(frozen=True)
@@ -159,8 +164,15 @@ class Study:
         }
         if self.results:
             yield from (text for key, text in absent.items() if not self.results.get(key))
-        keys = {key for by_iteration in self.rows.values() for row in by_iteration.values()
-                for key in row}
+        for played in self.tournaments:
+            if not played.get("elo"):
+                yield f"The tournament {played.get('name', '')} holds no ratings."
+        keys = {
+            key
+            for by_iteration in self.rows.values()
+            for row in by_iteration.values()
+            for key in row
+        }
         if self.rows and not any(key.startswith("heldout/") for key in keys):
             yield "No losses on held-out positions were recorded."
         if published.loss_curves(self.game) is None:
@@ -188,12 +200,12 @@ def band_of(series: list[tuple[np.ndarray, np.ndarray]], *, first: int = 0) -> B
     for row, (its, values) in enumerate(kept):
         columns = np.searchsorted(iterations, its)
         seeds[row, columns], present[row, columns] = values, True
-    count = present.sum(axis=0)
+    reached = present.sum(axis=0)
     summands = np.where(present, np.where(np.isfinite(seeds), seeds, np.nan), 0.0)
-    mean = summands.sum(axis=0) / count
+    mean = summands.sum(axis=0) / reached
     squares = np.where(present, (summands - mean) ** 2, 0.0).sum(axis=0)
-    sd = np.where(count > 1, np.sqrt(squares / np.maximum(count - 1, 1)), np.nan)
-    return Band(iterations, seeds, mean, sd, count)
+    sd = np.where(reached > 1, np.sqrt(squares / np.maximum(reached - 1, 1)), np.nan)
+    return Band(iterations, seeds, mean, sd, reached)
 
 
 def load(workdir: Path) -> Study:
@@ -239,8 +251,11 @@ def _numbers(row: dict[str, Any]) -> Iterator[tuple[str, float]]:
             yield key, math.nan if value is None else value
         elif isinstance(value, list):
             numbers = [math.nan if item is None else item for item in value]
-            yield from ((f"{key} (epoch {n})", x) for n, x in enumerate(numbers, start=1)
-                        if isinstance(x, float))
+            yield from (
+                (f"{key} (epoch {n})", x)
+                for n, x in enumerate(numbers, start=1)
+                if isinstance(x, float)
+            )
 
 
 def _word(value: float) -> str:

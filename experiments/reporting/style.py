@@ -26,17 +26,25 @@ COLOURS: Final = {
     "rollouts": "#333333",
 }
 MARKERS: Final = {"policy": "o", "value": "s", "sum": "^", "product": "D", "weighted": "v"}
-SYMBOLS: Final = {"policy": "ℓₚ", "value": "ℓᵥ", "sum": "ℓ₊", "product": "ℓₓ", "weighted": "ℓ(λ)"}
+_L: Final = "\N{SCRIPT SMALL L}"
+SYMBOLS: Final = {
+    "policy": f"{_L}ₚ",
+    "value": f"{_L}ᵥ",
+    "sum": f"{_L}₊",
+    "product": f"{_L}ₓ",
+    "weighted": f"{_L}(λ)",
+}
 INK: Final = "#222222"
 FAINT: Final = "#8A8A8A"
 
-RC: Final[dict[str, Any]] = {
+RC: Final[Any] = {
     "font.family": "sans-serif",
     "font.sans-serif": ["DejaVu Sans", "Arial", "Helvetica", "sans-serif"],
     "font.size": 9,
     "axes.titlesize": 9.5,
     "axes.titlelocation": "left",
     "axes.titleweight": "bold",
+    "axes.titlepad": 7.0,
     "axes.labelsize": 9,
     "axes.labelcolor": INK,
     "axes.edgecolor": "#555555",
@@ -62,7 +70,7 @@ RC: Final[dict[str, Any]] = {
 }
 styled = matplotlib.rc_context(RC)  # decorates every function that builds or saves a figure
 
-_VECTOR_POINTS = 4000  # thin lines of more points than this are stored as an image in the SVG
+_VECTOR_POINTS = 18000  # thin lines of more points than this are stored as an image in the SVG
 
 
 def colour(name: str) -> str:
@@ -74,8 +82,9 @@ def label(target: str) -> str:
     return f"{target} {SYMBOLS[target]}" if target in SYMBOLS else target
 
 
-def new_figure(rows: int, columns: int, *, panel: tuple[float, float], share_y: bool = False,
-               spare: int = 0) -> tuple[Figure, list[Axes]]:
+def new_figure(
+    rows: int, columns: int, *, panel: tuple[float, float], share_y: bool = False, spare: int = 0
+) -> tuple[Figure, list[Axes]]:
     """A figure of `rows * columns - spare` panels, each `panel` inches, read row by row."""
     figure = Figure(figsize=(columns * panel[0], rows * panel[1] + 0.35), layout="constrained")
     FigureCanvasAgg(figure)
@@ -86,26 +95,57 @@ def new_figure(rows: int, columns: int, *, panel: tuple[float, float], share_y: 
 
 
 def iteration_axis(axes: Axes, last: float, *, text: str = "iteration") -> None:
-    axes.set_xlim(0, max(last, 1))
+    margin = 0.015 * max(last, 1)  # keeps the markers at both ends whole
+    axes.set_xlim(-margin, max(last, 1) + margin)
     axes.xaxis.set_major_locator(MaxNLocator(nbins=6, integer=True, min_n_ticks=2))
     axes.set_xlabel(text)
 
 
-def draw_band(axes: Axes, band: Band, name: str, *, dashed: bool = False, strong: bool = True,
-              seeds: bool = True) -> None:
+def draw_band(
+    axes: Axes,
+    band: Band,
+    name: str,
+    *,
+    dashed: bool = False,
+    strong: bool = True,
+    seeds: bool = True,
+) -> None:
     """Mean, +-1 standard deviation and every seed of one metric, in the colour of `name`."""
     shade = colour(name)
     if seeds and len(band.seeds) > 1:
         for values in band.seeds:
-            axes.plot(band.iterations, values, color=shade, linewidth=0.5, alpha=0.4,
-                      zorder=1.5, gid="seed")
+            axes.plot(
+                band.iterations,
+                values,
+                color=shade,
+                linewidth=0.5,
+                alpha=0.4,
+                zorder=1.5,
+                gid="seed",
+            )
     if np.isfinite(band.sd).any():
-        axes.fill_between(band.iterations, band.mean - band.sd, band.mean + band.sd, color=shade,
-                          alpha=0.15, linewidth=0, zorder=1.4)
-    axes.plot(band.iterations, band.mean, color=shade, linestyle="--" if dashed else "-",
-              linewidth=2.1 if strong else 1.3, marker=MARKERS.get(name, "o"), markersize=4,
-              markevery=max(1, len(band.iterations) // 6), markeredgecolor="white",
-              markeredgewidth=0.5, zorder=3)
+        axes.fill_between(
+            band.iterations,
+            band.mean - band.sd,
+            band.mean + band.sd,
+            color=shade,
+            alpha=0.15,
+            linewidth=0,
+            zorder=1.4,
+        )
+    axes.plot(
+        band.iterations,
+        band.mean,
+        color=shade,
+        linestyle="--" if dashed else "-",
+        linewidth=2.1 if strong else 1.3,
+        marker=MARKERS.get(name, "o"),
+        markersize=4,
+        markevery=max(1, len(band.iterations) // 6),
+        markeredgecolor="white",
+        markeredgewidth=0.5,
+        zorder=3,
+    )
     mark_non_finite(axes, band.iterations, band.mean)
 
 
@@ -113,9 +153,18 @@ def mark_non_finite(axes: Axes, iterations: np.ndarray, values: np.ndarray) -> N
     """A cross on the top edge wherever a value is not a number."""
     where = iterations[~np.isfinite(values)]
     if len(where):
-        axes.plot(where, np.full(len(where), 0.985), "x", color="#B00020", markersize=6,
-                  markeredgewidth=1.6, transform=axes.get_xaxis_transform(), clip_on=False,
-                  zorder=5, gid="non-finite")
+        axes.plot(
+            where,
+            np.full(len(where), 0.985),
+            "x",
+            color="#B00020",
+            markersize=6,
+            markeredgewidth=1.6,
+            transform=axes.get_xaxis_transform(),
+            clip_on=False,
+            zorder=5,
+            gid="non-finite",
+        )
 
 
 def has_non_finite(figure: Figure) -> bool:
@@ -127,12 +176,20 @@ def limit_height(axes: Axes, values: Sequence[np.ndarray], *, bottom: float | No
     finite = np.concatenate([np.ravel(v)[np.isfinite(np.ravel(v))] for v in values] or [[]])
     if not len(finite):
         return
-    bulk, top = float(np.quantile(finite, 0.9)), float(finite.max())
-    ceiling = top if top <= 4 * max(bulk, 1e-9) else 2 * bulk
+    bulk, top = float(np.quantile(finite, 0.95)), float(finite.max())
+    ceiling = top if top <= 10 * max(bulk, 1e-9) else 3 * bulk
     axes.set_ylim(bottom=bottom, top=1.06 * max(ceiling, 1e-6))
     if ceiling < top:
-        axes.text(0.98, 0.96, f"↑ off the scale: up to {top:.3g}", transform=axes.transAxes,
-                  ha="right", va="top", fontsize=8, color="#B00020")
+        axes.text(
+            0.98,
+            0.96,
+            f"↑ off the scale: up to {top:.3g}",
+            transform=axes.transAxes,
+            ha="right",
+            va="top",
+            fontsize=8,
+            color="#B00020",
+        )
 
 
 def handle(name: str, text: str | None = None, **options: Any) -> Line2D:
@@ -147,8 +204,13 @@ def key(text: str, **options: Any) -> Line2D:
 
 
 def legend_below(figure: Figure, handles: Sequence[Line2D], *, columns: int) -> None:
-    figure.legend(handles=list(handles), loc="outside lower center", ncols=columns,
-                  handlelength=2.4, columnspacing=1.6)
+    figure.legend(
+        handles=list(handles),
+        loc="outside lower center",
+        ncols=columns,
+        handlelength=2.4,
+        columnspacing=1.6,
+    )
 
 
 def lighten(figure: Figure) -> None:

@@ -1,1 +1,1 @@
-"""Plain-Python references that the tests compare the compiled code with."""
+"""Independent implementations in plain Python and NumPy, written to be read and not to be fast."""

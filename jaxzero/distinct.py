@@ -1,0 +1,39 @@
+"""Counting distinct positions and games on the device, by 64-bit hashes."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+
+def _weights(size: int) -> np.ndarray:
+    """uint32[2, size]: fixed random odd multipliers."""
+    return np.random.default_rng(0x5EED).integers(0, 2**31, (2, size), np.uint32) * 2 + 1
+
+
+def hash_rows(rows: jax.Array) -> jax.Array:
+    """Two 32-bit hashes of each row.
+
+    Args:
+      rows: [M, ...], integers or floats (taken by their bits).
+
+    Returns:
+      uint32[M, 2].
+    """
+    flat = rows.reshape(rows.shape[0], -1)
+    if jnp.issubdtype(flat.dtype, jnp.floating):
+        flat = jax.lax.bitcast_convert_type(flat.astype(jnp.float32), jnp.uint32)
+    words = flat.astype(jnp.uint32)
+    words = (words ^ (words >> 16)) * jnp.uint32(0x45D9F3B) + jnp.uint32(0x9E3779B9)
+    hashes = (words[:, None, :] * jnp.asarray(_weights(flat.shape[1]))[None]).sum(
+        -1, dtype=jnp.uint32
+    )
+    return (hashes ^ (hashes >> 15)) * jnp.uint32(0x2C1B3C6D)
+
+
+def count_distinct(hashes: jax.Array, valid: jax.Array) -> jax.Array:
+    """int32: how many different rows of hashes (uint32[M, 2]) stand where `valid` (bool[M])."""
+    order = jnp.lexsort((hashes[:, 1], hashes[:, 0], ~valid))  # valid rows first, equal ones together
+    ordered = hashes[order]
+    is_new = jnp.any(ordered[1:] != ordered[:-1], axis=-1)
+    is_new = jnp.concatenate([jnp.ones((1,), bool), is_new])
+    return (is_new & valid[order]).sum(dtype=jnp.int32)

@@ -1,0 +1,282 @@
+"""Algorithm 1 of paper 000 as one pure, compiled function: (state) -> (state, metrics).
+
+self-play -> window -> training -> arena -> gate. Nothing in it waits for the host.
+"""
+
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+from flax import struct
+
+from jaxzero import arena, learner, replay, selfplay
+from jaxzero.distinct import count_distinct, hash_rows
+from jaxzero.learner import Learner
+from jaxzero.players import Players, Searcher, search_players
+from jaxzero.replay import Examples, Replay
+from jaxzero.selfplay import Trajectory
+from jaxzero.spec import DATA_AXIS, Hyper, Spec
+
+
+@struct.dataclass
+class RunState:
+    """Everything a run is, between iterations: what a checkpoint holds.
+
+    Attributes:
+      learner: the best network so far with its optimiser. A candidate exists only inside an
+        iteration: it takes this place, or it is dropped.
+      replay: the window.
+      key: typed random key.
+      iteration: int32, iterations done.
+      best: int32, the iteration that `learner` came from; 0 is the untrained network.
+    """
+
+    learner: Learner
+    replay: Replay
+    key: jax.Array
+    iteration: jax.Array
+    best: jax.Array
+
+
+def init(spec: Spec, seed: jax.Array) -> RunState:
+    """A run before its first iteration. Runs with equal seeds start from equal weights."""
+    key, weights_key = jax.random.split(jax.random.key(seed))
+    observation = jax.eval_shape(lambda: spec.game.observe(spec.game.init()))
+    return RunState(
+        learner=learner.init(spec, weights_key),
+        replay=replay.empty(spec.window, spec.positions, observation, spec.game.num_actions),
+        key=key,
+        iteration=jnp.int32(0),
+        best=jnp.int32(0),
+    )
+
+
+def iterate(
+    spec: Spec, hyper: Hyper, state: RunState, heldout: tuple[Examples, jax.Array]
+) -> tuple[RunState, dict[str, jax.Array]]:
+    """One iteration of one run.
+
+    Args:
+      spec: static settings.
+      hyper: traced settings.
+      state: the run.
+      heldout: fixed examples [N] that no run trains on, and bool[N], which of them count.
+
+    Returns:
+      The run after the iteration, and its metrics: float32 scalars but for `loss/*` [spec.epochs].
+      The names are explained in `docs/metrics.md`.
+    """
+    key, play_key, fit_key, arena_key = jax.random.split(state.key, 4)
+    iteration = state.iteration + 1
+
+    trajectory, play_metrics = self_play(spec, hyper, state.learner, play_key)
+    examples, count = replay.from_trajectory(trajectory, spec.positions)
+    is_new = jnp.arange(spec.positions) < count
+    unseen = learner.evaluate_losses(spec, state.learner, examples, is_new)
+    window = replay.add(state.replay, examples, count, iteration)
+
+    candidate, metrics = learner.fit(spec, hyper, state.learner, window, iteration, fit_key)
+    accepted, arena_metrics = gate(spec, hyper, candidate, state.learner, arena_key)
+    kept = jax.tree.map(
+        lambda new, old: jnp.where(accepted, new, old), candidate, state.learner
+    )
+    held = learner.evaluate_losses(spec, candidate, *heldout)
+
+    metrics |= play_metrics | arena_metrics
+    metrics |= {f"unseen/{name}": value for name, value in unseen.items()}
+    metrics |= {f"heldout/{name}": value for name, value in held.items()}
+    metrics["count/examples"] = (
+        replay.counts_in_window(window, iteration, hyper.window).sum() * spec.num_images
+    ).astype(jnp.float32)
+    metrics["arena/opponent"] = state.best.astype(jnp.float32)
+    state = RunState(
+        learner=kept,
+        replay=window,
+        key=key,
+        iteration=iteration,
+        best=jnp.where(accepted, iteration, state.best),
+    )
+    return state, metrics
+
+
+def self_play(
+    spec: Spec, hyper: Hyper, network: Learner, key: jax.Array
+) -> tuple[Trajectory, dict[str, jax.Array]]:
+    """E games by the best network, over all devices of the run.
+
+    Args:
+      spec: static settings.
+      hyper: traced settings.
+      network: plays with running averages of batch norm.
+      key: consumed. A game's key is folded from its number, so that the number of devices does
+        not change the games.
+
+    Returns:
+      All E games (on every device), and metrics `selfplay/*`, `search/*`, `count/*`.
+    """
+    part = -(-spec.episodes // spec.data_devices)
+    number = jnp.arange(part)
+    if spec.data_devices > 1:
+        number = number + jax.lax.axis_index(DATA_AXIS) * part
+    trajectory, diagnostics = selfplay.play(
+        spec.game,
+        learner.acting(spec, network),
+        jax.vmap(jax.random.fold_in, (None, 0))(key, number),
+        number < hyper.episodes,
+        options=spec.search,
+        num_simulations=_simulations(spec, hyper),
+        c_puct=hyper.c_puct,
+        temperature_plies=hyper.temperature_plies,
+        keep_tree=spec.switches.keep_tree,
+        one_hot_after_temperature=spec.switches.one_hot_after_temperature,
+        first_player_always_loses=spec.switches.gobang_absolute_labels,
+    )
+    depth_max = diagnostics.depth_max
+    counts = {
+        "evaluations": diagnostics.evaluations,
+        "useful": diagnostics.useful_evaluations,
+        "finished": diagnostics.finished_leaves,
+        "depth": diagnostics.depth_sum,
+        "simulations": diagnostics.simulations,
+    }
+    if spec.data_devices > 1:
+        counts = jax.lax.psum(counts, DATA_AXIS)
+        depth_max = jax.lax.pmax(depth_max, DATA_AXIS)
+        trajectory = _gather(trajectory)
+    metrics = _describe(spec, trajectory)
+    metrics |= {
+        "search/depth_mean": counts["depth"] / jnp.maximum(counts["simulations"], 1),
+        "search/depth_max": depth_max.astype(jnp.float32),
+        "count/selfplay_evaluations": counts["evaluations"],
+        "count/selfplay_useful_evaluations": counts["useful"],
+        "count/selfplay_finished_leaves": counts["finished"],
+        "count/selfplay_simulations": counts["simulations"],
+    }
+    return trajectory, metrics
+
+
+def _simulations(spec: Spec, hyper: Hyper) -> Any:
+    """m: traced for PUCT; sequential halving needs it static."""
+    return spec.num_simulations if spec.search.algorithm == "gumbel" else hyper.num_simulations
+
+
+def _gather(trajectory: Trajectory) -> Trajectory:
+    """The games of all devices, on every device."""
+
+    def gather(axis: int) -> Any:
+        return lambda x: jax.lax.all_gather(x, DATA_AXIS, axis=axis, tiled=True)
+
+    by_ply = {"outcome": 0, "plies": 0, "active": 0}
+    fields = {
+        name: gather(by_ply.get(name, 1))(value) for name, value in vars(trajectory).items()
+    }
+    return Trajectory(**fields)
+
+
+def _describe(spec: Spec, trajectory: Trajectory) -> dict[str, jax.Array]:
+    """How the games looked."""
+    games = trajectory.active.sum()
+    first, second = trajectory.outcome[:, 0], trajectory.outcome[:, 1]
+
+    def share(mask: jax.Array) -> jax.Array:
+        return (mask & trajectory.active).sum() / games
+
+    valid = trajectory.valid.reshape(-1)
+    capacity = min(valid.shape[0], spec.max_distinct_positions)
+    observations = trajectory.observation.reshape(-1, *spec.game.observation_shape)
+    policy = trajectory.policy
+    entropy = -(policy * jnp.log(jnp.maximum(policy, 1e-30))).sum(-1)
+    return {
+        "selfplay/plies": trajectory.plies.sum() / games,
+        "selfplay/plies_max": trajectory.plies.max().astype(jnp.float32),
+        "selfplay/first_player_wins": share(first > second),
+        "selfplay/second_player_wins": share(second > first),
+        "selfplay/draws": share(first == second),
+        "selfplay/positions": trajectory.plies.sum().astype(jnp.float32),
+        "selfplay/distinct_positions": count_distinct(
+            hash_rows(observations[:capacity]), valid[:capacity]
+        ).astype(jnp.float32),
+        "selfplay/distinct_games": count_distinct(
+            hash_rows(trajectory.action.T), trajectory.active
+        ).astype(jnp.float32),
+        "selfplay/policy_entropy": (entropy * trajectory.valid).sum()
+        / jnp.maximum(trajectory.valid.sum(), 1),
+        "count/games": games.astype(jnp.float32),
+    }
+
+
+def network_players(spec: Spec, hyper: Hyper, networks: Learner) -> Players:
+    """Players [P] from networks with a leading axis P, with the run's own m and c."""
+    count = jax.tree.leaves(networks.params)[0].shape[0]
+    fixed = spec.num_simulations if spec.search.algorithm == "gumbel" else None
+    return search_players(
+        spec.game,
+        lambda network: learner.acting(spec, network),
+        Searcher(
+            networks,
+            jnp.broadcast_to(hyper.num_simulations, (count,)),
+            jnp.broadcast_to(hyper.c_puct, (count,)),
+        ),
+        spec.arena_search,
+        keep_tree=spec.switches.keep_tree,
+        fixed_simulations=fixed,
+    )
+
+
+def gate(
+    spec: Spec, hyper: Hyper, candidate: Learner, best: Learner, key: jax.Array
+) -> tuple[jax.Array, dict[str, jax.Array]]:
+    """n games of the candidate against the best network, and whether it takes its place.
+
+    Args:
+      spec: static settings.
+      hyper: traced settings.
+      candidate, best: networks; both play with running averages of batch norm, temperature 0.
+      key: consumed.
+
+    Returns:
+      bool scalar, and metrics `arena/*`.
+    """
+    if spec.arena_games == 0:
+        return jnp.bool_(True), {"arena/accepted": jnp.float32(1)}
+    # Only what acts takes part: the optimiser's state is not needed to play.
+    two = jax.tree.map(
+        lambda a, b: jnp.stack([a, b]), candidate.replace(opt_state=()), best.replace(opt_state=())
+    )
+    match = arena.play_match(
+        spec.game,
+        [network_players(spec, hyper, two)],
+        key,
+        games_per_direction=spec.arena_games // 2,
+        played=hyper.arena_games // 2,
+        opening_plies=spec.opening_plies,
+        draw_for_asked=spec.search.draw_for_asked,
+        data_devices=spec.data_devices,
+    )
+    counts = arena.count_results(match)  # row 0: candidate first, row 1: best first
+    cost = match.cost
+    distinct = arena.distinct_games(match)
+    if spec.data_devices > 1:
+        counts, cost = jax.lax.psum((counts, cost), DATA_AXIS)
+        # hashes would have to travel to be compared: games on different devices count apart
+        distinct = jax.lax.psum(distinct, DATA_AXIS)
+    wins = counts[0, 0] + counts[1, 2]
+    lost = counts[0, 2] + counts[1, 0]
+    draws = counts[0, 1] + counts[1, 1]
+    accepted = arena.is_accepted(
+        wins, lost, hyper.threshold, accept_all_drawn=spec.switches.accept_all_drawn
+    )
+    metrics = {
+        "arena/accepted": accepted,
+        "arena/wins": wins,
+        "arena/draws": draws,
+        "arena/losses": lost,
+        "arena/distinct_games": distinct,
+        "arena/first_mover_wins": counts[0, 0] + counts[1, 0],
+        "arena/wins_moving_first": counts[0, 0],
+        "arena/draws_moving_first": counts[0, 1],
+        "arena/losses_moving_first": counts[0, 2],
+        "count/arena_evaluations": cost.evaluations,
+        "count/arena_useful_evaluations": cost.useful_evaluations,
+    }
+    return accepted, {name: jnp.asarray(v, jnp.float32) for name, v in metrics.items()}

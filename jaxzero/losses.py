@@ -1,0 +1,74 @@
+"""The losses of papers 000, 001 and 003: per example here, averaged and combined by the caller."""
+
+import jax
+import jax.numpy as jnp
+
+from jaxzero.networks import DRAW, LOSS, WIN, NetworkOutput
+
+# (l_p, l_v, l_p * l_v) of the loss that is minimised, by target (000 section 4.2, 5.3).
+_COEFFICIENTS = {
+    "policy": (1.0, 0.0, 0.0),
+    "value": (0.0, 1.0, 0.0),
+    "sum": (1.0, 1.0, 0.0),
+    "product": (0.0, 0.0, 1.0),
+}
+
+
+def coefficients(target: str, weight: float = 0.5) -> tuple[float, float, float]:
+    """Coefficients of (l_p, l_v, l_p l_v) for a target.
+
+    Args:
+      target: policy, value, sum, product or weighted.
+      weight: lambda of `weighted`, lambda l_p + (1 - lambda) l_v.
+    """
+    if target == "weighted":
+        return (weight, 1.0 - weight, 0.0)
+    return _COEFFICIENTS[target]
+
+
+def combine(coefficients: jax.Array, policy: jax.Array, value: jax.Array) -> jax.Array:
+    """The minimised loss from the *batch means* of l_p and l_v (l_x is the product of the means).
+
+    Args:
+      coefficients: float32[3], may be traced, so that one program minimises any target.
+      policy: float32 scalar l_p.
+      value: float32 scalar l_v.
+    """
+    return (
+        coefficients[0] * policy + coefficients[1] * value + coefficients[2] * (policy * value)
+    )
+
+
+def policy_loss(logits: jax.Array, target: jax.Array, legal: jax.Array | None = None) -> jax.Array:
+    """l_p = -pi . log p, per example.
+
+    Args:
+      logits: [B, A], raw.
+      target: [B, A], a distribution over the actions.
+      legal: bool[B, A] for a softmax over the legal actions only; None for all (000).
+
+    Returns:
+      float32[B].
+    """
+    logits = logits.astype(jnp.float32)
+    if legal is not None:
+        logits = jnp.where(legal, logits, -1e9)
+    return -(target * jax.nn.log_softmax(logits)).sum(-1)
+
+
+def value_loss(output: NetworkOutput, target: jax.Array) -> jax.Array:
+    """l_v per example: (v - z)^2 (000), or the cross entropy of the win/draw/loss head (002).
+
+    Args:
+      output: of the network.
+      target: float32[B], z in [-1, 1] from the player to move. For the win/draw/loss head it is
+        read as the result: above 1/2 won, below -1/2 lost, else drawn.
+
+    Returns:
+      float32[B].
+    """
+    if output.outcome_logits is None:
+        return jnp.square(output.value - target)
+    classes = jnp.where(target > 0.5, WIN, jnp.where(target < -0.5, LOSS, DRAW))
+    log_p = jax.nn.log_softmax(output.outcome_logits)
+    return -(jax.nn.one_hot(classes, 3) * log_p).sum(-1)

@@ -1,0 +1,179 @@
+"""The window of examples: the last rs iterations, every position with all its symmetric images.
+
+Only the positions themselves are stored. An example is a (position, image) pair; its image is made
+when it is drawn, which gives the same distribution as storing all images (000's program) in a
+K-th of the memory.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+from flax import struct
+
+from jaxzero.selfplay import Trajectory
+
+
+@struct.dataclass
+class Examples:
+    """Positions with their targets, from the player to move.
+
+    Attributes:
+      observation: [..., H, W, C].
+      policy: float32[..., A], a distribution.
+      value: float32[...], z in [-1, 1].
+      legal: bool[..., A].
+    """
+
+    observation: jax.Array
+    policy: jax.Array
+    value: jax.Array
+    legal: jax.Array
+
+
+@struct.dataclass
+class Replay:
+    """A ring of iterations.
+
+    Attributes:
+      examples: [W, P, ...], P positions for each of W iterations.
+      count: int32[W], positions in use.
+      iteration: int32[W], which iteration a slot holds; -1 for none.
+    """
+
+    examples: Examples
+    count: jax.Array
+    iteration: jax.Array
+
+
+def empty(
+    window: int,
+    positions: int,
+    observation: jax.ShapeDtypeStruct,
+    num_actions: int,
+) -> Replay:
+    """A window without examples.
+
+    Args:
+      window: W, iterations it can hold.
+      positions: P, positions an iteration can hold.
+      observation: shape [H, W, C] and dtype.
+      num_actions: A.
+    """
+    lead = (window, positions)
+    return Replay(
+        examples=Examples(
+            observation=jnp.zeros((*lead, *observation.shape), observation.dtype),
+            policy=jnp.zeros((*lead, num_actions), jnp.float32),
+            value=jnp.zeros(lead, jnp.float32),
+            legal=jnp.zeros((*lead, num_actions), bool),
+        ),
+        count=jnp.zeros((window,), jnp.int32),
+        iteration=jnp.full((window,), -1, jnp.int32),
+    )
+
+
+def from_trajectory(trajectory: Trajectory, positions: int) -> tuple[Examples, jax.Array]:
+    """The positions of an iteration in the order of the games, packed to the front.
+
+    Args:
+      trajectory: [T, B] plies of B games.
+      positions: capacity P. If there are more, the newest are kept, as in a bounded queue.
+
+    Returns:
+      `Examples` [P] and int32, how many are in use.
+    """
+    by_game = jax.tree.map(
+        lambda x: jnp.swapaxes(x, 0, 1).reshape(-1, *x.shape[2:]),
+        Examples(
+            observation=trajectory.observation,
+            policy=trajectory.policy,
+            value=trajectory.value,
+            legal=trajectory.legal,
+        ),
+    )
+    valid = jnp.swapaxes(trajectory.valid, 0, 1).reshape(-1)
+    total = valid.sum(dtype=jnp.int32)
+    surplus = jnp.maximum(total - positions, 0)
+    index = jnp.cumsum(valid, dtype=jnp.int32) - 1 - surplus
+    index = jnp.where(valid & (index >= 0), index, positions)
+
+    def pack(x: jax.Array) -> jax.Array:
+        return jnp.zeros((positions, *x.shape[1:]), x.dtype).at[index].set(x, mode="drop")
+
+    return jax.tree.map(pack, by_game), jnp.minimum(total, positions)
+
+
+def add(replay: Replay, examples: Examples, count: jax.Array, iteration: jax.Array) -> Replay:
+    """Puts an iteration's examples [P] in the place of the oldest ones."""
+    slot = iteration % replay.count.shape[0]
+    return Replay(
+        examples=jax.tree.map(lambda ring, x: ring.at[slot].set(x), replay.examples, examples),
+        count=replay.count.at[slot].set(count),
+        iteration=replay.iteration.at[slot].set(iteration),
+    )
+
+
+def counts_in_window(replay: Replay, iteration: jax.Array, window: jax.Array) -> jax.Array:
+    """int32[W]: positions of each slot that the last `window` iterations (traced) may use."""
+    age = iteration - replay.iteration
+    usable = (replay.iteration >= 0) & (age >= 0) & (age < window)
+    return jnp.where(usable, replay.count, 0)
+
+
+Symmetries = Callable[[jax.Array, jax.Array], tuple[jax.Array, jax.Array]]
+
+
+def with_legal(symmetries: Symmetries) -> Callable[[Examples], Examples]:
+    """All images of one example, [K, ...]: legal actions move as the policy does."""
+
+    def images(example: Examples) -> Examples:
+        observation, policy = symmetries(example.observation, example.policy)
+        _, legal = symmetries(example.observation, example.legal.astype(jnp.float32))
+        value = jnp.broadcast_to(example.value, policy.shape[:1])
+        return Examples(observation, policy, value, legal > 0.5)
+
+    return images
+
+
+def without_policy(symmetries: Symmetries) -> Symmetries:
+    """The published Connect Four mirror: the board's images, each with the policy as it was."""
+
+    def images(observation: jax.Array, policy: jax.Array) -> tuple[jax.Array, jax.Array]:
+        observations, policies = symmetries(observation, policy)
+        return observations, jnp.broadcast_to(policy, policies.shape)
+
+    return images
+
+
+def take(
+    replay: Replay, counts: jax.Array, index: jax.Array, symmetries: Symmetries, num_images: int
+) -> Examples:
+    """Examples by their number.
+
+    Args:
+      replay: the window.
+      counts: int32[W] of `counts_in_window`.
+      index: int32[b] in [0, K sum(counts)).
+      symmetries: of the game.
+      num_images: K.
+
+    Returns:
+      `Examples` [b].
+    """
+    position, image = index // num_images, index % num_images
+    ends = jnp.cumsum(counts)
+    slot = (position[:, None] >= ends[None, :]).sum(-1)
+    offset = position - (ends - counts)[slot]
+    stored = jax.tree.map(lambda x: x[slot, offset], replay.examples)
+    images = jax.vmap(with_legal(symmetries))(stored)
+    rows = jnp.arange(index.shape[0])
+    return jax.tree.map(lambda x: x[rows, image], images)
+
+
+def first_window(replay: Replay, slot: jax.Array | int, symmetries: Any) -> Examples:
+    """All images of the positions of one slot, [P * K]; those beyond its count are empty."""
+    stored = jax.tree.map(lambda x: x[slot], replay.examples)
+    images = jax.vmap(with_legal(symmetries))(stored)
+    return jax.tree.map(lambda x: x.reshape(-1, *x.shape[2:]), images)

@@ -1,0 +1,249 @@
+"""Playing games against oneself: a batch in lock-step, every game to its end.
+
+000 section 4.1, as its program plays: moves are sampled from the visit counts in the first T' - 1
+plies and greedy afterwards.
+"""
+
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+from flax import struct
+
+from jaxzero import scoring
+from jaxzero.games.base import Game
+from jaxzero.loops import while_any
+from jaxzero.search import core, subtree
+from jaxzero.search.core import Diagnostics, Evaluate, StateEvaluate
+from jaxzero.search.options import SearchOptions
+
+
+@struct.dataclass
+class Trajectory:
+    """T plies of B games; rows of finished games are not `valid`.
+
+    Attributes:
+      observation: [T, B, H, W, C], from the player to move.
+      policy: float32[T, B, A], the policy target.
+      legal: bool[T, B, A].
+      to_move: int8[T, B].
+      action: int32[T, B], -1 where not valid.
+      root_value: float32[T, B], of the search, from the player to move.
+      value: float32[T, B], the label z, from the player to move.
+      valid: bool[T, B].
+      outcome: float32[B, 2], true results.
+      plies: int32[B].
+      active: bool[B], games that were asked for.
+    """
+
+    observation: jax.Array
+    policy: jax.Array
+    legal: jax.Array
+    to_move: jax.Array
+    action: jax.Array
+    root_value: jax.Array
+    value: jax.Array
+    valid: jax.Array
+    outcome: jax.Array
+    plies: jax.Array
+    active: jax.Array
+
+
+@struct.dataclass
+class _Carry:
+    states: Any
+    tree: Any
+    is_kept: jax.Array
+    ply: jax.Array
+    record: dict[str, jax.Array]
+    diagnostics: Diagnostics
+
+
+def play(
+    game: Game,
+    evaluate: Evaluate | StateEvaluate,
+    keys: jax.Array,
+    active: jax.Array,
+    *,
+    options: SearchOptions,
+    num_simulations: jax.Array | int,
+    c_puct: jax.Array | float,
+    temperature_plies: jax.Array | int,
+    keep_tree: bool = False,
+    one_hot_after_temperature: bool = False,
+    first_player_always_loses: bool = False,
+) -> tuple[Trajectory, Diagnostics]:
+    """Plays B games from the start position to their ends.
+
+    Args:
+      game: the rules.
+      evaluate: the network, see `search`.
+      keys: [B] random keys, one per game, consumed. A game depends on its own key alone.
+      active: bool[B], which games to play; the others stay empty.
+      options: of the search.
+      num_simulations: m.
+      c_puct: c.
+      temperature_plies: T', may be traced: plies 1 .. T'-1 are sampled from the visits.
+      keep_tree: the subtree below the played move is kept.
+      one_hot_after_temperature: published policy target of greedy plies.
+      first_player_always_loses: published Gobang labels, see `scoring.labels`.
+
+    Returns:
+      The trajectory and the summed diagnostics of its searches.
+    """
+    batch = active.shape[0]
+    start = game.init()
+    states = jax.tree.map(lambda x: jnp.broadcast_to(x, (batch, *jnp.shape(x))), start)
+
+    def going(carry: _Carry) -> jax.Array:
+        return active & ~jax.vmap(game.is_terminal)(carry.states) & (carry.ply < game.max_plies)
+
+    def body(carry: _Carry) -> _Carry:
+        live = going(carry)
+        ply_keys = jax.vmap(jax.random.fold_in, (0, None))(keys, carry.ply)
+        search_keys, move_keys = jnp.moveaxis(jax.vmap(jax.random.split)(ply_keys), 1, 0)
+        sampled = carry.ply + 1 < temperature_plies
+        result = core.run(
+            game,
+            evaluate,
+            search_keys,
+            carry.states,
+            options=options,
+            num_simulations=num_simulations,
+            c_puct=c_puct,
+            trees=carry.tree if keep_tree else None,
+            is_kept=carry.is_kept if keep_tree else None,
+            active=live,
+            noise_scale=jnp.where(sampled, 1.0, 0.0) if options.algorithm == "gumbel" else 1.0,
+        )
+        action, policy = choose(
+            move_keys, result, sampled, options, one_hot_after_temperature=one_hot_after_temperature
+        )
+        row = {
+            "observation": jax.vmap(game.observe)(carry.states),
+            "policy": policy,
+            "legal": jax.vmap(game.legal_actions)(carry.states),
+            "to_move": jax.vmap(game.to_move)(carry.states).astype(jnp.int8),
+            "action": jnp.where(live, action, -1),
+            "root_value": result.value,
+            "valid": live,
+        }
+        record = {k: carry.record[k].at[carry.ply].set(v) for k, v in row.items()}
+        tree, is_kept = carry.tree, carry.is_kept
+        if keep_tree:
+            tree, is_kept = subtree.advance(result.tree, action)
+        moved = jax.vmap(game.step)(carry.states, action)
+        states = jax.tree.map(
+            lambda new, old: jnp.where(live.reshape((batch,) + (1,) * (new.ndim - 1)), new, old),
+            moved,
+            carry.states,
+        )
+        diagnostics = add_diagnostics(carry.diagnostics, result.diagnostics)
+        return _Carry(states, tree, is_kept, carry.ply + 1, record, diagnostics)
+
+    carry = _Carry(
+        states=states,
+        tree=core.start(game, evaluate, keys, states, options) if keep_tree else (),
+        is_kept=jnp.zeros((batch,), bool),
+        ply=jnp.int32(0),
+        record=_empty_record(game, batch),
+        diagnostics=no_diagnostics(batch),
+    )
+    carry = while_any(going, body, carry)
+    return _label(game, carry, active, options, first_player_always_loses), carry.diagnostics
+
+
+def choose(
+    keys: jax.Array,
+    result: core.SearchResult,
+    sampled: jax.Array,
+    options: SearchOptions,
+    *,
+    one_hot_after_temperature: bool,
+) -> tuple[jax.Array, jax.Array]:
+    """The move played and the policy target stored.
+
+    Args:
+      keys: [B], consumed.
+      result: of the search.
+      sampled: bool scalar or [B], whether this ply is sampled (temperature 1) or greedy (0).
+      options: of the search. Gumbel plays the winner of its sequential halving, which is a sample
+        where its noise is on.
+      one_hot_after_temperature: published target of greedy plies; else it never depends on the
+        temperature.
+
+    Returns:
+      int32[B] actions, float32[B, A] targets.
+    """
+    action = result.action
+    if options.algorithm == "puct":
+        logits = jnp.where(result.policy > 0, jnp.log(jnp.maximum(result.policy, 1e-30)), -1e9)
+        drawn = jax.vmap(jax.random.categorical)(keys, logits).astype(jnp.int32)
+        action = jnp.where(sampled, drawn, action)
+    policy = result.policy
+    if one_hot_after_temperature:
+        one_hot = jax.nn.one_hot(action, policy.shape[-1], dtype=policy.dtype)
+        sampled = jnp.broadcast_to(sampled, action.shape)
+        policy = jnp.where(sampled[:, None], policy, one_hot)
+    return action, policy
+
+
+def no_diagnostics(batch: int) -> Diagnostics:
+    """The zero of `add_diagnostics`."""
+    zero = jnp.float32(0)
+    return Diagnostics(
+        evaluations=zero,
+        useful_evaluations=zero,
+        finished_leaves=zero,
+        depth_sum=zero,
+        simulations=zero,
+        depth_max=jnp.int32(0),
+        nodes=jnp.zeros((batch,), jnp.int32),
+    )
+
+
+def add_diagnostics(a: Diagnostics, b: Diagnostics) -> Diagnostics:
+    """Sums, and maxima of depth and of nodes."""
+    total = jax.tree.map(jnp.add, a, b)
+    return total.replace(
+        depth_max=jnp.maximum(a.depth_max, b.depth_max), nodes=jnp.maximum(a.nodes, b.nodes)
+    )
+
+
+def _empty_record(game: Game, batch: int) -> dict[str, jax.Array]:
+    plies, actions = game.max_plies, game.num_actions
+    observation = jax.eval_shape(lambda: game.observe(game.init()))
+    shape = (plies, batch)
+    return {
+        "observation": jnp.zeros((*shape, *observation.shape), observation.dtype),
+        "policy": jnp.zeros((*shape, actions), jnp.float32),
+        "legal": jnp.zeros((*shape, actions), bool),
+        "to_move": jnp.zeros(shape, jnp.int8),
+        "action": jnp.full(shape, -1, jnp.int32),
+        "root_value": jnp.zeros(shape, jnp.float32),
+        "valid": jnp.zeros(shape, bool),
+    }
+
+
+def _label(
+    game: Game,
+    carry: _Carry,
+    active: jax.Array,
+    options: SearchOptions,
+    first_player_always_loses: bool,
+) -> Trajectory:
+    outcome = jax.vmap(game.outcome)(carry.states)
+    labels = scoring.labels(
+        outcome,
+        jax.vmap(game.to_move)(carry.states),
+        draw_for_asked=options.draw_for_asked,
+        first_player_always_loses=first_player_always_loses,
+    )
+    value = jnp.where(carry.record["to_move"] == 0, labels[None, :, 0], labels[None, :, 1])
+    return Trajectory(
+        **carry.record,
+        value=value,
+        outcome=outcome,
+        plies=carry.record["valid"].sum(0, dtype=jnp.int32),
+        active=active,
+    )

@@ -1,0 +1,267 @@
+"""A run's settings in the two forms that compiled code needs.
+
+`Spec` is static: whatever decides shapes or code. Runs with equal specs share one compilation and
+can be members of one population. `Hyper` is traced: numbers that may differ between members.
+"""
+
+import dataclasses
+import functools
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import optax
+from flax import linen as nn
+from flax import struct
+from ml_collections import ConfigDict
+
+from jaxzero import config as config_lib
+from jaxzero import losses
+from jaxzero.config import ConfigError, Switches
+from jaxzero.games import make_game
+from jaxzero.games.base import Game
+from jaxzero.networks import make_network
+from jaxzero.search.options import SearchOptions
+
+DATA_AXIS = "data"  # devices that share one run
+RUN_AXIS = "run"  # devices that hold different runs
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Spec:
+    """Static settings of a run.
+
+    Attributes:
+      game: the rules.
+      network: the Flax module.
+      search: options of the search in self-play.
+      arena_search: the same without noise.
+      num_simulations: m, of which `Hyper` may use fewer (PUCT only).
+      episodes: E, games of an iteration, at most.
+      window: rs, iterations kept, at most.
+      positions: capacity of one iteration's examples, symmetric images not counted.
+      num_images: K, symmetric images of a position.
+      epochs: ep, at most.
+      batch_size: bs, over all devices.
+      arena_games: n, at most; 0 without a gate.
+      opening_plies: random plies before each colour-swapped pair; 0 for none.
+      legal_softmax, sampling, measure, optimizer, momentum, weight_decay, max_gradient_norm: of
+        training, see `default_config`.
+      max_distinct_positions: positions among which distinct ones are counted.
+      switches: published or corrected.
+      data_devices: devices that share the run.
+    """
+
+    game: Game
+    network: nn.Module
+    search: SearchOptions
+    arena_search: SearchOptions
+    num_simulations: int
+    episodes: int
+    window: int
+    positions: int
+    num_images: int
+    epochs: int
+    batch_size: int
+    arena_games: int
+    opening_plies: int
+    legal_softmax: bool
+    sampling: str
+    measure: str
+    optimizer: str
+    momentum: float
+    weight_decay: float
+    max_gradient_norm: float
+    max_distinct_positions: int
+    switches: Switches
+    data_devices: int = 1
+
+
+@struct.dataclass
+class Hyper:
+    """Traced settings of a run, scalars; letters of 000 in brackets.
+
+    Attributes:
+      learning_rate: [lr].
+      dropout_rate: [d].
+      loss: float32[3], coefficients of l_p, l_v and l_p l_v.
+      c_puct: [c].
+      num_simulations: [m], at most the spec's.
+      temperature_plies: [T'].
+      episodes: [E], at most the spec's.
+      epochs: [ep], at most the spec's.
+      window: [rs], at most the spec's.
+      arena_games: [n], even, at most the spec's.
+      threshold: [u].
+    """
+
+    learning_rate: jax.Array
+    dropout_rate: jax.Array
+    loss: jax.Array
+    c_puct: jax.Array
+    num_simulations: jax.Array
+    temperature_plies: jax.Array
+    episodes: jax.Array
+    epochs: jax.Array
+    window: jax.Array
+    arena_games: jax.Array
+    threshold: jax.Array
+
+
+def make_hyper(config: ConfigDict) -> Hyper:
+    """The traced settings of one run."""
+    gated = config.arena.gate != "none"
+    return Hyper(
+        learning_rate=jnp.float32(config.train.learning_rate),
+        dropout_rate=jnp.float32(config.train.dropout_rate),
+        loss=jnp.asarray(
+            losses.coefficients(config.train.loss, config.train.loss_weight), jnp.float32
+        ),
+        c_puct=jnp.float32(config.search.c_puct),
+        num_simulations=jnp.int32(config.search.num_simulations),
+        temperature_plies=jnp.int32(config.selfplay.temperature_plies),
+        episodes=jnp.int32(config.selfplay.episodes),
+        epochs=jnp.int32(config.train.epochs),
+        window=jnp.int32(config.replay.window),
+        arena_games=jnp.int32(config.arena.games if gated else 0),
+        threshold=jnp.float32(config.arena.threshold),
+    )
+
+
+def make_spec(config: ConfigDict, *, data_devices: int = 1) -> Spec:
+    """The static settings of one run.
+
+    Args:
+      config: validated here.
+      data_devices: devices that will share the run.
+
+    Raises:
+      ConfigError: in one line, for settings that cannot work together.
+    """
+    config_lib.validate(config)
+    switches = config_lib.resolve_switches(config)
+    game = build_game(config)
+    num_images = count_images(game)
+    gated = config.arena.gate != "none"
+    if config.train.batch_size % data_devices:
+        raise ConfigError(
+            f"config.train.batch_size={config.train.batch_size}: {data_devices} devices share a "
+            "run and need equal parts, choose a multiple or set config.execution.devices"
+        )
+    search = search_options(config, switches)
+    return Spec(
+        game=game,
+        network=build_network(config, game, data_devices),
+        search=search,
+        arena_search=dataclasses.replace(search, dirichlet_fraction=0.0),
+        num_simulations=config.search.num_simulations,
+        episodes=config.selfplay.episodes,
+        window=config.replay.window,
+        positions=max(
+            1,
+            min(
+                config.selfplay.episodes * game.max_plies,
+                config.replay.max_examples // num_images,
+            ),
+        ),
+        num_images=num_images,
+        epochs=config.train.epochs,
+        batch_size=config.train.batch_size,
+        arena_games=config.arena.games if gated else 0,
+        opening_plies=config.arena.opening_plies if switches.arena_random_openings else 0,
+        legal_softmax=config.train.policy_softmax == "legal",
+        sampling=config.train.sampling,
+        measure=config.train.measure,
+        optimizer=config.train.optimizer,
+        momentum=config.train.momentum,
+        weight_decay=config.train.weight_decay,
+        max_gradient_norm=config.train.max_gradient_norm,
+        max_distinct_positions=config.evaluation.max_distinct_positions,
+        switches=switches,
+        data_devices=data_devices,
+    )
+
+
+def build_game(config: ConfigDict) -> Game:
+    """`config.game`, its errors as one line."""
+    observation = "planes" if config.game.startswith("pgx:") else config.observation
+    try:
+        return make_game(config.game, observation=observation)
+    except (ValueError, ImportError) as error:
+        raise ConfigError(f"config.game={config.game!r}: {error}") from error
+
+
+def build_network(config: ConfigDict, game: Game, data_devices: int = 1) -> nn.Module:
+    """`config.network` for a game; batch statistics are averaged over the devices of a run."""
+    settings: dict[str, Any] = {
+        "value_head": config.network.value_head,
+        "dtype": config.network.dtype,
+        "convolution": config.network.convolution,
+        "batch_norm_momentum": config.network.batch_norm_momentum,
+        "axis_name": DATA_AXIS if data_devices > 1 else None,
+    }
+    if config.network.name == "resnet":
+        settings |= {"blocks": config.network.blocks, "filters": config.network.channels}
+    else:
+        settings |= {"channels": config.network.channels}
+    try:
+        return make_network(
+            config.network.name,
+            num_actions=game.num_actions,
+            observation_shape=game.observation_shape,
+            **settings,
+        )
+    except ValueError as error:
+        raise ConfigError(
+            f"config.network.name={config.network.name!r} on config.game={config.game!r}: {error}"
+        ) from error
+
+
+def search_options(config: ConfigDict, switches: Switches) -> SearchOptions:
+    """`config.search` as the search takes it."""
+    s = config.search
+    searches = s.tree_moves if switches.keep_tree else 1
+    return SearchOptions(
+        algorithm=s.algorithm,
+        capacity=searches * s.num_simulations + 1,
+        loop=s.loop,
+        unvisited_q=s.unvisited_q,
+        q_scale=s.q_scale,
+        exploration=s.exploration,
+        renormalise_prior=s.renormalise_prior,
+        dirichlet_fraction=s.dirichlet_fraction,
+        dirichlet_alpha=s.dirichlet_alpha,
+        dirichlet_scaling=s.dirichlet_scaling,
+        ties=s.ties,
+        draw_value=s.draw_value,
+        draw_for_asked=switches.draw_for_asked,
+        root_expansion_counts=switches.root_expansion_counts,
+        max_considered_actions=s.max_considered_actions,
+    )
+
+
+@functools.cache
+def count_images(game: Game) -> int:
+    """K, the symmetric images of a position, the identity included."""
+
+    def images() -> jax.Array:
+        return game.symmetries(game.observe(game.init()), jnp.zeros((game.num_actions,)))[1]
+
+    return jax.eval_shape(images).shape[0]
+
+
+def make_optimizer(spec: Spec) -> optax.GradientTransformation:
+    """Everything but the learning rate, which is traced and multiplied in by the learner.
+
+    Adam as in TensorFlow 1 (b1 0.9, b2 0.999, eps 1e-8: 000's program), or SGD with momentum.
+    """
+    parts = []
+    if spec.max_gradient_norm > 0:
+        parts.append(optax.clip_by_global_norm(spec.max_gradient_norm))
+    if spec.weight_decay > 0:
+        parts.append(optax.add_decayed_weights(spec.weight_decay))
+    if spec.optimizer == "adam":
+        parts.append(optax.scale_by_adam(b1=0.9, b2=0.999, eps=1e-8))
+    else:
+        parts.append(optax.trace(decay=spec.momentum))
+    return optax.chain(*parts)

@@ -1,0 +1,254 @@
+"""Both networks as callers see them: sizes, heads, settings, dtypes, populations."""
+
+from functools import partial
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from jaxzero.networks import (
+    count_parameters,
+    default_dtype,
+    init_variables,
+    make_network,
+    read_outcome,
+    resolve_dtype,
+)
+
+SHAPE = (6, 7, 2)
+SMALL = {
+    "convnet": {"channels": 8, "hidden": (16, 12)},
+    "resnet": {"blocks": 1, "filters": 8, "stem_filters": 4, "head_filters": 2},
+}
+VARIANTS = [
+    ("convnet", {}),
+    ("convnet", {"value_head": "wdl", "bias_before_norm": False}),
+    ("resnet", {}),
+    ("resnet", {"squeeze_excite": True, "reply_head": True, "expose_features": True}),
+    ("resnet", {"style": "curriculum", "value_head": "scalar", "value_hidden": 8}),
+]
+
+
+@pytest.fixture(autouse=True)
+def _strict_ranks():
+    with jax.numpy_rank_promotion("raise"):
+        yield
+
+
+def _small(name, **settings):
+    network = make_network(name, num_actions=7, observation_shape=SHAPE, **(SMALL[name] | settings))
+    return network, jax.jit(init_variables, static_argnums=(0, 2))(
+        network, jax.random.key(0), SHAPE
+    )
+
+
+@partial(jax.jit, static_argnames=("network", "train"))
+def _apply(network, variables, boards, train=False):
+    output, _ = network.apply(variables, boards, train=train, mutable=["batch_stats"])
+    return output
+
+
+def _boards(count, seed=0, shape=SHAPE):
+    return jax.random.randint(jax.random.key(seed), (count, *shape), -1, 2).astype(jnp.int8)
+
+
+@pytest.mark.parametrize(
+    ("name", "shape", "actions", "settings", "parameters"),
+    [
+        # Papers 000, 001, 003: 6x6 Othello, 256 channels.
+        ("convnet", (6, 6, 1), 37, {}, 3_371_814),
+        # Paper 002: 6x7 Connect Four.
+        ("resnet", (6, 7, 1), 7, {"blocks": 5}, 1_574_730),
+        ("resnet", (6, 7, 1), 7, {"blocks": 10}, 3_053_130),
+        ("resnet", (6, 7, 1), 7, {"blocks": 20}, 6_009_930),
+        ("resnet", (6, 7, 1), 7, {"squeeze_excite": True, "reply_head": True}, 1_594_385),
+        # Its small network for auxiliary features.
+        (
+            "resnet",
+            (6, 7, 1),
+            7,
+            {
+                "blocks": 3,
+                "stem_filters": 128,
+                "filters": 32,
+                "head_filters": 1,
+                "squeeze_excite": True,
+            },
+            62_928,
+        ),
+    ],
+)
+def test_parameter_counts_of_the_papers(name, shape, actions, settings, parameters):
+    network = make_network(name, num_actions=actions, observation_shape=shape, **settings)
+    variables = jax.eval_shape(lambda key: init_variables(network, key, shape), jax.random.key(0))
+    assert count_parameters(variables) == parameters
+
+
+def test_curriculum_style_has_paper_004s_shape():
+    _, variables = _small("resnet", style="curriculum", value_head="scalar", blocks=2)
+    kernels = {
+        layer: leaves["kernel"].shape
+        for layer, leaves in variables["params"].items()
+        if "kernel" in leaves
+    }
+    assert kernels == {
+        "stem_conv": (3, 3, 2, 8),
+        "block_0_conv_0": (3, 3, 8, 8),
+        "block_0_conv_1": (3, 3, 8, 8),
+        "block_1_conv_0": (3, 3, 8, 8),
+        "block_1_conv_1": (3, 3, 8, 8),
+        "head_conv": (8, 2),
+        "policy": (2 * 42, 7),
+        "value_hidden": (2 * 42, 256),
+        "value": (256, 1),
+    }
+
+
+@pytest.mark.parametrize(("name", "settings"), VARIANTS)
+def test_heads_have_their_shapes_types_and_ranges(name, settings):
+    network, variables = _small(name, **settings)
+    # Large weights, so that the heads saturate.
+    variables["params"] = jax.tree.map(lambda x: 3 * x, variables["params"])
+    output = _apply(network, variables, _boards(9))
+    assert output.policy_logits.shape == (9, 7)
+    assert output.value.shape == (9,)
+    assert (abs(output.value) <= 1).all()
+    assert {leaf.dtype for leaf in jax.tree.leaves(output)} == {jnp.dtype("float32")}
+    outcome_head = network.value_head == "wdl"
+    assert (output.outcome_logits is not None) == outcome_head
+    assert (output.draw_probability is not None) == outcome_head
+    if outcome_head:
+        win, draw, loss = jax.nn.softmax(output.outcome_logits).T
+        np.testing.assert_allclose(output.value, win - loss, atol=1e-6)
+        np.testing.assert_allclose(output.draw_probability, draw, atol=1e-6)
+    assert (output.reply_logits is not None) == settings.get("reply_head", False)
+    if settings.get("expose_features"):
+        assert output.policy_features.shape == output.outcome_features.shape == (9, 6, 7, 2)
+    else:
+        assert output.policy_features is output.outcome_features is None
+
+
+def test_outcome_order_is_win_draw_loss():
+    value, draw = read_outcome(jnp.array([[9.0, 0, 0], [0, 9.0, 0], [0, 0, 9.0]]))
+    np.testing.assert_allclose(value, [1, 0, -1], atol=1e-3)
+    np.testing.assert_allclose(draw, [0, 1, 0], atol=1e-3)
+
+
+@pytest.mark.parametrize("name", ["convnet", "resnet"])
+def test_positions_do_not_see_each_other_in_play(name):
+    network, variables = _small(name)
+    boards = _boards(5)
+    together = _apply(network, variables, boards)
+    alone = _apply(network, variables, boards[2:3])
+    np.testing.assert_allclose(together.policy_logits[2:3], alone.policy_logits, atol=1e-5)
+    np.testing.assert_allclose(together.value[2:3], alone.value, atol=1e-5)
+
+
+@pytest.mark.parametrize(("name", "settings"), VARIANTS)
+def test_population_equals_a_loop(name, settings):
+    network, _ = _small(name, **settings)
+    keys = jax.random.split(jax.random.key(3), 3)
+    population = jax.jit(jax.vmap(lambda key: init_variables(network, key, SHAPE)))(keys)
+    boards, rates = _boards(6), jnp.array([0.0, 0.3, 0.6])
+
+    @jax.jit
+    def train(variables, rate, key):
+        return network.apply(
+            variables,
+            boards,
+            train=True,
+            dropout_rate=rate,
+            rngs={"dropout": key},
+            mutable=["batch_stats"],
+        )
+
+    stacked = jax.vmap(train)(population, rates, keys)
+    for run in range(3):
+        variables = jax.tree.map(lambda x, run=run: x[run], population)
+        alone = train(variables, rates[run], keys[run])
+        ours = jax.tree.map(lambda x, run=run: x[run], stacked)
+        jax.tree.map(lambda a, b: np.testing.assert_allclose(a, b, atol=2e-4), ours, alone)
+
+
+@pytest.mark.parametrize(("name", "settings"), VARIANTS)
+def test_convolutions_agree_in_the_whole_network(name, settings):
+    patches, variables = _small(name, **settings)
+    lax, _ = _small(name, convolution="lax", **settings)
+    boards = _boards(8)
+    jax.tree.map(
+        lambda a, b: np.testing.assert_allclose(a, b, atol=1e-4),
+        _apply(patches, variables, boards),
+        _apply(lax, variables, boards),
+    )
+
+
+@pytest.mark.parametrize("name", ["convnet", "resnet"])
+def test_bfloat16_keeps_float32_at_both_ends(name):
+    network, variables = _small(name, dtype="bfloat16")
+    exact, _ = _small(name)
+    boards = _boards(16)
+    output = _apply(network, variables, boards, train=True)
+    leaves = jax.tree.leaves((variables, output))
+    assert {leaf.dtype for leaf in leaves} == {jnp.dtype("float32")}
+    expected = _apply(exact, variables, boards, train=True)
+    np.testing.assert_allclose(output.value, expected.value, atol=0.1)
+    assert not np.array_equal(output.value, expected.value)  # it did compute in bfloat16
+
+
+@pytest.mark.parametrize("shape", [(4, 4, 1), (4, 9, 1), (9, 4, 1)])
+def test_convnet_refuses_boards_that_are_too_small(shape):
+    message = r"at least 5x5 .* got \dx\d"
+    with pytest.raises(ValueError, match=message):
+        make_network("convnet", num_actions=4, observation_shape=shape)
+    network = make_network("convnet", num_actions=4, observation_shape=(5, 5, 1))
+    with pytest.raises(ValueError, match=message):
+        network.init(jax.random.key(0), jnp.zeros((1, *shape)))
+
+
+@pytest.mark.parametrize("shape", [(5, 5, 1), (5, 8, 3), (8, 8, 12)])
+def test_convnet_takes_any_board_from_5x5(shape):
+    network = make_network("convnet", num_actions=9, observation_shape=shape, **SMALL["convnet"])
+
+    def evaluate(key):
+        return network.apply(init_variables(network, key, shape), _boards(2, shape=shape))
+
+    assert jax.eval_shape(evaluate, jax.random.key(0)).policy_logits.shape == (2, 9)
+
+
+@pytest.mark.parametrize(
+    ("name", "settings", "message"),
+    [
+        ("convnett", {}, "unknown network 'convnett': did you mean 'convnet'"),
+        (
+            "convnet",
+            {"chanels": 8},
+            "unknown setting of convnet 'chanels': did you mean 'channels'",
+        ),
+        ("resnet", {"block": 3}, "did you mean 'blocks'"),
+        ("resnet", {"parent": None}, "unknown setting"),
+        ("resnet", {"value_head": "both"}, "value_head must be one of scalar, wdl"),
+        ("convnet", {"convolution": "fft"}, "convolution must be one of patches, lax"),
+        ("convnet", {"channels": 0}, "channels must be positive integers, got 0"),
+        ("convnet", {"channels": 2.5}, "channels must be positive integers, got 2.5"),
+        ("convnet", {"hidden": (8, -1)}, "hidden must be positive integers"),
+        ("convnet", {"dtype": "float8"}, "unknown dtype 'float8'"),
+    ],
+)
+def test_unusable_settings_raise_one_line(name, settings, message):
+    with pytest.raises(ValueError, match=message) as caught:
+        make_network(name, num_actions=7, observation_shape=SHAPE, **settings)
+    assert "\n" not in str(caught.value)
+
+
+def test_networks_made_alike_are_equal_and_hashable():
+    one, other = (_small("convnet", hidden=hidden)[0] for hidden in ([16, 12], (16, 12)))
+    assert one == other
+    assert hash(one) == hash(other)
+
+
+def test_dtype_names():
+    assert default_dtype("cpu") is jnp.float32
+    assert default_dtype("tpu") is jnp.bfloat16
+    assert resolve_dtype("auto", "cpu") is resolve_dtype("float32") is jnp.float32
+    assert resolve_dtype("bfloat16", "cpu") is jnp.bfloat16
