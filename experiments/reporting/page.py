@@ -15,7 +15,7 @@ from experiments.reporting import style
 from experiments.reporting.tables import Table
 
 _PNG_DPI = 160
-_SVG_DPI = 90  # of thin lines that are stored as an image inside an SVG
+_SVG_DPI = 80  # of thin lines that are stored as an image inside an SVG
 
 
 @dataclass(frozen=True)
@@ -113,7 +113,13 @@ def inline(svg: str, name: str) -> str:
     """An SVG for the middle of a page: no prolog, no metadata, scalable, ids of its own."""
     svg = svg[svg.index("<svg") :]
     svg = re.sub(r"<metadata>.*?</metadata>", "", svg, flags=re.DOTALL)
-    svg = re.sub(r'(<svg[^>]*?) width="[^"]*"', r"\1", svg, count=1)
+    # One and a half pixels a point at most: lettering is of one size in all figures of a page.
+    svg = re.sub(
+        r'(<svg[^>]*?) width="([\d.]+)pt"',
+        lambda match: f'{match[1]} style="max-width: {1.5 * float(match[2]):.0f}px"',
+        svg,
+        count=1,
+    )
     svg = re.sub(
         r'(<svg[^>]*?) height="[^"]*"',
         rf'\1 role="img" aria-labelledby="{name}-title"',

@@ -59,16 +59,11 @@ def build(found: Study) -> page.Page:
 
 def _facts(found: Study) -> list[tuple[str, str]]:
     """What was run, on what, at what cost."""
-    letters = {letter: short(found.setting(key)) for letter, key, _ in tables.SETTINGS}
     environment = found.results.get("environment") or {}
     cost = found.results.get("cost") or {}
     seeds = ", ".join(f"{target} {TIMES} {len(found.runs_of(target))}" for target in found.targets)
     facts = [
-        (
-            "Budget",
-            f"I = {letters['I']} iterations of E = {letters['E']} games, "
-            f"m = {letters['m']} simulations per move, ep = {letters['ep']} epochs",
-        ),
+        ("Budget", _budget(found)),
         ("Runs", f"{len(found.runs)} (loss {TIMES} seeds: {seeds})"),
         ("Semantics", str(found.setting("semantics") or ABSENT)),
         ("Device", str(environment.get("device", ABSENT))),
@@ -84,6 +79,18 @@ def _facts(found: Study) -> list[tuple[str, str]]:
     if versions:
         facts.append(("Software", ", ".join(f"{k} {short(v)}" for k, v in versions.items())))
     return [*facts, ("Command", str(found.results.get("command", ABSENT)))]
+
+
+def _budget(found: Study) -> str:
+    """The four settings that decide what a run costs, by the papers' letters."""
+    value = {letter: found.setting(key) for letter, key, _ in tables.SETTINGS}
+    if all(value[letter] is None for letter in ("I", "E", "m", "ep")):
+        return f"I, E, m and ep {ABSENT}"
+    told = {letter: short(setting) for letter, setting in value.items()}
+    return (
+        f"I = {told['I']} iterations of E = {told['E']} games, "
+        f"m = {told['m']} simulations per move, ep = {told['ep']} epochs"
+    )
 
 
 def _work(runs: dict[str, dict[str, Any]]) -> str:
@@ -127,8 +134,8 @@ def _losses(found: Study) -> Section:
                 "epochs",
                 figures.epochs(found, run),
                 "Every epoch of one run",
-                f"Run {run.name}. Within an iteration the loss falls over the epochs; "
-                "new games lift it again.",
+                f"Run {run.name}. A line is the epochs of one iteration; the step to "
+                "the next line is what its new games brought.",
             )
         )
     return Section("Losses", plates=_present(plates), tables=_given([tables.losses(found)]))
@@ -232,7 +239,8 @@ def _record(found: Study) -> Section:
                 tables.checks(found),
                 tables.settings(found),
                 tables.other_settings(found),
-                tables.cost(found),
+                tables.time(found),
+                tables.work(found),
             ]
         ),
     )

@@ -11,8 +11,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from experiments import published
+from experiments.reporting.wording import plural
 
 TARGETS = ("policy", "value", "sum", "product", "weighted")
+UNKNOWN_GAME = "unknown game"
 
 
 class Run(NamedTuple):
@@ -53,7 +55,8 @@ class Study:
 
     @property
     def game(self) -> str:
-        return str(self.results.get("game", "unknown game"))
+        named = self.results.get("game") or self.setting("game.name") or self.setting("game")
+        return str(named or UNKNOWN_GAME)
 
     @cached_property
     def runs(self) -> tuple[Run, ...]:
@@ -175,7 +178,9 @@ class Study:
         }
         if self.rows and not any(key.startswith("heldout/") for key in keys):
             yield "No losses on held-out positions were recorded."
-        if published.loss_curves(self.game) is None:
+        if self.game == UNKNOWN_GAME:
+            yield "The game was not recorded."
+        elif published.loss_curves(self.game) is None:
             yield f"There is no published data for {self.game}."
 
 
@@ -211,6 +216,7 @@ def band_of(series: list[tuple[np.ndarray, np.ndarray]], *, first: int = 0) -> B
 def load(workdir: Path) -> Study:
     """Reads a working directory. Raises FileNotFoundError when it holds neither file."""
     results_path, metrics_path = workdir / "results.json", workdir / "metrics.jsonl"
+    config_path = workdir / "config.json"
     if not results_path.exists() and not metrics_path.exists():
         raise FileNotFoundError(f"neither results.json nor metrics.jsonl in {workdir}")
     notes: list[str] = []
@@ -219,11 +225,13 @@ def load(workdir: Path) -> Study:
         results = json.loads(results_path.read_text(encoding="utf-8"))
     else:
         notes.append("There is no results.json: the study has not finished.")
+        if config_path.exists():
+            results["config"] = json.loads(config_path.read_text(encoding="utf-8"))
     rows, damaged = _read_metrics(metrics_path)
     if not rows:
         notes.append("There are no metrics.")
     if damaged:
-        notes.append(f"{damaged} damaged lines of metrics.jsonl were left out.")
+        notes.append(f"Left out of metrics.jsonl: {plural(damaged, 'damaged line')}.")
     return Study(workdir.resolve().name, results, rows, tuple(notes))
 
 

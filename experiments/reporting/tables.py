@@ -12,7 +12,6 @@ from experiments.reporting.style import label
 from experiments.reporting.wording import (
     ABSENT,
     NONE,
-    duration,
     number,
     percent,
     plus_minus,
@@ -34,6 +33,7 @@ SETTINGS: Final = (
     ("n", "arena.games", "arena games per iteration"),
     ("u", "arena.threshold", "score to accept a network"),
 )
+_MANY_RUNS = 16  # from here on a table with a row per run is shown closed
 
 
 @dataclass(frozen=True)
@@ -171,34 +171,34 @@ def _flat(config: dict[str, Any], prefix: str = "") -> list[tuple[str, Any]]:
     return found
 
 
-def cost(study: Study) -> Table | None:
-    """Wall time by phase, and the work of every run, which is counted and not timed."""
+def time(study: Study) -> Table | None:
+    """Wall time as it was measured: of the whole, of compiling, of every recorded phase."""
     recorded = study.results.get("cost")
     if not recorded:
         return None
-    counts = recorded.get("runs") or {}
+    measured = [("wall time", recorded.get("wall_seconds"))]
+    measured += [("of which compiling", recorded.get("compile_seconds"))]
+    measured += _flat(recorded.get("phases") or {})
+    rows = tuple((name.replace("_", " "), short(value)) for name, value in measured)
+    return Table("Time", ("phase", "seconds"), rows)
+
+
+def work(study: Study) -> Table | None:
+    """The work of every run, counted: runs that share a program have no clock of their own."""
+    counts = (study.results.get("cost") or {}).get("runs")
+    if not counts:
+        return None
     kinds = ("evaluations", "gradient_steps", "games")
     rows = [
-        (run, *(number(work.get(kind)) for kind in kinds), useful_share(study, run))
-        for run, work in counts.items()
+        (run, *(number(done.get(kind)) for kind in kinds), useful_share(study, run))
+        for run, done in counts.items()
     ]
     if len(counts) > 1:
-        totals = [[work.get(kind) for work in counts.values()] for kind in kinds]
+        totals = [[done.get(kind) for done in counts.values()] for kind in kinds]
         sums = [ABSENT if None in column else number(sum(column)) for column in totals]
-        rows.append(("all runs", *sums, ""))
-    phases = {
-        "wall time": recorded.get("wall_seconds"),
-        "compiling": recorded.get("compile_seconds"),
-        **(recorded.get("phases") or {}),
-    }
-    note = "; ".join(
-        f"{name.replace('_', ' ')} {duration(value)}"
-        if value is None or isinstance(value, int | float)
-        else f"{name.replace('_', ' ')} {value}"
-        for name, value in phases.items()
-    )
+        rows.append(("all runs", *sums, NONE))
     headers = ("run", "evaluations", "gradient steps", "games", "useful evaluations")
-    return Table("Cost", headers, tuple(rows), note[:1].upper() + note[1:] + ".")
+    return Table("Work", headers, tuple(rows), folded=len(counts) > _MANY_RUNS)
 
 
 def useful_share(study: Study, run: str) -> str:
@@ -208,7 +208,7 @@ def useful_share(study: Study, run: str) -> str:
         for row in study.rows.get(run, {}).values()
         if "count/useful_evaluations" in row
     ]
-    total = sum(all_ for _, all_ in pairs)
+    total = sum(evaluated for _, evaluated in pairs)
     return percent(sum(useful for useful, _ in pairs) / total) if total else NONE
 
 

@@ -117,7 +117,7 @@ def check_against_reference(
       AssertionError: at the first ply at which the two differ.
     """
     playout = random_playout(game, num_games=num_games, seed=seed)
-    view = jax.device_get(_views(game, playout.states))
+    view = jax.device_get(views_of(game, playout.states))
     states, actions = jax.device_get((playout.states, playout.actions))
     for i in range(num_games):
         reference = new_reference()
@@ -177,7 +177,7 @@ def check_shapes(game: Game, playout: Playout) -> None:
     for name, (value, shape, dtype) in expected.items():
         assert value.shape == shape, f"{name} has shape {value.shape}, not {shape}"
         assert dtype is None or value.dtype == dtype, f"{name} is {value.dtype}, not {dtype}"
-    view = _views(game, playout.states)
+    view = views_of(game, playout.states)
     finite = [jnp.isfinite(x.astype(jnp.float32)).all() for x in (view.observation, view.outcome)]
     assert all(map(bool, finite)), "an observation or outcome is not finite"
 
@@ -192,7 +192,7 @@ def check_start(game: Game, playout: Playout) -> None:
 
 def check_max_plies(game: Game, playout: Playout) -> None:
     """Every game is finished after `max_plies` plies."""
-    finished = _views(game, playout.states).terminal[-1]
+    finished = views_of(game, playout.states).terminal[-1]
     assert bool(finished.all()), (
         f"{int((~finished).sum())} of {finished.size} games go on after {game.max_plies} plies"
     )
@@ -200,7 +200,7 @@ def check_max_plies(game: Game, playout: Playout) -> None:
 
 def check_legal_until_the_end(game: Game, playout: Playout) -> None:
     """There is a legal action exactly as long as the game is not finished."""
-    view = _views(game, playout.states)
+    view = views_of(game, playout.states)
     some = view.legal.any(axis=-1)
     assert not bool((some & view.terminal).any()), "an action is legal in a finished game"
     assert bool((some | view.terminal).all()), "no action is legal in a game that is not finished"
@@ -216,7 +216,7 @@ def check_end_is_final(game: Game, playout: Playout) -> None:
 
 def check_outcome(game: Game, playout: Playout) -> None:
     """0 before the end; then -1, 0 or +1 for each, adding up to 0."""
-    view = _views(game, playout.states)
+    view = views_of(game, playout.states)
     early = jnp.where(view.terminal[..., None], 0.0, view.outcome)
     assert not bool(early.any()), "the outcome is not 0 before the end"
     values = set(np.unique(np.asarray(view.outcome)).tolist())
@@ -226,7 +226,7 @@ def check_outcome(game: Game, playout: Playout) -> None:
 
 def check_turns(game: Game, playout: Playout) -> None:
     """Players take turns, unless the game says that one may move twice."""
-    view = _views(game, playout.states)
+    view = views_of(game, playout.states)
     assert bool(((view.to_move == 0) | (view.to_move == 1)).all()), "to_move is not 0 or 1"
     if game.is_alternating:
         going_on = ~view.terminal[1:]
@@ -236,7 +236,7 @@ def check_turns(game: Game, playout: Playout) -> None:
 
 def check_batching(game: Game, playout: Playout) -> None:
     """One game, step by step without `jit` and `vmap`, is as it is in the batch."""
-    views = _views(game, playout.states)
+    views = views_of(game, playout.states)
     for ply in sorted({0, 1, game.max_plies // 3}):
         state = jax.tree.map(lambda x, p=ply: x[p, -1], playout.states)
         expected = jax.tree.map(lambda x, p=ply: x[p, -1], views)
@@ -280,10 +280,10 @@ def check_symmetric_games(game: Game, playout: Playout) -> str | None:
     images = [k for k in range(1, len(observations)) if bool(same_start[k])]
     if not images:
         return SKIPPED
-    views = _views(game, playout.states)
+    views = views_of(game, playout.states)
     for k in images:
         actions = _image_actions(game, k, playout.actions)
-        _assert_images(game, k, views, _views(game, _replay(game, actions)))
+        _assert_images(game, k, views, views_of(game, replay(game, actions)))
     return None
 
 
@@ -293,12 +293,12 @@ def check_symmetric_positions(game: Game, playout: Playout) -> str | None:
     if num_images == 1 or not hasattr(game, "image"):
         return SKIPPED
     before, after, actions = _plies(playout)
-    views_before, views = _views(game, before), _views(game, after)
+    views_before, views = views_of(game, before), views_of(game, after)
     for k in range(num_images):
         images = _images(game, k, before)
-        _assert_images(game, k, views_before, _views(game, images))
+        _assert_images(game, k, views_before, views_of(game, images))
         stepped = _steps(game, images, _image_actions(game, k, actions))
-        _assert_images(game, k, views, _views(game, stepped))
+        _assert_images(game, k, views, views_of(game, stepped))
     return None
 
 
@@ -307,7 +307,7 @@ def check_flipped_colours(game: Game, playout: Playout) -> str | None:
     if not hasattr(game, "flip_colours"):
         return SKIPPED
     before, after, actions = _plies(playout)
-    views, flipped = _views(game, after), _views(game, _steps(game, _flipped(game, before), actions))
+    views, flipped = views_of(game, after), views_of(game, _steps(game, _flipped(game, before), actions))
     assert bool((flipped.outcome == -views.outcome).all()), "the outcome is not exchanged"
     assert bool((flipped.to_move == 1 - views.to_move).all()), "the turn is not exchanged"
     for name in ("observation", "legal", "terminal"):
@@ -352,8 +352,8 @@ def _playout(game: Game, num_games: int, key: jax.Array) -> Playout:
 
 
 @functools.partial(jax.jit, static_argnums=0)
-def _replay(game: Game, actions: jax.Array) -> Any:
-    """States [T + 1, B] of the games with those actions, int32[T, B]."""
+def replay(game: Game, actions: jax.Array) -> Any:
+    """States [T + 1, B] of the games from the start with those actions, int32[T, B]."""
 
     def play(states: Any, actions: jax.Array) -> tuple[Any, Any]:
         successors = jax.vmap(game.step)(states, actions)
@@ -382,8 +382,8 @@ def _view(game: Game, state: Any) -> View:
 
 
 @functools.partial(jax.jit, static_argnums=0)
-def _views(game: Game, states: Any) -> View:
-    """Views of states with leading axes [T, B]."""
+def views_of(game: Game, states: Any) -> View:
+    """What the protocol shows of states with leading axes [T, B]."""
     return jax.vmap(jax.vmap(functools.partial(_view, game)))(states)
 
 
@@ -439,7 +439,7 @@ def _image_actions(game: Game, k: int, actions: jax.Array) -> jax.Array:
 
 
 @functools.partial(jax.jit, static_argnums=(0, 1))
-def _image_views(game: Game, k: int, views: View) -> View:
+def _imageviews_of(game: Game, k: int, views: View) -> View:
     def one(view: View) -> View:
         observations, policies = game.symmetries(
             view.observation, view.legal.astype(jnp.float32)
@@ -451,7 +451,7 @@ def _image_views(game: Game, k: int, views: View) -> View:
 
 def _assert_images(game: Game, k: int, views: View, of_images: View) -> None:
     """`of_images` must be what `symmetries` makes of `views`, both with leading axes [T, B]."""
-    expected = _image_views(game, k, views)
+    expected = _imageviews_of(game, k, views)
     for name, ours, theirs in zip(View._fields, expected, of_images, strict=True):
         assert bool((ours == theirs).all()), f"image {k} of a position has another {name}"
 

@@ -1,0 +1,6 @@
+"""Results of games -> Elo ratings with error bars. float64 NumPy on the host."""
+
+from jaxzero.ratings.bayes_elo import Ratings, bayes_elo, displayed_scale
+from jaxzero.ratings.incremental import expected_score, incremental_elo
+
+__all__ = ["Ratings", "bayes_elo", "displayed_scale", "expected_score", "incremental_elo"]
