@@ -121,7 +121,7 @@ def draw_band(
                 linewidth=0.5,
                 alpha=0.4,
                 zorder=1.5,
-                gid="seed",
+                label="_seed",
             )
     if np.isfinite(band.sd).any():
         axes.fill_between(
@@ -163,12 +163,12 @@ def mark_non_finite(axes: Axes, iterations: np.ndarray, values: np.ndarray) -> N
             transform=axes.get_xaxis_transform(),
             clip_on=False,
             zorder=5,
-            gid="non-finite",
+            label="_non-finite",
         )
 
 
 def has_non_finite(figure: Figure) -> bool:
-    return any(line.get_gid() == "non-finite" for axes in figure.axes for line in axes.lines)
+    return any(line.get_label() == "_non-finite" for axes in figure.axes for line in axes.lines)
 
 
 def limit_height(axes: Axes, values: Sequence[np.ndarray], *, bottom: float | None = 0.0) -> None:
@@ -215,7 +215,7 @@ def legend_below(figure: Figure, handles: Sequence[Line2D], *, columns: int) -> 
 
 def lighten(figure: Figure) -> None:
     """Turns the thin lines of single seeds into images where they would bloat the SVG."""
-    thin = [line for axes in figure.axes for line in axes.lines if line.get_gid() == "seed"]
+    thin = [line for axes in figure.axes for line in axes.lines if line.get_label() == "_seed"]
     if sum(len(np.asarray(line.get_xdata())) for line in thin) > _VECTOR_POINTS:
         for line in thin:
             line.set_rasterized(True)

@@ -13,6 +13,7 @@ from jaxzero.games.pgx_adapter import make_pgx_game
 
 __all__ = [
     "GAME_EXAMPLES",
+    "PGX_EXAMPLES",
     "ConnectFour",
     "Game",
     "Gobang",

@@ -10,6 +10,7 @@ Masks are static (NumPy); a `Grid` is static too and is made once per board size
 
 import dataclasses
 import functools
+import itertools
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -154,7 +155,7 @@ class Grid:
         first = self.squares_where(lambda row, column: column == 0)
         amount = column.astype(jnp.uint32)
         moved = [first[0] << amount]
-        for below, word in zip(first, first[1:], strict=False):
+        for below, word in itertools.pairwise(first):
             # Two shifts, because one by 32 (column 0) is not defined.
             moved.append((word << amount) | ((below >> 1) >> (WORD_BITS - 1 - amount)))
         return both(tuple(moved), self.full)
@@ -179,8 +180,9 @@ class Grid:
         """Static: squares from which `length` steps of (dr, dc) stay on the board."""
         reach = length - 1
         return self.squares_where(
-            lambda row, column: row + reach * dr < self.rows
-            and 0 <= column + reach * dc < self.columns
+            lambda row, column: (
+                row + reach * dr < self.rows and 0 <= column + reach * dc < self.columns
+            )
         )
 
     def unpack(self, words: Words) -> jax.Array:

@@ -12,33 +12,14 @@ Two methods beyond the protocol allow more checks, and are asked for where a gam
 import dataclasses
 import functools
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Protocol
 
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jax import lax
 
 from jaxzero.games.base import Game
-
-_IMPOSSIBLE = -1e9  # finite: a row of -inf would be NaN
-
-
-class Playout(NamedTuple):
-    """Random games side by side: `states` has leading axes [T + 1, B], T = max_plies."""
-
-    states: Any  # at each ply, the start included; finished games stay as they are
-    actions: jax.Array  # int32[T, B], arbitrary in finished games
-
-
-class View(NamedTuple):
-    """What the protocol shows of one position."""
-
-    observation: jax.Array
-    legal: jax.Array
-    terminal: jax.Array
-    outcome: jax.Array
-    to_move: jax.Array
+from jaxzero.games.playouts import Playout, View, random_playout, replay, view_of, views_of
 
 
 @dataclasses.dataclass(frozen=True)
@@ -83,7 +64,8 @@ def check_game(game: Game, *, num_games: int = 32, seed: int = 0) -> Report:
       AssertionError: naming the game, the check and what was found.
     """
     playout = random_playout(game, num_games=num_games, seed=seed)
-    passed, skipped = [], []
+    passed: list[str] = []
+    skipped: list[str] = []
     for check in CHECKS:
         name = check.__name__.removeprefix("check_")
         try:
@@ -92,11 +74,6 @@ def check_game(game: Game, *, num_games: int = 32, seed: int = 0) -> Report:
             raise AssertionError(f"{game.name}: {name}: {error}") from None
         (skipped if ran is SKIPPED else passed).append(name)
     return Report(tuple(passed), tuple(skipped))
-
-
-def random_playout(game: Game, *, num_games: int, seed: int = 0) -> Playout:
-    """Games of uniformly random legal actions, played for `max_plies` plies."""
-    return _playout(game, num_games, jax.random.key(seed))
 
 
 def check_against_reference(
@@ -155,9 +132,12 @@ SKIPPED = "skipped"
 def check_static_fields(game: Game, playout: Playout) -> None:
     """Hash and equality, sizes, and a name."""
     copy = dataclasses.replace(game) if dataclasses.is_dataclass(game) else game
-    assert copy == game and hash(copy) == hash(game), "a copy is not equal, or hashes differently"
-    assert isinstance(game.name, str) and game.name, "it has no name"
-    assert game.num_actions > 0 and game.max_plies > 0, "no actions or no plies"
+    assert copy == game, "a copy is not equal"
+    assert hash(copy) == hash(game), "a copy hashes differently"
+    assert isinstance(game.name, str), "its name is not text"
+    assert game.name, "it has no name"
+    assert game.num_actions > 0, "it has no actions"
+    assert game.max_plies > 0, "it has no plies"
     assert len(game.observation_shape) == 3, f"observation_shape is {game.observation_shape}"
 
 
@@ -240,7 +220,7 @@ def check_batching(game: Game, playout: Playout) -> None:
     for ply in sorted({0, 1, game.max_plies // 3}):
         state = jax.tree.map(lambda x, p=ply: x[p, -1], playout.states)
         expected = jax.tree.map(lambda x, p=ply: x[p, -1], views)
-        assert _equal(_view(game, state), expected), f"ply {ply} looks different when batched"
+        assert _equal(view_of(game, state), expected), f"ply {ply} looks different when batched"
         following = jax.tree.map(lambda x, p=ply: x[p + 1, -1], playout.states)
         successor = game.step(state, playout.actions[ply, -1])
         assert _equal(successor, following), f"ply {ply} has another successor when batched"
@@ -250,7 +230,8 @@ def check_render(game: Game, playout: Playout) -> None:
     """A board for people, before and after the end."""
     for ply in (0, game.max_plies):
         text = game.render(jax.tree.map(lambda x, p=ply: x[p, 0], playout.states))
-        assert isinstance(text, str) and text.strip(), "render returns no text"
+        assert isinstance(text, str), "render returns no text"
+        assert text.strip(), "render returns an empty text"
 
 
 def check_symmetries_permute(game: Game, playout: Playout) -> None:
@@ -259,12 +240,14 @@ def check_symmetries_permute(game: Game, playout: Playout) -> None:
     policy = jnp.arange(game.num_actions, dtype=jnp.float32)
     observations, policies = (np.asarray(x) for x in game.symmetries(observation, policy))
     assert observations.dtype == observation.dtype, "an image changes the observation's dtype"
-    assert observations.shape[1:] == observation.shape and len(observations) == len(policies), (
-        f"shapes of the images are {observations.shape} and {policies.shape}"
+    assert observations.shape == (len(policies), *observation.shape), (
+        f"the images of an observation have shape {observations.shape}"
     )
-    assert (observations[0] == observation).all() and (policies[0] == policy).all(), (
-        "the first image is not the identity"
+    assert policies.shape == (len(policies), game.num_actions), (
+        f"the images of a policy have shape {policies.shape}"
     )
+    assert (observations[0] == observation).all(), "the first image is not the identity"
+    assert (policies[0] == policy).all(), "the first image of a policy is not the identity"
     assert (np.sort(policies, axis=1) == np.asarray(policy)).all(), (
         "an image does not permute the policy"
     )
@@ -280,10 +263,10 @@ def check_symmetric_games(game: Game, playout: Playout) -> str | None:
     images = [k for k in range(1, len(observations)) if bool(same_start[k])]
     if not images:
         return SKIPPED
-    views = views_of(game, playout.states)
+    expected = _image_views(game, views_of(game, playout.states))
     for k in images:
-        actions = _image_actions(game, k, playout.actions)
-        _assert_images(game, k, views, views_of(game, replay(game, actions)))
+        states = replay(game, _image_actions(game, k, playout.actions))
+        _assert_same(k, expected[k], views_of(game, states))
     return None
 
 
@@ -293,12 +276,12 @@ def check_symmetric_positions(game: Game, playout: Playout) -> str | None:
     if num_images == 1 or not hasattr(game, "image"):
         return SKIPPED
     before, after, actions = _plies(playout)
-    views_before, views = views_of(game, before), views_of(game, after)
-    for k in range(num_images):
-        images = _images(game, k, before)
-        _assert_images(game, k, views_before, views_of(game, images))
-        stepped = _steps(game, images, _image_actions(game, k, actions))
-        _assert_images(game, k, views, views_of(game, stepped))
+    expected_before = _image_views(game, views_of(game, before))
+    expected_after = _image_views(game, views_of(game, after))
+    for k, images in enumerate(_images(game, before)):
+        _assert_same(k, expected_before[k], views_of(game, images))
+        successors = _steps(game, images, _image_actions(game, k, actions))
+        _assert_same(k, expected_after[k], views_of(game, successors))
     return None
 
 
@@ -307,7 +290,8 @@ def check_flipped_colours(game: Game, playout: Playout) -> str | None:
     if not hasattr(game, "flip_colours"):
         return SKIPPED
     before, after, actions = _plies(playout)
-    views, flipped = views_of(game, after), views_of(game, _steps(game, _flipped(game, before), actions))
+    views = views_of(game, after)
+    flipped = views_of(game, _steps(game, _flipped(game, before), actions))
     assert bool((flipped.outcome == -views.outcome).all()), "the outcome is not exchanged"
     assert bool((flipped.to_move == 1 - views.to_move).all()), "the turn is not exchanged"
     for name in ("observation", "legal", "terminal"):
@@ -334,59 +318,6 @@ CHECKS: tuple[Callable[[Game, Playout], str | None], ...] = (
 )
 
 
-# ---- compiled parts; `game` is static, so that equal games share them ----
-
-
-@functools.partial(jax.jit, static_argnums=(0, 1))
-def _playout(game: Game, num_games: int, key: jax.Array) -> Playout:
-    def play(states: Any, key: jax.Array) -> tuple[Any, tuple[Any, jax.Array]]:
-        legal = jax.vmap(game.legal_actions)(states)
-        logits = jnp.where(legal, 0.0, _IMPOSSIBLE)
-        actions = jax.random.categorical(key, logits).astype(jnp.int32)
-        successors = jax.vmap(game.step)(states, actions)
-        return successors, (successors, actions)
-
-    start = _batch_of_starts(game, num_games)
-    _, (states, actions) = lax.scan(play, start, jax.random.split(key, game.max_plies))
-    return Playout(_with_start(start, states), actions)
-
-
-@functools.partial(jax.jit, static_argnums=0)
-def replay(game: Game, actions: jax.Array) -> Any:
-    """States [T + 1, B] of the games from the start with those actions, int32[T, B]."""
-
-    def play(states: Any, actions: jax.Array) -> tuple[Any, Any]:
-        successors = jax.vmap(game.step)(states, actions)
-        return successors, successors
-
-    start = _batch_of_starts(game, actions.shape[1])
-    return _with_start(start, lax.scan(play, start, actions)[1])
-
-
-def _batch_of_starts(game: Game, num_games: int) -> Any:
-    return jax.tree.map(lambda x: jnp.stack([jnp.asarray(x)] * num_games), game.init())
-
-
-def _with_start(start: Any, states: Any) -> Any:
-    return jax.tree.map(lambda x, y: jnp.concatenate([x[None], y]), start, states)
-
-
-def _view(game: Game, state: Any) -> View:
-    return View(
-        observation=game.observe(state),
-        legal=game.legal_actions(state),
-        terminal=game.is_terminal(state),
-        outcome=game.outcome(state),
-        to_move=game.to_move(state),
-    )
-
-
-@functools.partial(jax.jit, static_argnums=0)
-def views_of(game: Game, states: Any) -> View:
-    """What the protocol shows of states with leading axes [T, B]."""
-    return jax.vmap(jax.vmap(functools.partial(_view, game)))(states)
-
-
 @functools.partial(jax.jit, static_argnums=0)
 def _steps_change_nothing(game: Game, states: Any) -> jax.Array:
     """bool[B]: no action, legal or not, changes anything in these states."""
@@ -400,9 +331,13 @@ def _steps_change_nothing(game: Game, states: Any) -> jax.Array:
     return jax.vmap(lambda state: over_actions(state, actions).all())(states)
 
 
-@functools.partial(jax.jit, static_argnums=(0, 1))
-def _images(game: Any, k: int, states: Any) -> Any:
-    return jax.vmap(jax.vmap(lambda state: game.image(state, k)))(states)
+@functools.partial(jax.jit, static_argnums=0)
+def _images(game: Any, states: Any) -> list[Any]:
+    """The K images of states with leading axes [T, B]."""
+    num_images = len(game.symmetries(*_dummies(game))[0])
+    return [
+        jax.vmap(jax.vmap(functools.partial(game.image, k=k)))(states) for k in range(num_images)
+    ]
 
 
 @functools.partial(jax.jit, static_argnums=0)
@@ -438,21 +373,19 @@ def _image_actions(game: Game, k: int, actions: jax.Array) -> jax.Array:
     return jnp.asarray(np.argsort(moved)[np.asarray(actions)], jnp.int32)
 
 
-@functools.partial(jax.jit, static_argnums=(0, 1))
-def _imageviews_of(game: Game, k: int, views: View) -> View:
-    def one(view: View) -> View:
-        observations, policies = game.symmetries(
-            view.observation, view.legal.astype(jnp.float32)
-        )
-        return view._replace(observation=observations[k], legal=policies[k] != 0)
+@functools.partial(jax.jit, static_argnums=0)
+def _image_views(game: Game, views: View) -> list[View]:
+    """What `symmetries` makes of views with leading axes [T, B], for each of the K images."""
+    legal = views.legal.astype(jnp.float32)
+    observations, policies = jax.vmap(jax.vmap(game.symmetries))(views.observation, legal)
+    return [
+        views._replace(observation=observations[:, :, k], legal=policies[:, :, k] != 0)
+        for k in range(policies.shape[2])
+    ]
 
-    return jax.vmap(jax.vmap(one))(views)
 
-
-def _assert_images(game: Game, k: int, views: View, of_images: View) -> None:
-    """`of_images` must be what `symmetries` makes of `views`, both with leading axes [T, B]."""
-    expected = _imageviews_of(game, k, views)
-    for name, ours, theirs in zip(View._fields, expected, of_images, strict=True):
+def _assert_same(k: int, expected: View, found: View) -> None:
+    for name, ours, theirs in zip(View._fields, expected, found, strict=True):
         assert bool((ours == theirs).all()), f"image {k} of a position has another {name}"
 
 

@@ -24,19 +24,21 @@ class ConnectFour(stones.StonesGame):
     rows: int = 6
     columns: int = 7
     line: int = DEFAULT_LINE
-    observation: stones.Observation = "planes"
+    observation: str = "planes"
 
     def __post_init__(self) -> None:
         stones.check_observation(self.observation)
-        if not (1 <= self.rows <= MAX_SIDE and 1 <= self.columns <= MAX_SIDE):
+        if not (1 <= self.rows <= MAX_SIDE and 2 <= self.columns <= MAX_SIDE):
             raise ValueError(
-                f"connect_four needs 1 to {MAX_SIDE} rows and columns; "
+                f"connect_four needs 1 to {MAX_SIDE} rows and 2 to {MAX_SIDE} columns; "
                 f"got {self.rows}x{self.columns}"
             )
         if not 2 <= self.line <= max(self.rows, self.columns):
+            longest = max(self.rows, self.columns)
             raise ValueError(
-                f"a line of {self.line} is impossible on a {self.rows}x{self.columns} "
-                f"connect_four board; it must be 2 to {max(self.rows, self.columns)}"
+                f"a line of {self.line} is impossible on a {self.rows}x{self.columns} connect_four "
+                f"board; it must be 2 to {longest}, e.g. 'connect_four_{self.rows}x{self.columns}"
+                f"_line{min(longest, DEFAULT_LINE)}'"
             )
 
     @property

@@ -3,7 +3,6 @@
 import dataclasses
 
 import jax
-import jax.numpy as jnp
 
 from jaxzero.games import stones
 from jaxzero.games.bitboard import any_square, either, without
@@ -23,14 +22,13 @@ class Gobang(stones.StonesGame):
 
     size: int = 5
     line: int = DEFAULT_LINE
-    observation: stones.Observation = "planes"
+    observation: str = "planes"
 
     def __post_init__(self) -> None:
         stones.check_observation(self.observation)
         if not 2 <= self.size <= MAX_SIDE:
             raise ValueError(
-                f"gobang needs a board of 2x2 to {MAX_SIDE}x{MAX_SIDE}; "
-                f"got {self.size}x{self.size}"
+                f"gobang needs a board of 2x2 to {MAX_SIDE}x{MAX_SIDE}; got {self.size}x{self.size}"
             )
         if not 2 <= self.line <= self.size:
             raise ValueError(

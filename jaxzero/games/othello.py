@@ -155,7 +155,7 @@ class Othello(_TurningGame):
     """
 
     size: int = 6
-    observation: stones.Observation = "planes"
+    observation: str = "planes"
 
     def __post_init__(self) -> None:
         self._check_size("othello")
@@ -193,7 +193,7 @@ class Reversi(_TurningGame):
     is_alternating: ClassVar[bool] = False
 
     size: int = 8
-    observation: stones.Observation = "planes"
+    observation: str = "planes"
 
     def __post_init__(self) -> None:
         self._check_size("reversi")

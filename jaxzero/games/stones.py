@@ -1,7 +1,7 @@
 """What games with stones of two colours on a grid share: state, outcome, encodings, symmetries."""
 
 import abc
-from typing import Any, ClassVar, Literal, get_args
+from typing import Any, ClassVar
 
 import flax.struct
 import jax
@@ -9,7 +9,7 @@ import jax.numpy as jnp
 
 from jaxzero.games import bitboard
 
-Observation = Literal["planes", "signed", "cells"]
+OBSERVATIONS = ("planes", "signed", "cells")
 
 GOING_ON, FIRST_WON, SECOND_WON, DRAWN = range(4)  # values of `StonesState.status`
 
@@ -36,7 +36,7 @@ class StonesGame(abc.ABC):
     """
 
     is_alternating: ClassVar[bool] = True
-    observation: Observation
+    observation: str
 
     @property
     @abc.abstractmethod
@@ -101,9 +101,7 @@ class StonesGame(abc.ABC):
         """The same position with the two players exchanged."""
         status = state.status
         exchanged = jnp.where((status == FIRST_WON) | (status == SECOND_WON), 3 - status, status)
-        return state.replace(
-            stones=state.stones[::-1], to_move=1 - state.to_move, status=exchanged
-        )
+        return state.replace(stones=state.stones[::-1], to_move=1 - state.to_move, status=exchanged)
 
     def render(self, state: Any) -> str:
         """The board: X is player 0, O is player 1; rows and columns are numbered from 0."""
@@ -124,8 +122,8 @@ class StonesGame(abc.ABC):
 
 def check_observation(observation: str) -> None:
     """Raises ValueError unless `observation` is an encoding that `StonesGame` knows."""
-    if observation not in get_args(Observation):
-        known = ", ".join(repr(name) for name in get_args(Observation))
+    if observation not in OBSERVATIONS:
+        known = ", ".join(map(repr, OBSERVATIONS))
         raise ValueError(f"observation must be one of {known}; got {observation!r}")
 
 
@@ -181,9 +179,7 @@ def square_images(array: jax.Array) -> list[jax.Array]:
     return [jnp.rot90(x, k) for x in (array, mirrored) for k in range(4)]
 
 
-def square_symmetries(
-    observation: jax.Array, policy: jax.Array
-) -> tuple[jax.Array, jax.Array]:
+def square_symmetries(observation: jax.Array, policy: jax.Array) -> tuple[jax.Array, jax.Array]:
     """The eight symmetries of a square board ([n, n, C], [A]) -> ([8, n, n, C], [8, A]).
 
     Actions are squares in row-major order; what follows them (the pass) maps to itself.

@@ -2,5 +2,13 @@
 
 from jaxzero.ratings.bayes_elo import Ratings, bayes_elo, displayed_scale
 from jaxzero.ratings.incremental import expected_score, incremental_elo
+from jaxzero.ratings.whole_history import whole_history_ratings
 
-__all__ = ["Ratings", "bayes_elo", "displayed_scale", "expected_score", "incremental_elo"]
+__all__ = [
+    "Ratings",
+    "bayes_elo",
+    "displayed_scale",
+    "expected_score",
+    "incremental_elo",
+    "whole_history_ratings",
+]

@@ -12,25 +12,21 @@ is concave in ratings, advantage and draw_elo: Newton's method finds its only ma
 """
 
 from dataclasses import dataclass
+from numbers import Real
 from typing import Literal
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy import sparse
 from scipy.sparse.csgraph import connected_components
-from scipy.special import expit, log_expit, ndtr
+from scipy.special import ndtr
 
-Float = NDArray[np.float64]
+from jaxzero.ratings.likelihood import NATURAL, Float, Likelihood, covariance_at, maximise
+
 Fit = Literal["fit"]
 
-# Inside this file ratings are in natural units, r = e * ln(10) / 400, so that f is the logistic.
-_NATURAL = np.log(10) / 400
-_TOLERANCE = 1e-11  # natural units; 2e-9 Elo
-_MAX_STEPS = 200
-_LARGEST = 30.0  # natural units, 5200 Elo a step: where a diverging fit without prior is stopped
 
-
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Ratings:
     """Elo ratings of P players, all on the scale that the BayesElo program displays.
 
@@ -60,7 +56,7 @@ class Ratings:
 
     @property
     def superiority(self) -> Float:
-        """`[P, P]`: probability that the row's player is stronger than the column's; 1/2 for itself."""
+        """`[P, P]`: probability that the row's player is stronger than the column's."""
         variance = np.diag(self.covariance)
         spread = variance[:, None] + variance[None, :] - 2 * self.covariance
         difference = self.elo[:, None] - self.elo[None, :]
@@ -110,7 +106,7 @@ def bayes_elo(
     """
     rows, count = _check_results(results, num_players)
     for name, value in (("advantage", advantage), ("draw_elo", draw_elo)):
-        if value != "fit" and not (isinstance(value, int | float) and np.isfinite(value)):
+        if value != "fit" and not (isinstance(value, Real) and np.isfinite(value)):
             raise ValueError(f'{name} must be a finite number or "fit", got {value!r}')
     if draw_elo != "fit" and draw_elo < 0:
         raise ValueError(f"draw_elo must be at least 0, got {draw_elo}")
@@ -123,122 +119,24 @@ def bayes_elo(
         draw_elo = 0.0
     start = np.zeros(count + 2)
     start[count:] = [
-        0.0 if advantage == "fit" else advantage * _NATURAL,
-        100 * _NATURAL if draw_elo == "fit" else draw_elo * _NATURAL,
+        0.0 if advantage == "fit" else advantage * NATURAL,
+        100 * NATURAL if draw_elo == "fit" else draw_elo * NATURAL,
     ]
     free = np.append(np.ones(count, bool), [advantage == "fit", draw_elo == "fit"])
-    model = _Model(rows, count)
-    solution = _maximise(model, start, free)
-    covariance = _covariance(model, solution, free) / _NATURAL**2
-    fitted_advantage, fitted_draw_elo = (float(x) for x in solution[count:] / _NATURAL)
+    model = Likelihood(rows, count)
+    solution = maximise(model, start, free)
+    covariance = covariance_at(model, solution, free) / NATURAL**2
+    fitted_advantage, fitted_draw_elo = (float(x) for x in solution[count:] / NATURAL)
     scale = displayed_scale(fitted_draw_elo)
     errors = np.sqrt(np.diag(covariance)[count:])
     return Ratings(
-        elo=scale * solution[:count] / _NATURAL,
+        elo=scale * solution[:count] / NATURAL,
         covariance=scale**2 * covariance[:count, :count],
         advantage=fitted_advantage,
         draw_elo=fitted_draw_elo,
         advantage_stderr=float(errors[0]),
         draw_elo_stderr=float(errors[1]),
     )
-
-
-class _Model:
-    """The log-likelihood of rows `[M, 5]` in theta = (P ratings, advantage, draw_elo).
-
-    It is a sum of log f(design @ theta), one term for each win and loss and two for each draw, and
-    of the draws' factor log(10^(draw_elo / 200) - 1).
-    """
-
-    def __init__(self, rows: Float, count: int) -> None:
-        first, second = rows[:, :2].astype(np.int64).T
-        wins, draws, losses = rows[:, 2:].T
-        index, ones = np.arange(len(rows)), np.ones(len(rows))
-        pairing = sparse.csr_array(
-            (np.append(ones, -ones), (np.append(index, index), np.append(first, second))),
-            shape=(len(rows), count),
-        )
-        ones = ones[:, None]
-        self.design = sparse.csr_array(
-            sparse.vstack(
-                [sparse.hstack([pairing, ones, -ones]), sparse.hstack([-pairing, -ones, -ones])]
-            )
-        )
-        self.weights = np.append(wins + draws, losses + draws)
-        self.draws = float(draws.sum())
-
-    def value(self, theta: Float) -> float:
-        """Log-likelihood; -inf where draws were seen that draw_elo excludes (it is then fixed)."""
-        likelihood = self.weights @ log_expit(self.design @ theta)
-        if self.draws and theta[-1] > 0:
-            likelihood += self.draws * np.log(np.expm1(2 * theta[-1]))
-        return float(likelihood)
-
-    def derivatives(self, theta: Float) -> tuple[Float, Float]:
-        """Gradient `[P+2]` and Hessian `[P+2, P+2]` of `value`."""
-        chance = expit(self.design @ theta)
-        gradient = self.design.T @ (self.weights * (1 - chance))
-        curvature = sparse.diags_array(self.weights * chance * (1 - chance))
-        hessian = -(self.design.T @ curvature @ self.design).toarray()
-        if self.draws and theta[-1] > 0:
-            slope = 2 / -np.expm1(-2 * theta[-1])
-            gradient[-1] += self.draws * slope
-            hessian[-1, -1] -= self.draws * slope * (slope - 2)
-        return gradient, hessian
-
-
-def _maximise(model: _Model, theta: Float, free: NDArray[np.bool_]) -> Float:
-    """Newton's method with step halving from `theta`, in the coordinates that are `free`."""
-    count = len(theta) - 2
-    for _ in range(_MAX_STEPS):
-        gradient, hessian = model.derivatives(theta)
-        information = _regular(-hessian, count)[np.ix_(free, free)]
-        try:
-            newton = np.linalg.solve(information, gradient[free])
-        except np.linalg.LinAlgError:
-            break
-        step = np.zeros_like(theta)
-        step[free] = newton
-        if np.abs(step).max() < _TOLERANCE:
-            theta = theta + step
-            theta[:count] -= theta[:count].mean()
-            return theta
-        theta = _halve(model, theta, step, float(gradient[free] @ newton))
-        if not np.abs(theta).max() < _LARGEST * count:
-            break
-    raise ValueError("the results don't determine the ratings: no finite maximum; use a prior > 0")
-
-
-def _halve(model: _Model, theta: Float, step: Float, slope: float) -> Float:
-    """The first of theta + step, + step/2, ... that climbs as it should (Armijo)."""
-    value = model.value(theta)
-    floor = 1e-12 * (1 + abs(value))  # below it the difference of two values is rounding
-    size = 1.0
-    while size > 1e-10:
-        moved = theta + size * step
-        inside = moved[-1] > 0 or step[-1] == 0
-        if inside and model.value(moved) >= value + 1e-4 * size * slope - floor:
-            return moved
-        size /= 2
-    return theta + size * step
-
-
-def _regular(information: Float, count: int) -> Float:
-    """Adds curvature along the one direction, the same shift of all ratings, that has none."""
-    regular = information.copy()
-    regular[:count, :count] += 1 / count
-    return regular
-
-
-def _covariance(model: _Model, theta: Float, free: NDArray[np.bool_]) -> Float:
-    """`[P+2, P+2]` in natural units, at mean rating 0; zeros for what isn't free."""
-    count = len(theta) - 2
-    _, hessian = model.derivatives(theta)
-    covariance = np.zeros_like(hessian)
-    inverse = np.linalg.inv(_regular(-hessian, count)[np.ix_(free, free)])
-    covariance[np.ix_(free, free)] = inverse
-    covariance[:count, :count] -= 1 / count  # the added direction's share of the inverse
-    return (covariance + covariance.T) / 2
 
 
 def _with_virtual_draws(rows: Float, count: int, prior: float) -> Float:

@@ -18,8 +18,8 @@ def incremental_elo(
 ) -> NDArray[np.float64]:
     """Ratings after each game, in the order in which the games are given.
 
-    The winner takes `k_factor` times the score it was not expected to make from the loser. Paper
-    002's evolution of players (section on leagues) uses K = 32 from 1600.
+    The winner takes `k_factor` times the score it was not expected to make from the loser; in a
+    draw the higher rated pays. Paper 002's leagues of evolving players use K = 32 from 1600.
 
     Args:
       games: `[G, 3]`, rows (player, opponent, score of player: 1, 1/2 or 0), numbered from 0.
@@ -33,8 +33,9 @@ def incremental_elo(
     Raises:
       ValueError: the games are malformed.
     """
-    rows = np.asarray(games, np.float64).reshape(-1, 3) if np.size(games) == 0 else games
-    rows = np.asarray(rows, np.float64)
+    rows = np.asarray(games, np.float64)
+    if rows.size == 0:
+        rows = rows.reshape(0, 3)
     if rows.ndim != 2 or rows.shape[1] != 3:
         raise ValueError(f"games must be [G, 3], got {list(rows.shape)}")
     players, scores = rows[:, :2].astype(np.int64), rows[:, 2]

@@ -5,8 +5,8 @@ import pytest
 from jaxzero.games import make_game
 from tests.games.boards import leaves
 
-# Connect Four: https://oeis.org/A212693 counts positions; here leaves, 7 ** d until a column fills.
-# Othello 8x8: http://www.aartbik.com/strategy.php, as far as a few seconds go.
+# Connect Four: 7 ** d until a column fills, at depth 7. Othello 8x8: the usual perft counts.
+# The smaller boards: counted by other programs. A forced pass is one ply.
 COUNTS = {
     "connect_four_6x7": (7, 49, 343, 2401, 16807, 117649, 823536),
     "othello_4x4": (4, 12, 44, 128, 424, 1256, 3624, 9116),

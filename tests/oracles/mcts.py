@@ -575,6 +575,6 @@ def jax_stub_evaluate(num_actions: int, seed: int, *, draws: bool = True) -> Eva
         x = observation.reshape(observation.shape[0], -1).astype(jnp.float32)
         weights, biases, scale = _stub_weights(x.shape[1], num_actions, seed)
         y = jnp.dot(x, weights, precision=jax.lax.Precision.HIGHEST)
-        return _stub_outputs((y + biases) * scale, draws)
+        return _stub_outputs((y + biases[None]) * scale, draws)
 
     return evaluate

@@ -1,0 +1,77 @@
+"""The command line that all studies share: `--config=FILE:PRESET --workdir=DIR [--config.key=...]`."""
+
+import difflib
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+from absl import flags
+from ml_collections import ConfigDict
+from ml_collections.config_flags import config_flags
+
+from jaxzero.config import ConfigError, flatten
+
+Study = Callable[[ConfigDict, Path], None]
+
+
+def run(study: Study, default_config: str, argv: list[str] | None = None) -> None:
+    """Parses the command line, runs the study, and turns a bad setting into one line.
+
+    Args:
+      study: (config, workdir) -> None.
+      default_config: file and preset when `--config` is not given.
+      argv: the command line; `sys.argv` by default.
+
+    Exits with status 2 for a setting that cannot work, 1 for training that broke down, 130 when
+    interrupted.
+    """
+    argv = sys.argv if argv is None else argv
+    values = flags.FlagValues()
+    config_flags.DEFINE_config_file(
+        "config", default_config, "Settings: FILE:PRESET.", lock_config=True, flag_values=values
+    )
+    flags.DEFINE_string(
+        "workdir", None, "Run directory; the same command resumes.", flag_values=values
+    )
+    try:
+        config, workdir = _parse(values, argv)
+        study(config, workdir)
+    except ConfigError as error:
+        print(f"error: {error}", file=sys.stderr)
+        sys.exit(2)
+    except FloatingPointError as error:
+        print(f"error: {error}", file=sys.stderr)
+        sys.exit(1)
+    except KeyboardInterrupt:
+        print("interrupted; the same command goes on from the newest checkpoint", file=sys.stderr)
+        sys.exit(130)
+
+
+def _parse(values: flags.FlagValues, argv: list[str]) -> tuple[ConfigDict, Path]:
+    known = _known_keys(argv)
+    for word in argv[1:]:
+        key = word.removeprefix("--config.").partition("=")[0]
+        if word.startswith("--config.") and known and key not in known:
+            close = difflib.get_close_matches(key, known, n=1, cutoff=0.4)
+            hint = f"did you mean config.{close[0]}?" if close else "see jaxzero/config.py"
+            raise ConfigError(f"unknown key config.{key}: {hint}")
+    try:
+        rest = values(argv)
+    except (flags.Error, ValueError, TypeError, AttributeError, KeyError, OSError) as error:
+        raise ConfigError(str(error).replace("\n", " ")) from error
+    if len(rest) > 1:
+        raise ConfigError(f"unexpected argument {rest[1]!r}: settings look like --config.key=value")
+    if not values.workdir:
+        raise ConfigError("--workdir is missing: name a directory for results, e.g. runs/first")
+    return values.config, Path(values.workdir)
+
+
+def _known_keys(argv: list[str]) -> list[str]:
+    """Keys of the config that `--config` names; empty where it can't be read (absl will say why)."""
+    values = flags.FlagValues()
+    config_flags.DEFINE_config_file("config", None, "", flag_values=values)
+    try:
+        values([argv[0], *[word for word in argv if word.startswith("--config=")][:1]])
+        return list(flatten(values.config)) if values.config is not None else []
+    except Exception:
+        return []

@@ -1,0 +1,235 @@
+"""Which loss should AlphaZero minimise? Papers 000 (6.3), 001 and 003 (6.3).
+
+    python -m experiments.loss_ablation --config=experiments/configs/loss_ablation.py:quick \\
+        --workdir=runs/quick
+
+Trains networks by self-play under each target (l_p, l_v, l_+, l_x), several seeds each as one
+population, plays the results against each other, against the untrained networks, a random player
+and plain MCTS, and writes `results.json` and `report.html`.
+"""
+
+import shlex
+import sys
+from pathlib import Path
+from typing import Any
+
+import jax
+import numpy as np
+from ml_collections import ConfigDict
+
+from experiments import cli, pool
+from experiments.reporting.report import write_report
+from jaxzero import config as config_lib
+from jaxzero import runner, workdir
+from jaxzero import spec as spec_lib
+from jaxzero.config import ConfigError
+from jaxzero.ratings import bayes_elo
+from jaxzero.runner import Member, Trained
+from jaxzero.tournament import Tournament
+from jaxzero.tracking import Tracker
+
+STUDY = "loss_ablation"
+
+
+def resolve(config: ConfigDict) -> ConfigDict:
+    """Fills in what depends on the board (000: I is 200 on 5x5 boards, 100 elsewhere)."""
+    config = ConfigDict(config)
+    if config.train.iterations is None:
+        config.train.iterations = 200 if "_5x5" in config.game else 100
+    return config.lock()
+
+
+def make_members(config: ConfigDict) -> list[Member]:
+    """One run for each target and seed. Runs of a seed start from the same weights and games."""
+    members = []
+    for target in config.study.targets:
+        for seed in range(config.seed, config.seed + config.study.seeds):
+            own = config.copy_and_resolve_references()
+            own.train.loss = target
+            own.seed = seed
+            members.append(Member(f"{target}_seed{seed}", target, seed, own))
+    return members
+
+
+def validate(config: ConfigDict) -> None:
+    """Refuses what this study can't do, before anything compiles."""
+    config_lib.validate(config)
+    for target in config.study.targets:
+        if target not in config_lib.TARGETS:
+            hint = config_lib.nearest(target, config_lib.TARGETS)
+            raise ConfigError(f"config.study.targets={target!r}: {hint}")
+    if config.study.seeds < 1:
+        raise ConfigError(f"config.study.seeds={config.study.seeds}: at least 1 is needed")
+    if config.study.tournament_games < 2 or config.study.tournament_games % 2:
+        raise ConfigError(
+            f"config.study.tournament_games={config.study.tournament_games}: both colours need an "
+            f"even number, e.g. {config.study.tournament_games + 1}"
+        )
+    spec_lib.build_network(config, spec_lib.build_game(config))
+
+
+def run(config: ConfigDict, directory: Path) -> None:
+    """The whole study, or the rest of it: (config, workdir) -> results.json, report.html."""
+    config = resolve(config)
+    validate(config)
+    workdir.claim(directory, config, STUDY)
+    runner.enable_compilation_cache(config)
+    environment = workdir.environment()
+    workdir.write_json(directory / workdir.ENVIRONMENT, environment)
+    members = make_members(config)
+    tracker = Tracker(directory, config, STUDY)
+    trained = runner.train(config, members, directory, tracker)
+    if jax.process_index() != 0:
+        return
+    print("playing the final tournaments...", file=sys.stderr, flush=True)
+    tournaments, entries = play_tournaments(config, trained, members)
+    rows = workdir.read_rows(directory / workdir.METRICS)
+    results = describe(config, trained, members, rows, tournaments, entries)
+    results["environment"] = environment
+    workdir.write_json(directory / workdir.RESULTS, results)
+    save_games(directory, tournaments, entries)
+    report = write_report(directory)
+    tracker.finish(
+        sorted((directory / "figures").glob("*.png")),
+        {e.name: {"tournament/elo": t.ratings.elo[i]} for t in list(tournaments.values())[:1]
+         for i, e in enumerate(entries)},
+    )  # fmt: skip
+    print(f"report: {report}", file=sys.stderr)
+
+
+def play_tournaments(
+    config: ConfigDict, trained: Trained, members: list[Member]
+) -> tuple[dict[str, Tournament], list[pool.Entry]]:
+    """The final round robin with full search, and the same pool with hardly any.
+
+    Pool: all runs' final networks, the untrained network of each seed, plain MCTS with rollouts and
+    a random player; temperature 0 (000 section 6.3: m = 100, c = 1, 20 rounds).
+    """
+    entries, kinds, with_simulations = pool.build(config, trained, members)
+    match = pool.round_robin(config, trained.spec, kinds)
+    published = trained.spec.switches.elo_first_listed_advantage
+    tournaments = {}
+    for name, simulations in (
+        ("final", config.study.tournament_simulations),
+        ("low", config.study.low_simulations),
+    ):
+        played = match(with_simulations(simulations), jax.random.key(2 * config.seed + 1))
+        tournaments[name] = pool.rate(played, len(entries), published=published)
+    return tournaments, entries
+
+
+def training_elo(
+    config: ConfigDict, members: list[Member], rows: list[dict[str, Any]], *, published: bool
+) -> dict[str, Any]:
+    """Ratings of each run's candidates 0..I from their arena games, each run a pool of its own.
+
+    As the papers (000 section 6.3): iteration i against the best network of its time. Published:
+    32.8 Elo for the newer network, who is listed first; corrected: for whoever moves first, fitted.
+    """
+    if config.arena.gate == "none":
+        return {}
+    found = {}
+    for member in members:
+        own = [r for r in rows if r["run"] == member.name and r["iteration"] > 0]
+        games = []
+        for r in own:
+            new, best = r["iteration"], int(r["arena/opponent"])
+            all_three = [r["arena/wins"], r["arena/draws"], r["arena/losses"]]
+            first = [r[f"arena/{x}_moving_first"] for x in ("wins", "draws", "losses")]
+            if published:
+                games.append([new, best, *all_three])
+            else:
+                second = [a - b for a, b in zip(all_three, first, strict=True)]
+                games += [[new, best, *first], [best, new, *second[::-1]]]
+        rated = bayes_elo(
+            np.array(games, np.int64),
+            advantage=32.8 if published else "fit",
+            num_players=len(own) + 1,
+        )
+        found[member.name] = {
+            "iterations": list(range(len(own) + 1)),
+            "elo": rated.elo,
+            "stderr": rated.stderr,
+        }
+    return found
+
+
+def describe(
+    config: ConfigDict,
+    trained: Trained,
+    members: list[Member],
+    rows: list[dict[str, Any]],
+    tournaments: dict[str, Tournament],
+    entries: list[pool.Entry],
+) -> dict[str, Any]:
+    """results.json, but for the environment."""
+    published = trained.spec.switches.elo_first_listed_advantage
+    titles = {"final": "Final networks, full search", "low": "The same pool, hardly any search"}
+    simulations = {
+        "final": config.study.tournament_simulations,
+        "low": config.study.low_simulations,
+    }
+    return {
+        "study": STUDY,
+        "game": config.game,
+        "preset": config.preset,
+        "command": shlex.join(["python", "-m", "experiments.loss_ablation", *sys.argv[1:]]),
+        "config": config.to_dict(),
+        "switches": vars(trained.spec.switches),
+        "cost": {
+            "wall_seconds": max((r["seconds"] for r in rows), default=trained.seconds),
+            "compile_seconds": trained.compile_seconds,
+            "phases": phase_counts(rows),
+            "runs": {m.name: run_counts([r for r in rows if r["run"] == m.name]) for m in members},
+        },
+        "runs": [{"name": m.name, "target": m.target, "seed": m.seed} for m in members],
+        "training_elo": training_elo(config, members, rows, published=published),
+        "tournaments": [
+            {
+                "name": name,
+                "title": titles[name],
+                "num_simulations": simulations[name],
+                "games_per_pair": config.study.tournament_games,
+                "players": [e._asdict() for e in entries],
+                "results": t.results,
+                "elo": t.ratings.elo,
+                "stderr": t.ratings.stderr,
+                "advantage": t.ratings.advantage,
+                "draw_elo": t.ratings.draw_elo,
+                "games": t.games,
+                "distinct_games": t.distinct,
+            }
+            for name, t in tournaments.items()
+        ],
+        "checks": pool.checks(members, rows, tournaments, entries),
+    }
+
+
+def run_counts(rows: list[dict[str, Any]]) -> dict[str, float]:
+    """Work of one run, summed over its iterations."""
+    names = ("evaluations", "useful_evaluations", "gradient_steps", "games")
+    return {n: sum(r.get(f"count/{n}", 0.0) for r in rows) for n in names}
+
+
+def phase_counts(rows: list[dict[str, Any]]) -> dict[str, float]:
+    """Evaluations in self-play and arena, and gradient steps, of all runs."""
+    names = ("selfplay_evaluations", "arena_evaluations", "gradient_steps")
+    return {n: sum(r.get(f"count/{n}", 0.0) for r in rows) for n in names}
+
+
+def save_games(
+    directory: Path, tournaments: dict[str, Tournament], entries: list[pool.Entry]
+) -> None:
+    """games/<tournament>.npz: moves int16[max_plies, M, k] (-1 after the end) and the names."""
+    (directory / "games").mkdir(exist_ok=True)
+    for name, played in tournaments.items():
+        np.savez_compressed(
+            directory / "games" / f"{name}.npz",
+            actions=played.actions,
+            pairs=played.results[:, :2],
+            names=np.array([e.name for e in entries]),
+        )
+
+
+if __name__ == "__main__":
+    cli.run(run, "experiments/configs/loss_ablation.py:quick")

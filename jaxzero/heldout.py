@@ -1,0 +1,49 @@
+"""A fixed set of examples that no run trains on, the same for all runs on a board.
+
+Its games are played by plain MCTS with random rollouts against itself: no network's taste is in
+it, so losses on it can be compared between targets, seeds and settings.
+"""
+
+import jax
+import jax.numpy as jnp
+
+from jaxzero import replay, selfplay
+from jaxzero.games.base import Game
+from jaxzero.players import rollout_evaluate
+from jaxzero.replay import Examples
+from jaxzero.search.options import SearchOptions
+
+SEED = 1999  # of the set itself: not a run's seed
+
+
+def make(
+    game: Game, *, num_games: int, num_simulations: int, temperature_plies: int
+) -> tuple[Examples, jax.Array]:
+    """Plays the games.
+
+    Args:
+      game: the rules.
+      num_games: how many.
+      num_simulations: m of the rollout search.
+      temperature_plies: plies 1 .. T'-1 are sampled, for variety.
+
+    Returns:
+      `Examples` [N] with policy = visit distribution and value = true result, both from the player
+      to move, and bool[N], which of them count.
+    """
+
+    def run(key: jax.Array) -> tuple[Examples, jax.Array]:
+        trajectory, _ = selfplay.play(
+            game,
+            rollout_evaluate(game),
+            jax.random.split(key, num_games),
+            jnp.ones((num_games,), bool),
+            options=SearchOptions(capacity=num_simulations + 1),
+            num_simulations=num_simulations,
+            c_puct=jnp.sqrt(2.0),
+            temperature_plies=temperature_plies,
+        )
+        examples, count = replay.from_trajectory(trajectory, num_games * game.max_plies)
+        return examples, jnp.arange(num_games * game.max_plies) < count
+
+    return jax.jit(run)(jax.random.key(SEED))

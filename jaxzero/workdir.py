@@ -1,0 +1,155 @@
+"""A run directory: what is in it, and whether a command may go on in it."""
+
+import json
+import math
+import os
+import platform
+import subprocess
+import tempfile
+from collections.abc import Iterable
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+import jax
+import numpy as np
+from ml_collections import ConfigDict
+
+from jaxzero import __version__
+from jaxzero.config import ConfigError, flatten
+
+CONFIG, ENVIRONMENT, METRICS, RESULTS = (
+    "config.json",
+    "environment.json",
+    "metrics.jsonl",
+    "results.json",
+)
+# May differ when a workdir is gone on with: how long, how it is logged, where it runs.
+MAY_DIFFER = ("train.iterations", "execution.", "tracking.")
+_PACKAGES = ("jax", "jaxlib", "flax", "optax", "mctx", "chex", "orbax-checkpoint", "numpy")
+
+
+def plain(value: Any) -> Any:
+    """Something that JSON can hold; floats that are not finite become null."""
+    if isinstance(value, dict):
+        return {str(k): plain(v) for k, v in value.items()}
+    if isinstance(value, list | tuple):
+        return [plain(v) for v in value]
+    if isinstance(value, np.ndarray):
+        return plain(value.tolist())
+    if isinstance(value, np.generic):
+        return plain(value.item())
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    return value
+
+
+def write_json(path: Path, value: Any) -> None:
+    """Writes a whole file or nothing: a reader never sees half of one."""
+    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    with os.fdopen(handle, "w") as file:
+        json.dump(plain(value), file, indent=1)
+        file.write("\n")
+    os.replace(name, path)
+
+
+def read_json(path: Path) -> Any:
+    """The contents of a JSON file."""
+    return json.loads(path.read_text())
+
+
+def environment() -> dict[str, Any]:
+    """Device, versions and commit, for the record."""
+    packages = {name: metadata.version(name) for name in _PACKAGES}
+    return {
+        "jaxzero": __version__,
+        "commit": _commit(),
+        "python": platform.python_version(),
+        "device": describe_devices(),
+        "jax": packages["jax"],
+        "packages": packages,
+    }
+
+
+def describe_devices() -> str:
+    """e.g. `1 x cpu (x86_64, 2 cores)`."""
+    device = jax.devices()[0]
+    name = device.device_kind
+    if device.platform == "cpu":
+        name = f"cpu ({platform.machine()}, {len(os.sched_getaffinity(0))} cores)"
+    return f"{jax.device_count()} x {name}"
+
+
+def _commit() -> str:
+    """The commit of the code that runs, `+` for uncommitted changes; unknown outside a checkout."""
+    here = Path(__file__).parent
+
+    def git(*words: str) -> str:
+        done = subprocess.run(
+            ["git", "-C", str(here), *words], capture_output=True, text=True, check=True
+        )
+        return done.stdout.strip()
+
+    try:
+        return git("rev-parse", "--short=12", "HEAD") + ("+" if git("status", "--porcelain") else "")
+    except (OSError, subprocess.CalledProcessError):
+        return "unknown"
+
+
+def differing_keys(old: dict[str, Any], new: dict[str, Any]) -> list[str]:
+    """Dotted keys that forbid going on, as `key: old -> new`."""
+    keys = sorted(set(old) | set(new))
+    return [
+        f"{key}: {old.get(key)!r} -> {new.get(key)!r}"
+        for key in keys
+        if old.get(key) != new.get(key) and not key.startswith(MAY_DIFFER)
+    ]
+
+
+def claim(workdir: Path, config: ConfigDict, study: str) -> None:
+    """Makes a workdir for a config, or accepts one of the same config; touches nothing else.
+
+    Raises:
+      ConfigError: the workdir belongs to another study or config, or can't be written.
+    """
+    wanted = plain(flatten(config)) | {"study": study}
+    path = workdir / CONFIG
+    if path.exists():
+        differing = differing_keys(read_json(path), wanted)
+        if differing:
+            raise ConfigError(
+                f"--workdir={workdir} holds another run ({'; '.join(differing)}): choose another "
+                "directory or the same settings"
+            )
+    try:
+        workdir.mkdir(parents=True, exist_ok=True)
+        write_json(path, wanted)
+    except OSError as error:
+        raise ConfigError(
+            f"--workdir={workdir} can't be written ({error.strerror}): choose another directory"
+        ) from error
+
+
+def append_rows(path: Path, rows: Iterable[dict[str, Any]]) -> None:
+    """Adds lines to a JSONL file, all at once."""
+    text = "".join(json.dumps(plain(row)) + "\n" for row in rows)
+    with path.open("a") as file:
+        file.write(text)
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def read_rows(path: Path) -> list[dict[str, Any]]:
+    """The whole lines of a JSONL file; a last line cut short by a crash is not one."""
+    if not path.exists():
+        return []
+    return [json.loads(line) for line in path.read_text().splitlines(True) if line.endswith("\n")]
+
+
+def drop_rows_after(path: Path, iteration: int) -> None:
+    """Forgets the metrics of iterations that will be done again."""
+    rows = [row for row in read_rows(path) if row["iteration"] <= iteration]
+    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    os.close(handle)
+    append_rows(Path(name), rows)
+    os.replace(name, path)

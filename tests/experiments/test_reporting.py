@@ -1,0 +1,420 @@
+"""The report says what the files say: every run, every number, everything that is missing."""
+
+import json
+import math
+import re
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from experiments import published
+from experiments.reporting import tables, tournament, verdicts
+from experiments.reporting.page import inline
+from experiments.reporting.report import main, write_report
+from experiments.reporting.study import Study, band_of, load
+from experiments.reporting.wording import duration, number, plus_minus, short
+
+TARGETS = ("policy", "value", "sum", "product")
+FIGURES = ("losses", "held_out", "epochs", "training_elo", "tournament_1", "selfplay")
+
+
+def _losses(rng: np.random.Generator) -> dict[str, float]:
+    policy, value = rng.uniform(0.3, 1.6), rng.uniform(0.1, 0.9)
+    return {"policy": policy, "value": value, "sum": policy + value, "product": policy * value}
+
+
+def _metrics(targets: tuple[str, ...], seeds: int, iterations: int) -> list[dict[str, Any]]:
+    rng = np.random.default_rng(7)
+    rows = []
+    for target in targets:
+        for seed in range(seeds):
+            for i in range(iterations + 1):
+                row: dict[str, Any] = {"iteration": i, "run": f"{target}_seed{seed}"}
+                row |= {"target": target, "seed": seed, "seconds": 3.5 * i}
+                row |= {f"loss/{name}": value for name, value in _losses(rng).items()}
+                row |= {f"heldout/{name}": value for name, value in _losses(rng).items()}
+                row["loss/minimised"] = row.get(f"loss/{target}", 0.5)
+                if i > 0:
+                    row |= {
+                        f"loss_epochs/{name}": rng.uniform(0.1, 2, 2).tolist() for name in TARGETS
+                    }
+                    row |= {
+                        "arena/wins": 5,
+                        "arena/draws": 1,
+                        "arena/losses": 4,
+                        "arena/accepted": i % 2,
+                        "arena/first_mover_wins": 6,
+                    }
+                    row |= {
+                        "selfplay/plies": 14.5,
+                        "selfplay/first_player_wins": 0.6,
+                        "selfplay/draws": 0.1,
+                        "selfplay/distinct_games": 20,
+                        "selfplay/policy_entropy": 1.1,
+                        "search/depth_mean": 3.2,
+                        "search/depth_max": 7,
+                    }
+                    row |= {"count/evaluations": 1000, "count/useful_evaluations": 700}
+                rows.append(row)
+    return rows
+
+
+def _results(targets: tuple[str, ...], seeds: int, iterations: int, game: str) -> dict[str, Any]:
+    runs = [{"name": f"{t}_seed{s}", "target": t, "seed": s} for t in targets for s in range(seeds)]
+    players: list[dict[str, Any]] = [{**run, "kind": "trained"} for run in runs]
+    players += [
+        {"name": kind, "kind": kind, "target": None, "seed": None}
+        for kind in ("untrained", "random")
+    ]
+    count = len(players)
+    elo = np.linspace(200.25, -150.75, count) if count else np.empty(0)
+    return {
+        "study": "loss_ablation",
+        "game": game,
+        "preset": "quick",
+        "command": "python -m a <b>",
+        "config": {
+            "semantics": "corrected",
+            "train": {
+                "iterations": iterations,
+                "epochs": 2,
+                "batch_size": 64,
+                "learning_rate": 0.005,
+                "dropout_rate": 0.3,
+                "loss": "sum",
+            },
+            "selfplay": {"episodes": 21, "temperature_plies": 15},
+            "search": {"num_simulations": 25, "c_puct": 1.0},
+            "replay": {"window": 20},
+            "arena": {"games": 10, "threshold": 0.6},
+        },
+        "environment": {"device": "cpu", "jax": "0.10.2", "commit": "0123abc", "python": "3.11"},
+        "cost": {
+            "wall_seconds": 812.3,
+            "compile_seconds": 41.2,
+            "phases": {"selfplay": 410.5},
+            "runs": {
+                run["name"]: {"evaluations": 4321, "gradient_steps": 99, "games": 63}
+                for run in runs
+            },
+        },
+        "runs": runs,
+        "training_elo": {
+            run["name"]: {
+                "iterations": list(range(iterations + 1)),
+                "elo": [10.0 * i for i in range(iterations + 1)],
+                "stderr": [5.0] * (iterations + 1),
+            }
+            for run in runs
+        },
+        "tournaments": [
+            {
+                "name": "final",
+                "title": "Final networks",
+                "num_simulations": 25,
+                "games_per_pair": 20,
+                "players": players,
+                "elo": elo.tolist(),
+                "stderr": [17.75] * count,
+                "results": [[a, b, 6, 1, 3] for a in range(count) for b in range(count) if a != b],
+                "advantage": 31.2,
+                "draw_elo": 60.1,
+                "games": 900,
+                "distinct_games": 765,
+            }
+        ],
+        "checks": [
+            {
+                "name": "stronger",
+                "statement": "trained beats untrained",
+                "value": 253.2,
+                "stderr": 22.1,
+                "bar": 50.0,
+                "holds": True,
+            },
+            {
+                "name": "order",
+                "statement": "value is best",
+                "value": -3.5,
+                "stderr": 30.0,
+                "bar": 0.0,
+                "holds": False,
+            },
+        ],
+    }
+
+
+def _write(folder: Path, rows: list[dict[str, Any]], results: dict[str, Any] | None) -> Path:
+    folder.mkdir(exist_ok=True)
+    (folder / "metrics.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    if results is not None:
+        (folder / "results.json").write_text(json.dumps(results))
+    return folder
+
+
+class _Page(HTMLParser):
+    """Checks nesting and collects cells, text and what the page would load."""
+
+    VOID = ("meta", "br", "link", "img", "hr")
+
+    def __init__(self, text: str) -> None:
+        super().__init__(convert_charrefs=True)
+        self.open: list[str] = []
+        self.cells: list[str] = []
+        self.loaded: list[str] = []
+        self.ids: list[str] = []
+        self.feed(text)
+        self.close()
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        if tag not in self.VOID:
+            self.open.append(tag)
+        if tag in ("td", "th"):
+            self.cells.append("")
+        for name, value in attrs:
+            if name in ("src", "href", "xlink:href", "data", "srcset"):
+                self.loaded.append(value or "")
+            if name == "id":
+                self.ids.append(value or "")
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.handle_starttag(tag, attrs)
+        if tag not in self.VOID:
+            self.open.pop()
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        if self.open and self.open[-1] in ("td", "th"):
+            self.cells[-1] += data
+
+
+@pytest.fixture(scope="module")
+def full(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
+    """A finished study of four losses, two seeds, on a board with published curves."""
+    rows, results = _metrics(TARGETS, 2, 3), _results(TARGETS, 2, 3, "connect_four_5x5")
+    folder = _write(tmp_path_factory.mktemp("full"), rows, results)
+    path = write_report(folder)
+    assert path == folder / "report.html"
+    return folder, path.read_text(encoding="utf-8")
+
+
+def test_the_page_is_whole_and_needs_nothing_from_outside(full):
+    _, text = full
+    page = _Page(text)
+    assert page.open == []
+    assert len(page.ids) == len(set(page.ids))
+    assert page.loaded
+    assert all(link.startswith(("#", "data:")) for link in page.loaded)
+    assert {link[1:] for link in page.loaded if link[0] == "#"} <= set(page.ids)
+    assert not re.search(r"@import|url\((?!#)|<script|<link", text)
+    assert "&lt;b&gt;" in text  # the command is escaped
+
+
+def test_every_figure_is_there_in_both_formats_and_in_the_page(full):
+    folder, text = full
+    for name in FIGURES:
+        for suffix in ("svg", "png"):
+            assert (folder / "figures" / f"{name}.{suffix}").stat().st_size > 5000
+        assert f'<figure id="{name}">' in text
+    assert text.count("<svg") == len(FIGURES)
+
+
+def test_the_summary_tells_what_was_run_and_at_what_cost(full):
+    _, text = full
+    for told in (
+        "I = 3 iterations",
+        "E = 21 games",
+        "m = 25 simulations",
+        "ep = 2 epochs",
+        "connect_four_5x5",
+        "preset quick",
+        "0123abc",
+        "0.10.2",
+        "13.5 min",
+        f"{8 * 4321:,} evaluations",
+        "1 of 2 checks hold; not: order",
+    ):
+        assert told in text
+    for target in TARGETS:
+        for seed in range(2):
+            assert f"{target}_seed{seed}" in text
+    assert "What is missing" not in text
+
+
+def test_numbers_in_the_page_equal_the_inputs(full):
+    folder, text = full
+    study, cells = load(folder), set(_Page(text).cells)
+    final = study.tournaments[0]
+    assert {number(elo, 1) for elo in final["elo"]} <= cells
+    assert "17.8" in cells  # the standard error
+    for target in TARGETS:
+        last = [study.rows[f"{target}_seed{seed}"][3]["loss/policy"] for seed in range(2)]
+        assert plus_minus(float(np.mean(last)), float(np.std(last, ddof=1)), 3) in cells
+    theirs = published.loss_curves("connect_four_5x5")
+    assert theirs is not None
+    assert plus_minus(theirs["sum"]["value"].mean[2], theirs["sum"]["value"].sd[2], 3) in cells
+    for key in ("train.learning_rate", "arena.threshold", "search.c_puct"):
+        assert short(study.setting(key)) in cells
+    assert {"4,321", f"{8 * 4321:,}", "70.0 %", "812.3", "253.2", "does not hold"} <= cells
+
+
+def test_cross_table_scores_add_up(full):
+    folder, _ = full
+    played = load(folder).tournaments[0]
+    points, games = tournament.pairings(played)
+    assert np.array_equal(games, games.T)
+    np.testing.assert_allclose((points + points.T)[games > 0], games[games > 0])
+    by_player = tournament.cross(played, by_player=True)
+    assert by_player is not None
+    assert by_player.rows[0][2] == "50.0"  # 6.5 of 10 as first, 3.5 of 10 as second
+
+
+def test_missing_pieces_are_said_and_nothing_is_invented(tmp_path):
+    rows = [
+        {k: v for k, v in row.items() if not k.startswith("heldout")}
+        for row in _metrics(("sum",), 1, 2)
+    ]
+    results = _results(("sum", "value"), 1, 5, "gobang_5x5")
+    for key in ("checks", "training_elo", "cost"):
+        del results[key]
+    folder = _write(tmp_path / "partial", rows, results)
+    with (folder / "metrics.jsonl").open("a") as file:
+        file.write('{"iteration": 3, "run": "su')  # an interrupted write
+    main([str(folder)])
+    text = (folder / "report.html").read_text(encoding="utf-8")
+    assert _Page(text).open == []
+    for told in (
+        "1 of 2 runs stopped before iteration 5: sum_seed0 at 2",
+        "No metrics of 1 of 2 runs: value_seed0",
+        "One seed only for value, sum",
+        "No training Elo was computed",
+        "No checks were recorded",
+        "No cost was recorded",
+        "No losses on held-out positions",
+        "no published data for gobang_5x5",
+        "1 damaged line.",
+        "not between losses",
+        "No published data for this board",
+    ):
+        assert told in text
+    made = {path.stem for path in (folder / "figures").glob("*.svg")}
+    assert made == {"losses", "epochs", "tournament_1", "selfplay"}
+
+
+def test_a_study_without_results_or_metrics(tmp_path):
+    text = write_report(_write(tmp_path / "a", _metrics(("sum",), 1, 1), None)).read_text()
+    assert "There is no results.json" in text
+    (tmp_path / "b").mkdir()
+    with pytest.raises(FileNotFoundError):
+        write_report(tmp_path / "b")
+
+
+def test_values_that_are_not_finite_are_shown(tmp_path):
+    rows = _metrics(("sum",), 2, 2)
+    rows[2]["loss/policy"] = math.nan
+    rows[1]["loss_epochs/sum"][1] = math.inf
+    folder = _write(tmp_path / "nan", rows, _results(("sum",), 2, 2, "othello_6x6"))
+    text = write_report(folder).read_text(encoding="utf-8")
+    assert "2 values not finite in the metrics of sum_seed0" in text
+    assert "sum_seed0, iteration 2, loss/policy: NaN" in text
+    assert "sum_seed0, iteration 1, loss_epochs/sum (epoch 2): infinite" in text
+    assert "NaN" in _Page(text).cells
+    assert ">not finite</text>" in (folder / "figures" / "losses.svg").read_text(encoding="utf-8")
+
+
+def test_a_band_keeps_ended_and_diverged_runs_apart():
+    its = np.arange(4)
+    long, short_run = np.array([1.0, 2.0, 3.0, 4.0]), np.array([3.0, math.inf])
+    band = band_of([(its, long), (its[:2], short_run)])
+    assert band is not None
+    np.testing.assert_allclose(band.mean, [2.0, math.nan, 3.0, 4.0])
+    np.testing.assert_allclose(band.sd, [math.sqrt(2), math.nan, math.nan, math.nan])
+    assert band.reached.tolist() == [2, 2, 1, 1]
+    assert band.last == 1
+    assert band_of([]) is None
+
+
+@pytest.mark.parametrize(("gap", "seeds", "apart"), [(300.0, 4, True), (5.0, 4, False)])
+def test_losses_are_called_different_only_when_separated(gap, seeds, apart):
+    noise = np.array([-12.0, 9.0, -6.0, 9.0])[:seeds]
+    played = {
+        "name": "final",
+        "players": [
+            {"name": f"{t}{s}", "kind": "trained", "target": t, "seed": s}
+            for t in ("sum", "value")
+            for s in range(seeds)
+        ],
+        "elo": [*noise, *(noise[::-1] + gap)],
+        "stderr": [20.0] * (2 * seeds),
+    }
+    rated = verdicts.ranking(played)
+    assert [r.target for r in rated] == ["value", "sum"]
+    assert rated[0].mean - rated[1].mean == pytest.approx(gap)
+    assert rated[0].stderr == pytest.approx(20 / math.sqrt(seeds))  # never below the ratings' own
+    assert [len(pairs) for pairs in verdicts.separated(rated)] == ([1, 0] if apart else [0, 1])
+    said = " ".join(verdicts.sentences(Study("s", {"tournaments": [played]}, {})))
+    assert ("Separated at the 5 % level" in said) == apart
+    assert ("No difference between the losses can be seen" in said) != apart
+
+
+def test_published_numbers():
+    curves, ratings = published.loss_curves("othello_6x6"), published.tournament("othello_6x6")
+    elo = published.training_elo("connect_four_5x5")
+    assert curves is not None
+    assert ratings is not None
+    assert elo is not None
+    # Last iteration of 6x6 Othello under the sum, and mean tournament Elo of value-only networks.
+    assert (curves["sum"]["policy"].mean[-1], curves["sum"]["value"].mean[-1]) == (0.238, 0.186)
+    assert curves["sum"]["sum"].iterations[[0, -1]].tolist() == [1, 100]
+    assert ratings["value"].mean() == pytest.approx(415, abs=0.5)
+    assert (elo["sum"].mean[0], elo["sum"].mean[-1]) == (741, -1766)
+    assert elo["sum"].iterations[0] == 0
+    assert published.loss_curves("gobang_5x5") is None
+    assert published.load("no_such_paper") is None
+    assert (published.settings("othello_5x5") or {})["train.iterations"] == 200
+
+
+def test_settings_table_names_the_papers_letters(full):
+    folder, _ = full
+    table = tables.settings(load(folder))
+    assert table is not None
+    assert [row[0] for row in table.rows] == [
+        "I",
+        "E",
+        "T'",
+        "m",
+        "c",
+        "rs",
+        "ep",
+        "bs",
+        "lr",
+        "d",
+        "n",
+        "u",
+    ]
+    assert all(row[3] != "not recorded" and row[4] != "-" for row in table.rows)
+
+
+def test_wording():
+    assert number(None) == "not recorded"
+    assert number(-0.04, 1) == "0.0"
+    assert number(-1234567) == "\N{MINUS SIGN}1,234,567"
+    assert number(math.inf, 2) == "∞"
+    assert plus_minus(1.5, None, 1) == "1.5"
+    assert [duration(s) for s in (41.2, 812.3, 9000.0)] == ["41.2 s", "13.5 min", "2.5 h"]
+
+
+def test_an_inlined_svg_has_ids_of_its_own():
+    svg = '<?xml?><svg width="72pt" height="36pt"><metadata>x</metadata><g id="a"/>'
+    svg += '<use href="#a" clip-path="url(#a)"/></svg>'
+    text = inline(svg, "one")
+    assert text.startswith("<svg")
+    assert 'id="one-a"' in text
+    assert 'href="#one-a"' in text
+    assert "url(#one-a)" in text
+    assert "metadata" not in text

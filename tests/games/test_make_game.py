@@ -1,0 +1,128 @@
+"""Names of games: those that exist, and what is said about those that do not."""
+
+import jax
+import pytest
+
+from jaxzero.games import GAME_EXAMPLES, ConnectFour, Gobang, Othello, Reversi, make_game
+from jaxzero.games.base import Game
+
+GAMES = {
+    "connect_four_6x7": ConnectFour(6, 7),
+    "connect_four_5x5": ConnectFour(5, 5),
+    "connect_four_7x8_line5": ConnectFour(7, 8, 5),
+    "connect_four_1x5": ConnectFour(1, 5),
+    "gobang_5x5": Gobang(5),
+    "gobang_6x6_line5": Gobang(6, 5),
+    "othello_7x7": Othello(7),
+    "reversi_8x8": Reversi(8),
+}
+
+
+@pytest.mark.parametrize("name", GAMES)
+def test_a_name_makes_its_game(name):
+    assert make_game(name) == GAMES[name]
+
+
+@pytest.mark.parametrize("name", [*GAMES, *GAME_EXAMPLES])
+def test_a_game_has_the_name_that_makes_it(name):
+    game = make_game(name)
+    assert game.name == name
+    assert make_game(game.name) == game
+    assert isinstance(game, Game)
+
+
+def test_the_default_line_need_not_be_named():
+    assert make_game("gobang_5x5_line4") == make_game("gobang_5x5")
+    assert make_game("gobang_5x5_line4").name == "gobang_5x5"
+
+
+@pytest.mark.parametrize(
+    ("name", "actions", "planes", "max_plies"),
+    [
+        ("connect_four_6x7", 7, (6, 7, 2), 42),
+        ("gobang_6x6_line5", 36, (6, 6, 2), 36),
+        ("othello_6x6", 37, (6, 6, 2), 63),
+        ("reversi_8x8", 64, (8, 8, 2), 60),
+    ],
+)
+def test_sizes(name, actions, planes, max_plies):
+    game = make_game(name)
+    assert game.num_actions == actions
+    assert game.observation_shape == planes
+    assert make_game(name, observation="cells").observation_shape == (*planes[:2], 1)
+    assert game.max_plies == max_plies
+
+
+@pytest.mark.parametrize(
+    ("name", "says"),
+    [
+        ("othelo_6x6", "'othello_6x6'"),
+        ("connect4_6x7", "'connect_four_6x7'"),
+        ("Connect_Four_5x6", "'connect_four_5x6'"),
+        ("othello", "'othello_6x6'"),
+        ("othello_6x6_size", "'othello_6x6'"),
+        ("chess", "connect_four_6x7"),
+        ("", "othello_6x6"),
+        ("othello_3x3", "'othello_4x4'"),
+        ("othello_12x12", "'othello_10x10'"),
+        ("othello_6x7", "'othello_6x6'"),
+        ("gobang_5x6", "'gobang_5x5'"),
+        ("othello_6x6_line4", "only connect_four and gobang"),
+        ("gobang_3x3", "'gobang_3x3_line3'"),
+        ("gobang_5x5_line6", "2 to 5"),
+        ("connect_four_3x3", "'connect_four_3x3_line3'"),
+        ("connect_four_6x7_line1", "2 to 7"),
+        ("connect_four_40x7", "32 columns"),
+        ("pgx:hx", "'pgx:hex'"),
+        ("pgx:backgammon", "chance"),
+        ("Pgx:hex", "'pgx:hex'"),
+    ],
+)
+def test_a_bad_name_is_answered_in_one_line(name, says):
+    with pytest.raises(ValueError) as caught:  # noqa: PT011
+        make_game(name)
+    message = str(caught.value)
+    assert says in message
+    assert "\n" not in message
+
+
+@pytest.mark.parametrize("name", ["othello_6x6", "connect_four_6x7", "gobang_5x5", "pgx:hex"])
+def test_a_bad_encoding_is_refused(name):
+    with pytest.raises(ValueError, match="observation"):
+        make_game(name, observation="colours")
+
+
+@pytest.mark.parametrize("name", GAME_EXAMPLES)
+def test_equal_games_share_compiled_programs(name):
+    traces = []
+
+    def count(game):
+        traces.append(game)
+        return game.init()
+
+    compiled = jax.jit(count, static_argnums=0)
+    compiled(make_game(name))
+    compiled(make_game(name))
+    compiled(make_game(name, observation="signed"))
+    assert len(traces) == 2
+
+
+@pytest.mark.parametrize("name", GAME_EXAMPLES)
+def test_rules_use_no_gather_and_no_scatter(name):
+    """`vmap` would turn them into slow loops in every simulation of a search."""
+    game = make_game(name)
+    state = game.init()
+    programs = (
+        jax.make_jaxpr(jax.vmap(game.step))(*_batch((state, jax.numpy.int32(0)))),
+        *(
+            jax.make_jaxpr(jax.vmap(method))(_batch(state))
+            for method in (game.legal_actions, game.observe, game.outcome, game.is_terminal)
+        ),
+    )
+    for program in programs:
+        for primitive in ("gather", "scatter", "dynamic_slice", "while", "cond"):
+            assert primitive not in str(program)
+
+
+def _batch(tree):
+    return jax.tree.map(lambda x: jax.numpy.stack([x, x]), tree)

@@ -1,0 +1,156 @@
+"""Our rules and pgx's in lock-step, and pgx's games behind our protocol."""
+
+import importlib
+import sys
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from jaxzero.games import PGX_EXAMPLES, conformance, make_game, pgx_adapter
+from jaxzero.games.base import Game
+from jaxzero.games.playouts import random_playout, replay, view_of, views_of
+
+pgx = pytest.importorskip("pgx")
+
+# ---- pgx as an oracle ----
+
+
+def test_connect_four_plays_as_in_pgx():
+    ours, theirs = make_game("connect_four_6x7"), make_game("pgx:connect_four")
+    playout = random_playout(ours, num_games=64)
+    # In finished games the actions are arbitrary, and change nothing on either side.
+    found = views_of(ours, playout.states)
+    expected = views_of(theirs, replay(theirs, playout.actions))
+    for name in ("legal", "terminal", "outcome", "observation"):
+        np.testing.assert_array_equal(getattr(found, name), getattr(expected, name), err_msg=name)
+
+
+def test_othello_plays_as_in_pgx():
+    # pgx goes on until both sides have passed, ours stops when neither can do anything else.
+    ours, theirs = make_game("othello_8x8"), make_game("pgx:othello")
+    playout = random_playout(ours, num_games=64)
+    found = views_of(ours, playout.states)
+    passes = jnp.int32(ours.num_actions - 1)
+    actions = jnp.where(found.terminal[:-1], passes, playout.actions)
+    expected = views_of(theirs, replay(theirs, actions))
+    going_on = ~np.asarray(found.terminal)
+    assert not np.asarray(expected.terminal)[going_on].any()
+    for name in ("legal", "observation", "to_move"):
+        np.testing.assert_array_equal(
+            np.asarray(getattr(found, name))[going_on],
+            np.asarray(getattr(expected, name))[going_on],
+            err_msg=name,
+        )
+    assert np.asarray(expected.terminal)[-1].all()
+    np.testing.assert_array_equal(found.outcome[-1], expected.outcome[-1])
+    np.testing.assert_array_equal(  # the same stones, as the same player sees them
+        np.asarray(found.observation[-1]).sum(axis=(1, 2, 3)),
+        np.asarray(expected.observation[-1]).sum(axis=(1, 2, 3)),
+    )
+
+
+def test_gobang_on_three_squares_a_side_is_pgx_tic_tac_toe():
+    ours, theirs = make_game("gobang_3x3_line3"), make_game("pgx:tic_tac_toe")
+    playout = random_playout(ours, num_games=128)
+    found = views_of(ours, playout.states)
+    expected = views_of(theirs, replay(theirs, playout.actions))
+    for name in ("legal", "terminal", "outcome", "observation"):
+        np.testing.assert_array_equal(getattr(found, name), getattr(expected, name), err_msg=name)
+
+
+# ---- the adapter ----
+
+
+@pytest.mark.parametrize("name", PGX_EXAMPLES)
+def test_adapted_games_conform(name):
+    game = make_game(name)
+    assert game.name == name
+    assert isinstance(game, Game)
+    report = conformance.check_game(game, num_games=6)
+    assert set(report.skipped) == {"symmetric_games", "symmetric_positions", "flipped_colours"}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("env_id", ["gardner_chess", "animal_shogi"])
+def test_larger_adapted_games_conform(env_id):
+    conformance.check_game(make_game(f"pgx:{env_id}"), num_games=4)
+
+
+def test_limits_are_those_of_pgx():
+    for env_id in ("go_9x9", "go_19x19"):
+        game = pgx.make(env_id)._game
+        assert pgx_adapter.MAX_PLIES[env_id] == game.max_termination_steps
+    for module, env_id in (
+        ("pgx.gardner_chess", "gardner_chess"),
+        ("pgx.animal_shogi", "animal_shogi"),
+        ("pgx._src.games.chess", "chess"),
+        ("pgx._src.games.shogi", "shogi"),
+    ):
+        limit = importlib.import_module(module).MAX_TERMINATION_STEPS
+        assert pgx_adapter.MAX_PLIES[env_id] == limit
+
+
+def test_every_environment_of_pgx_is_known():
+    assert set(pgx.available_envs()) <= set(pgx_adapter.MAX_PLIES) | set(pgx_adapter.REFUSED)
+
+
+@pytest.mark.parametrize("key", [0, 1, 2, 3])
+@pytest.mark.parametrize("env_id", ["tic_tac_toe", "hex"])
+def test_player_zero_moves_first_whoever_pgx_chose(env_id, key, monkeypatch):
+    """The adapter must not depend on which number pgx gives to the first player."""
+    start = pgx.make(env_id).init(jax.random.PRNGKey(key))
+    monkeypatch.setattr(pgx_adapter, "_first_state", lambda _: jax.tree.map(np.asarray, start))
+    pgx_adapter._start.cache_clear()
+    game = make_game(f"pgx:{env_id}")
+    width = game.observation_shape[1]
+    state, step = game.init(), jax.jit(lambda s, a: game.step(s, a))
+    assert game.to_move(state) == 0
+    # Player 0 goes down the second column; in Hex that joins the top and the bottom.
+    for row in range(width):
+        state = step(state, jnp.int32(row * width + 1))
+        if not game.is_terminal(state):
+            assert game.to_move(state) == 1
+            state = step(state, jnp.int32(row * width))
+    pgx_adapter._start.cache_clear()
+    assert game.is_terminal(state)
+    np.testing.assert_array_equal(game.outcome(state), [1, -1])
+
+
+def test_hex_allows_taking_over_the_first_stone_once():
+    game = make_game("pgx:hex")
+    step = jax.jit(game.step)
+    takes_over = game.num_actions - 1
+    first = step(game.init(), jnp.int32(1))  # row 0, column 1
+    assert not game.legal_actions(game.init())[takes_over]
+    assert game.legal_actions(first)[takes_over]
+    taken = step(first, jnp.int32(takes_over))
+    assert game.to_move(taken) == 0
+    assert not game.legal_actions(taken)[takes_over]
+    planes = np.asarray(game.observe(taken))
+    assert planes[..., 0].sum() == 0  # player 0 has no stone left
+    assert np.argwhere(planes[..., 1]).tolist() == [[1, 0]]  # mirrored, as the goals are
+    assert planes.dtype == np.int8
+
+
+def test_states_carry_no_observation():
+    state = make_game("pgx:go_9x9").init()
+    assert state.observation.size == 0
+
+
+def test_the_start_can_first_be_asked_for_inside_a_compiled_function():
+    pgx_adapter._start.cache_clear()
+    pgx_adapter._first_state.cache_clear()
+    game = make_game("pgx:tic_tac_toe")
+    view = jax.jit(lambda: view_of(game, game.init()))()
+    assert view.legal.all()
+    assert game.legal_actions(game.init()).all()
+
+
+def test_a_missing_pgx_is_explained_in_one_line(monkeypatch):
+    pgx_adapter._environment.cache_clear()
+    monkeypatch.setitem(sys.modules, "pgx", None)
+    with pytest.raises(ImportError, match=r'pip install "jaxzero\[pgx\]"') as caught:
+        make_game("pgx:hex")
+    assert "\n" not in str(caught.value)
