@@ -1,4 +1,4 @@
-"""The command line that all studies share: `--config=FILE:PRESET --workdir=DIR [--config.key=...]`."""
+"""The studies' command line: `--config=FILE:PRESET --workdir=DIR [--config.key=value ...]`."""
 
 import difflib
 import sys
@@ -67,7 +67,7 @@ def _parse(values: flags.FlagValues, argv: list[str]) -> tuple[ConfigDict, Path]
 
 
 def _known_keys(argv: list[str]) -> list[str]:
-    """Keys of the config that `--config` names; empty where it can't be read (absl will say why)."""
+    """Keys of the config that `--config` names; none where it can't be read (absl says why)."""
     values = flags.FlagValues()
     config_flags.DEFINE_config_file("config", None, "", flag_values=values)
     try:

@@ -10,6 +10,7 @@ and plain MCTS, and writes `results.json` and `report.html`.
 
 import shlex
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -82,9 +83,15 @@ def run(config: ConfigDict, directory: Path) -> None:
     if jax.process_index() != 0:
         return
     print("playing the final tournaments...", file=sys.stderr, flush=True)
+    started = time.monotonic()
     tournaments, entries = play_tournaments(config, trained, members)
+    seconds = {
+        "compiling": trained.compile_seconds,
+        "training": trained.seconds - trained.compile_seconds,
+        "tournaments": time.monotonic() - started,
+    }
     rows = workdir.read_rows(directory / workdir.METRICS)
-    results = describe(config, trained, members, rows, tournaments, entries)
+    results = describe(config, trained, members, rows, tournaments, entries, seconds)
     results["environment"] = environment
     workdir.write_json(directory / workdir.RESULTS, results)
     save_games(directory, tournaments, entries)
@@ -161,6 +168,7 @@ def describe(
     rows: list[dict[str, Any]],
     tournaments: dict[str, Tournament],
     entries: list[pool.Entry],
+    seconds: dict[str, float],
 ) -> dict[str, Any]:
     """results.json, but for the environment."""
     published = trained.spec.switches.elo_first_listed_advantage
@@ -177,9 +185,9 @@ def describe(
         "config": config.to_dict(),
         "switches": vars(trained.spec.switches),
         "cost": {
-            "wall_seconds": max((r["seconds"] for r in rows), default=trained.seconds),
+            "wall_seconds": sum(seconds.values()),
             "compile_seconds": trained.compile_seconds,
-            "phases": phase_counts(rows),
+            "phases": seconds,
             "runs": {m.name: run_counts([r for r in rows if r["run"] == m.name]) for m in members},
         },
         "runs": [{"name": m.name, "target": m.target, "seed": m.seed} for m in members],
@@ -208,12 +216,6 @@ def describe(
 def run_counts(rows: list[dict[str, Any]]) -> dict[str, float]:
     """Work of one run, summed over its iterations."""
     names = ("evaluations", "useful_evaluations", "gradient_steps", "games")
-    return {n: sum(r.get(f"count/{n}", 0.0) for r in rows) for n in names}
-
-
-def phase_counts(rows: list[dict[str, Any]]) -> dict[str, float]:
-    """Evaluations in self-play and arena, and gradient steps, of all runs."""
-    names = ("selfplay_evaluations", "arena_evaluations", "gradient_steps")
     return {n: sum(r.get(f"count/{n}", 0.0) for r in rows) for n in names}
 
 

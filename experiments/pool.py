@@ -36,13 +36,13 @@ def networks_of(trained: Trained, members: Sequence[Member]) -> tuple[list[Entry
     seeds = sorted({m.seed for m in members})
     entries = [Entry(m.name, "trained", m.target, m.seed) for m in members]
     entries += [Entry(f"untrained_seed{s}", "untrained", None, s) for s in seeds]
-    finals = trained.states.learner.replace(opt_state=())
+    finals = dataclasses.replace(trained.states.learner, opt_state=())
     if spec.switches.tournament_one_model_per_target:
         last = {m.target: i for i, m in enumerate(members)}
         index = jnp.array([last[m.target] for m in members])
         finals = jax.tree.map(lambda x: x[index], finals)
     start = jax.jit(jax.vmap(lambda seed: iteration.init(spec, seed).learner))
-    untrained = start(jnp.array(seeds, jnp.int32)).replace(opt_state=())
+    untrained = dataclasses.replace(start(jnp.array(seeds, jnp.int32)), opt_state=())
     return entries, jax.tree.map(lambda a, b: jnp.concatenate([a, b]), finals, untrained)
 
 
@@ -138,9 +138,9 @@ def score(results: np.ndarray, ours: Sequence[int], theirs: Sequence[int]) -> tu
         elif second in ours and first in theirs:
             points += counts[::-1]
     games = points.sum()
-    share = points / max(games, 1)
+    share: np.ndarray = points / max(games, 1)
     mean = share[0] + share[1] / 2
-    variance = share @ (np.array([1, 0.5, 0]) - mean) ** 2
+    variance = float((share * (np.array([1, 0.5, 0]) - mean) ** 2).sum())
     return float(mean), float(np.sqrt(variance / max(games, 1)))
 
 
@@ -163,8 +163,14 @@ def checks(
     def add(name: str, statement: str, value: float, stderr: float, bar: float | None) -> None:
         holds = None if bar is None else bool(value >= bar)
         found.append(
-            {"name": name, "statement": statement, "value": value, "stderr": stderr, "bar": bar,
-             "holds": holds}  # fmt: skip
+            {
+                "name": name,
+                "statement": statement,
+                "value": value,
+                "stderr": stderr,
+                "bar": bar,
+                "holds": holds,
+            }
         )
 
     add(

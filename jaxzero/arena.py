@@ -52,9 +52,7 @@ def _turned_over(num_players: int) -> np.ndarray:
     return np.array([index[j, i] for i, j in pairs.tolist()], np.int32)
 
 
-def random_opening(
-    game: Game, key: jax.Array, plies: int
-) -> tuple[State, jax.Array]:
+def random_opening(game: Game, key: jax.Array, plies: int) -> tuple[State, jax.Array]:
     """One position after random moves that do not end the game.
 
     Args:
@@ -114,7 +112,7 @@ def play_match(
     Returns:
       The match; k is rounded up to equal parts of the devices, and each holds its own part.
     """
-    num_players = sum(players.count for players in kinds)
+    num_players = sum(players.size for players in kinds)
     pairs = ordered_pairs(num_players)
     part = -(-games_per_direction // data_devices)
     batch = (num_players - 1) * part  # games of one player at a time
@@ -196,18 +194,16 @@ def _where(mask: jax.Array, new: Any, old: Any) -> Any:
 
 def _remember(players: Players, batch: int) -> Any:
     memory = players.remember(batch)
-    return jax.tree.map(lambda x: jnp.broadcast_to(x, (players.count, *x.shape)), memory)
+    return jax.tree.map(lambda x: jnp.broadcast_to(x, (players.size, *x.shape)), memory)
 
 
 def _rows(kinds: Sequence[Players], tree: Any, batch: int) -> list[Any]:
     """[P batch, ...] -> for each kind [its players, batch, ...]."""
     parts, start = [], 0
     for players in kinds:
-        end = start + players.count
+        end = start + players.size
         parts.append(
-            jax.tree.map(
-                lambda x, a=start, b=end: x.reshape(-1, batch, *x.shape[1:])[a:b], tree
-            )
+            jax.tree.map(lambda x, a=start, b=end: x.reshape(-1, batch, *x.shape[1:])[a:b], tree)
         )
         start = end
     return parts

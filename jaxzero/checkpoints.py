@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import Any
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 import orbax.checkpoint as ocp
 
@@ -22,7 +23,7 @@ def to_typed(plain: Any, like: Any) -> Any:
 
     def wrap(x: Any, model: Any) -> Any:
         if jax.dtypes.issubdtype(model.dtype, jax.dtypes.prng_key):
-            return jax.random.wrap_key_data(np.asarray(x))
+            return jax.random.wrap_key_data(jnp.asarray(x))
         return x
 
     return jax.tree.map(wrap, plain, like)
@@ -55,9 +56,7 @@ class Checkpoints:
         """
         plain = jax.eval_shape(to_plain, like)
         cpu = jax.sharding.SingleDeviceSharding(jax.local_devices(backend="cpu")[0])
-        target = jax.tree.map(
-            lambda x: jax.ShapeDtypeStruct(x.shape, x.dtype, sharding=cpu), plain
-        )
+        target = jax.tree.map(lambda x: jax.ShapeDtypeStruct(x.shape, x.dtype, sharding=cpu), plain)
         restored = self._manager.restore(iteration, args=ocp.args.StandardRestore(target))
         return to_typed(jax.tree.map(np.asarray, restored), like)
 

@@ -34,6 +34,7 @@ def default_config() -> ConfigDict:
     config.network = ConfigDict()
     config.network.name = "convnet"  # convnet (000) | resnet (002, 004)
     config.network.channels = 256  # filters of each convolution (256 in the authors' runs)
+    config.network.hidden = (1024, 512)  # widths of the fully connected layers, convnet only
     config.network.blocks = 5  # residual blocks, resnet only
     config.network.value_head = "scalar"  # scalar (tanh) | wdl (win/draw/loss, 002)
     config.network.dtype = "auto"  # auto (by device) | float32 | bfloat16
@@ -212,7 +213,9 @@ def resolve_switches(config: ConfigDict) -> Switches:
 def nearest(word: str, allowed: Any) -> str:
     """A hint for a message: the closest allowed word, or all of them."""
     close = difflib.get_close_matches(str(word), [str(a) for a in allowed], n=1)
-    return f"did you mean {close[0]!r}?" if close else f"choose one of {', '.join(map(str, allowed))}"
+    return (
+        f"did you mean {close[0]!r}?" if close else f"choose one of {', '.join(map(str, allowed))}"
+    )
 
 
 _CHOICES: dict[str, tuple[str, ...]] = {

@@ -32,7 +32,9 @@ def hash_rows(rows: jax.Array) -> jax.Array:
 
 def count_distinct(hashes: jax.Array, valid: jax.Array) -> jax.Array:
     """int32: how many different rows of hashes (uint32[M, 2]) stand where `valid` (bool[M])."""
-    order = jnp.lexsort((hashes[:, 1], hashes[:, 0], ~valid))  # valid rows first, equal ones together
+    order = jnp.lexsort(
+        (hashes[:, 1], hashes[:, 0], ~valid)
+    )  # valid rows first, equal ones together
     ordered = hashes[order]
     is_new = jnp.any(ordered[1:] != ordered[:-1], axis=-1)
     is_new = jnp.concatenate([jnp.ones((1,), bool), is_new])

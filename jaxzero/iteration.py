@@ -3,6 +3,7 @@
 self-play -> window -> training -> arena -> gate. Nothing in it waits for the host.
 """
 
+import dataclasses
 from typing import Any
 
 import jax
@@ -77,9 +78,7 @@ def iterate(
 
     candidate, metrics = learner.fit(spec, hyper, state.learner, window, iteration, fit_key)
     accepted, arena_metrics = gate(spec, hyper, candidate, state.learner, arena_key)
-    kept = jax.tree.map(
-        lambda new, old: jnp.where(accepted, new, old), candidate, state.learner
-    )
+    kept = jax.tree.map(lambda new, old: jnp.where(accepted, new, old), candidate, state.learner)
     held = learner.evaluate_losses(spec, candidate, *heldout)
 
     metrics |= play_metrics | arena_metrics
@@ -167,9 +166,7 @@ def _gather(trajectory: Trajectory) -> Trajectory:
         return lambda x: jax.lax.all_gather(x, DATA_AXIS, axis=axis, tiled=True)
 
     by_ply = {"outcome": 0, "plies": 0, "active": 0}
-    fields = {
-        name: gather(by_ply.get(name, 1))(value) for name, value in vars(trajectory).items()
-    }
+    fields = {name: gather(by_ply.get(name, 1))(value) for name, value in vars(trajectory).items()}
     return Trajectory(**fields)
 
 
@@ -223,6 +220,11 @@ def network_players(spec: Spec, hyper: Hyper, networks: Learner) -> Players:
     )
 
 
+def _without_optimiser(network: Learner) -> Learner:
+    """What a network needs to play."""
+    return dataclasses.replace(network, opt_state=())
+
+
 def gate(
     spec: Spec, hyper: Hyper, candidate: Learner, best: Learner, key: jax.Array
 ) -> tuple[jax.Array, dict[str, jax.Array]]:
@@ -239,9 +241,8 @@ def gate(
     """
     if spec.arena_games == 0:
         return jnp.bool_(True), {"arena/accepted": jnp.float32(1)}
-    # Only what acts takes part: the optimiser's state is not needed to play.
     two = jax.tree.map(
-        lambda a, b: jnp.stack([a, b]), candidate.replace(opt_state=()), best.replace(opt_state=())
+        lambda a, b: jnp.stack([a, b]), _without_optimiser(candidate), _without_optimiser(best)
     )
     match = arena.play_match(
         spec.game,

@@ -6,7 +6,7 @@ running averages. The measured losses are the published ones: after each step th
 once more, with the updated weights, batch statistics of the minibatch and no dropout.
 """
 
-from typing import Any
+from typing import Any, cast
 
 import jax
 import jax.numpy as jnp
@@ -17,6 +17,7 @@ from jaxzero import losses, replay
 from jaxzero.loops import masked, repeat
 from jaxzero.networks import NetworkOutput
 from jaxzero.replay import Examples, Replay
+from jaxzero.search.core import Evaluate
 from jaxzero.spec import DATA_AXIS, Hyper, Spec, make_optimizer
 
 
@@ -42,12 +43,17 @@ def init(spec: Spec, key: jax.Array) -> Learner:
     return Learner(params, variables["batch_stats"], make_optimizer(spec).init(params))
 
 
-def acting(spec: Spec, learner: Learner) -> Any:
-    """The network as it plays: running averages, no dropout. observation -> (logits, value, draw)."""
+def infer(spec: Spec, learner: Learner, observation: jax.Array) -> NetworkOutput:
+    """The network as it plays, [B, H, W, C]: running averages of batch norm, no dropout."""
     variables = {"params": learner.params, "batch_stats": learner.batch_stats}
+    return cast(NetworkOutput, spec.network.apply(variables, observation, train=False))
+
+
+def acting(spec: Spec, learner: Learner) -> Evaluate:
+    """`infer` as search wants it: observation -> (logits, value, draw probability)."""
 
     def evaluate(observation: jax.Array) -> tuple:
-        out = spec.network.apply(variables, observation, train=False)
+        out = infer(spec, learner, observation)
         return out.policy_logits, out.value, out.draw_probability
 
     return evaluate
@@ -121,9 +127,7 @@ def _images(spec: Spec) -> replay.Symmetries:
     return spec.game.symmetries
 
 
-def draw(
-    spec: Spec, window: Replay, counts: jax.Array, index: jax.Array
-) -> Examples:
+def draw(spec: Spec, window: Replay, counts: jax.Array, index: jax.Array) -> Examples:
     """This device's examples for the numbers `index` (int32[bs]) of the whole minibatch."""
     return replay.take(window, counts, _my_part(spec, index), _images(spec), spec.num_images)
 
@@ -197,7 +201,7 @@ def fit(
 
 
 def _epoch_order(spec: Spec, total: jax.Array, key: jax.Array) -> jax.Array | None:
-    """Full passes: a permutation of the examples in front, the rest behind. None: with replacement."""
+    """For full passes: a permutation of the examples, the rest behind it; None: replacement."""
     if spec.sampling == "replacement":
         return None
     capacity = spec.window * spec.positions * spec.num_images
@@ -221,7 +225,6 @@ def evaluate_losses(
     Returns:
       `policy`, `value`, `sum`, `product`: float32 means, as in `fit`.
     """
-    variables = {"params": learner.params, "batch_stats": learner.batch_stats}
     chunk = min(valid.shape[0], 4096)
     padded = -(-valid.shape[0] // chunk) * chunk
 
@@ -231,7 +234,7 @@ def evaluate_losses(
 
     def one(part: tuple[Examples, jax.Array]) -> jax.Array:
         examples, valid = part
-        out = spec.network.apply(variables, examples.observation, train=False)
+        out = infer(spec, learner, examples.observation)
         legal = examples.legal if spec.legal_softmax else None
         policy = losses.policy_loss(out.policy_logits, examples.policy, legal)
         value = losses.value_loss(out, examples.value)

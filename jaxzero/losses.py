@@ -34,9 +34,7 @@ def combine(coefficients: jax.Array, policy: jax.Array, value: jax.Array) -> jax
       policy: float32 scalar l_p.
       value: float32 scalar l_v.
     """
-    return (
-        coefficients[0] * policy + coefficients[1] * value + coefficients[2] * (policy * value)
-    )
+    return coefficients[0] * policy + coefficients[1] * value + coefficients[2] * (policy * value)
 
 
 def policy_loss(logits: jax.Array, target: jax.Array, legal: jax.Array | None = None) -> jax.Array:

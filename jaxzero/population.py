@@ -63,14 +63,15 @@ class Program(NamedTuple):
     """A population's compiled functions, and how its arrays lie.
 
     Attributes:
-      init: (seeds int32[R]) -> states [R].
-      iterate: (hypers [R], states [R], heldout) -> (states [R], metrics [R]); states are donated.
+      init: jitted (seeds int32[R]) -> states [R].
+      iterate: jitted (hypers [R], states [R], heldout) -> (states [R], metrics [R]); the states
+        given are donated.
       sharding: of everything with a run axis.
       replicated: of everything without.
     """
 
-    init: Callable[[jax.Array], RunState]
-    iterate: Callable[[Hyper, RunState, Any], tuple[RunState, Metrics]]
+    init: Any
+    iterate: Any  # jitted, so that it can be lowered and compiled ahead
     sharding: NamedSharding
     replicated: NamedSharding
 

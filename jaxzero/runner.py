@@ -12,7 +12,7 @@ import numpy as np
 from ml_collections import ConfigDict
 from tqdm import tqdm
 
-from jaxzero import heldout, population, workdir
+from jaxzero import heldout, losses, population, workdir
 from jaxzero import spec as spec_lib
 from jaxzero.checkpoints import Checkpoints
 from jaxzero.config import ConfigError
@@ -57,7 +57,7 @@ class Trained:
 
 def enable_compilation_cache(config: ConfigDict) -> None:
     """Keeps compiled programs on disk, where JAX was not told otherwise already."""
-    if config.execution.compilation_cache and not jax.config.jax_compilation_cache_dir:
+    if config.execution.compilation_cache and not jax.config.values["jax_compilation_cache_dir"]:
         cache = Path.home() / ".cache" / "jaxzero" / "compilation"
         jax.config.update("jax_compilation_cache_dir", str(cache))
         jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.5)
@@ -79,7 +79,9 @@ def choose_devices(config: ConfigDict) -> list[Any]:
     return devices[:wanted]
 
 
-def train(config: ConfigDict, members: Sequence[Member], directory: Path, tracker: Tracker) -> Trained:
+def train(
+    config: ConfigDict, members: Sequence[Member], directory: Path, tracker: Tracker
+) -> Trained:
     """Trains a population for I iterations, or goes on where its workdir left off.
 
     Args:
@@ -178,9 +180,9 @@ def _rows(
     """One row for each run; before the first, one for the untrained network on the first window."""
     rows = []
     for i, member in enumerate(members):
-        head = {"iteration": number, "run": member.name, "target": member.target,
+        head: dict[str, Any] = {"iteration": number, "run": member.name, "target": member.target,
                 "seed": member.seed, "seconds": round(seconds, 3)}  # fmt: skip
-        row = dict(head)
+        row: dict[str, Any] = dict(head)
         for name, values in metrics.items():
             value = values[i]
             if value.ndim:  # by epoch: the paper plots the last (facts 1.5)
@@ -204,7 +206,7 @@ def _rows(
 
 
 def _minimised(config: ConfigDict, measured: dict[str, float]) -> float:
-    weights = spec_lib.losses.coefficients(config.train.loss, config.train.loss_weight)
+    weights = losses.coefficients(config.train.loss, config.train.loss_weight)
     names = ("policy", "value", "product")
     return sum(w * measured[f"loss/{name}"] for w, name in zip(weights, names, strict=True) if w)
 

@@ -203,7 +203,7 @@ def build_network(config: ConfigDict, game: Game, data_devices: int = 1) -> nn.M
     if config.network.name == "resnet":
         settings |= {"blocks": config.network.blocks, "filters": config.network.channels}
     else:
-        settings |= {"channels": config.network.channels}
+        settings |= {"channels": config.network.channels, "hidden": config.network.hidden}
     try:
         return make_network(
             config.network.name,

@@ -7,7 +7,7 @@ out of the counts, so that error bars do not pretend to more games than there ar
 
 import dataclasses
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, Literal
 
 import jax
 import numpy as np
@@ -75,8 +75,8 @@ def rate(
     match: arena.Match,
     num_players: int,
     *,
-    advantage: float | str = "fit",
-    draw_elo: float | str = "fit",
+    advantage: float | Literal["fit"] = "fit",
+    draw_elo: float | Literal["fit"] = "fit",
     first_listed: bool = False,
 ) -> Tournament:
     """Counts and rates a finished match.
@@ -88,15 +88,16 @@ def rate(
       first_listed: rate as papers 000/001/003 did: one row for each pair, whoever moved first, and
         the advantage to the player with the lower number.
     """
-    counted = is_first_of_its_kind(match.actions, match.played)
-    rows = result_rows(match.outcome, counted, num_players)
+    actions, played = np.asarray(match.actions), np.asarray(match.played)
+    counted = is_first_of_its_kind(actions, played)
+    rows = result_rows(np.asarray(match.outcome), counted, num_players)
     rated = merge_colours(rows) if first_listed else rows
     return Tournament(
         results=rows,
         ratings=bayes_elo(rated, advantage=advantage, draw_elo=draw_elo, num_players=num_players),
-        games=int(match.played.sum()),
+        games=int(played.sum()),
         distinct=int(counted.sum()),
-        actions=match.actions,
+        actions=actions,
         evaluations=float(match.cost.evaluations),
     )
 
@@ -145,4 +146,7 @@ def compile_round_robin(
             draw_for_asked=draw_for_asked,
         )
 
-    return lambda params, key: jax.tree.map(np.asarray, run(params, key))
+    def play(params: Sequence[Any], key: jax.Array) -> arena.Match:
+        return jax.tree.map(np.asarray, run(params, key))
+
+    return play

@@ -91,7 +91,8 @@ def _commit() -> str:
         return done.stdout.strip()
 
     try:
-        return git("rev-parse", "--short=12", "HEAD") + ("+" if git("status", "--porcelain") else "")
+        changed = "+" if git("status", "--porcelain") else ""
+        return git("rev-parse", "--short=12", "HEAD") + changed
     except (OSError, subprocess.CalledProcessError):
         return "unknown"
 

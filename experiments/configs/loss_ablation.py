@@ -45,6 +45,7 @@ def _quick(config: ConfigDict) -> None:
     config.study.tournament_games = 40
     config.study.tournament_simulations = 25
     config.network.channels = 32
+    config.network.hidden = (256, 128)
     config.search.num_simulations = 25
     config.selfplay.episodes = 32
     config.replay.window = 5

@@ -212,13 +212,19 @@ def useful_share(study: Study, run: str) -> str:
     return percent(sum(useful for useful, _ in pairs) / total) if total else NONE
 
 
+def _verdict(check: dict[str, Any]) -> str:
+    if check.get("bar") is None:
+        return "reported"
+    return "holds" if check.get("holds") else "does not hold"
+
+
 def checks(study: Study) -> Table | None:
-    """Statements that were tested, with their bars."""
+    """Statements that were tested, with their bars; without a bar, a finding."""
     rows = tuple(
         (
             str(check.get("name")),
             str(check.get("statement", "")),
-            "holds" if check.get("holds") else "does not hold",
+            _verdict(check),
             *(short(check.get(key)) for key in ("value", "stderr", "bar")),
         )
         for check in study.results.get("checks") or []

@@ -163,7 +163,7 @@ def _training_elo(study: Study) -> Iterator[str]:
 
 
 def _checks(study: Study) -> Iterator[str]:
-    checks = study.results.get("checks") or []
+    checks = [c for c in study.results.get("checks") or [] if c.get("bar") is not None]
     failed = [str(check.get("name")) for check in checks if not check.get("holds")]
     if checks and failed:
         held = len(checks) - len(failed)

@@ -21,6 +21,8 @@ class Game(Protocol):
     static fields, so two games made with the same arguments share compiled programs.
     """
 
+    def __hash__(self) -> int: ...
+
     is_alternating: ClassVar[bool]  # False where one player may move twice in a row (Reversi)
 
     @property

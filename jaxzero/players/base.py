@@ -49,6 +49,6 @@ class Players(NamedTuple):
     notice: Callable[[Any, jax.Array, jax.Array], Any] = lambda memory, action, live: memory
 
     @property
-    def count(self) -> int:
+    def size(self) -> int:
         """P."""
         return jax.tree.leaves(self.params)[0].shape[0]

@@ -1,5 +1,6 @@
 """One search from a batch of positions: evaluate the roots, simulate, read off the result."""
 
+import dataclasses
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -180,7 +181,7 @@ def simulate(
     select: tree.Select,
     options: SearchOptions,
 ) -> tuple[mctx.Tree, tree.Leaf, jax.Array]:
-    """One simulation in every active lane: (trees, where it went, whether that is a finished game)."""
+    """One simulation in every active lane: (trees, where it went, is that a finished game)."""
     step = jax.vmap(game.step)
     leaf = tree.descend(trees, select_root, select, active)
     states = step(tree.read_state(trees, leaf.node), leaf.action)
@@ -307,7 +308,7 @@ def _with_root_noise(
     if options.algorithm == "gumbel":
         gumbel = jax.vmap(lambda key: jax.random.gumbel(key, legal.shape[1:]))(keys)
         gumbel = gumbel * noise_scale[:, None]
-        return trees.replace(extra_data=trees.extra_data.replace(root_gumbel=gumbel))
+        return trees.replace(extra_data=dataclasses.replace(trees.extra_data, root_gumbel=gumbel))
     if options.dirichlet_fraction == 0:
         return trees
     noisy = jax.vmap(add_root_noise, (0, 0, 0, None))(keys, priors[:, 0], legal, options)
@@ -353,5 +354,5 @@ def _read_off(
         value=tree.root_value(trees),
         q=node.q,
         tree=trees,
-        diagnostics=counts.replace(nodes=trees.extra_data.size),
+        diagnostics=dataclasses.replace(counts, nodes=trees.extra_data.size),
     )

@@ -12,7 +12,7 @@ EXPLORATIONS = ("sqrt_total", "sqrt_total_plus")
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class SearchOptions:
-    """Static options of a search. Numbers that may differ inside a population are arguments instead.
+    """Static options of a search; numbers that differ inside a population are arguments instead.
 
     Attributes:
       algorithm: `"puct"` (the papers') or `"gumbel"` (mctx's Gumbel MuZero policy).
@@ -80,5 +80,5 @@ class SearchOptions:
             raise ValueError(f"search.draw_value={self.draw_value}: choose from -1 to 1")
         if self.loop == "mctx" and (self.draw_value or self.ties == "random"):
             raise ValueError(
-                "search.loop='mctx' has no draw values and no random ties: use search.loop='batched'"
+                "search.loop='mctx' has no draw values or random ties: use search.loop='batched'"
             )

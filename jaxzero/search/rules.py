@@ -29,10 +29,8 @@ def puct_scores(node: Node, c_puct: jax.Array, options: SearchOptions) -> jax.Ar
 
 
 def argmax(scores: jax.Array, options: SearchOptions, keys: jax.Array | None) -> jax.Array:
-    """int32[B]: the best of scores [B, A]; ties go to the lowest index or, with keys [B], to any."""
-    if options.ties == "random":
-        if keys is None:
-            raise ValueError("ties='random' needs keys")
+    """int32[B]: the best of scores [B, A]; ties to the lowest index or, with keys [B], to any."""
+    if keys is not None and options.ties == "random":
         best = scores == scores.max(-1, keepdims=True)
         draw = jax.vmap(lambda key: jax.random.uniform(key, scores.shape[1:]))(keys)
         scores = jnp.where(best, draw, -1.0)
@@ -45,6 +43,8 @@ def puct(c_puct: jax.Array, options: SearchOptions, keys: jax.Array | None) -> S
     def select(node: Node, depth: jax.Array) -> jax.Array:
         level_keys = None
         if options.ties == "random":
+            if keys is None:
+                raise ValueError("ties='random' needs keys")
             level_keys = jax.vmap(jax.random.fold_in, (0, None))(keys, depth)
         return argmax(puct_scores(node, c_puct, options), options, level_keys)
 

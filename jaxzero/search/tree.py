@@ -12,20 +12,21 @@ fraction of the time. What is stored where:
   true result as often as it is visited, and nothing can hang below it.
 """
 
+import dataclasses
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-import chex
 import jax
 import jax.numpy as jnp
 import mctx
+from flax import struct
 
 from jaxzero.loops import any_member
 
 ILLEGAL = -1e9  # finite, so that no softmax can turn a node without moves into NaN
 
 
-@chex.dataclass(frozen=True)
+@struct.dataclass
 class Extra:
     """What the steps need beside mctx's fields.
 
@@ -175,8 +176,8 @@ def expand(tree: mctx.Tree, leaf: Leaf, new: NewNode, keep: jax.Array) -> mctx.T
         children_prior_logits=put(tree.children_prior_logits, new.log_prior),
         children_index=tree.children_index.at[rows, parent, leaf.action].set(size, mode="drop"),
         embeddings=jax.tree.map(put, tree.embeddings, new.state),
-        extra_data=tree.extra_data.replace(
-            size=size + keep, to_move=put(tree.extra_data.to_move, new.to_move)
+        extra_data=dataclasses.replace(
+            tree.extra_data, size=size + keep, to_move=put(tree.extra_data.to_move, new.to_move)
         ),
     )
 
