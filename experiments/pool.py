@@ -126,7 +126,7 @@ def contrast(played: Tournament, plus: Sequence[int], minus: Sequence[int]) -> t
     weights[list(plus)] += 1 / len(plus)
     weights[list(minus)] -= 1 / len(minus)
     variance = weights @ played.ratings.covariance @ weights
-    return float(weights @ played.ratings.elo), float(np.sqrt(max(variance, 0.0)))
+    return float(weights @ played.ratings.elo), float(np.sqrt(max(float(variance), 0.0)))
 
 
 def score(results: np.ndarray, ours: Sequence[int], theirs: Sequence[int]) -> tuple[float, float]:

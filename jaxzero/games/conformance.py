@@ -19,7 +19,15 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxzero.games.base import Game
-from jaxzero.games.playouts import Playout, View, random_playout, replay, view_of, views_of
+from jaxzero.games.playouts import (
+    Playout,
+    View,
+    random_playout,
+    replay,
+    steps_of,
+    view_of,
+    views_of,
+)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -94,8 +102,7 @@ def check_against_reference(
       AssertionError: at the first ply at which the two differ.
     """
     playout = random_playout(game, num_games=num_games, seed=seed)
-    view = jax.device_get(views_of(game, playout.states))
-    states, actions = jax.device_get((playout.states, playout.actions))
+    states, view, actions = playout
     for i in range(num_games):
         reference = new_reference()
         for ply in range(len(view.terminal)):
@@ -143,86 +150,88 @@ def check_static_fields(game: Game, playout: Playout) -> None:
 
 def check_shapes(game: Game, playout: Playout) -> None:
     """Shapes and dtypes, those of the state kept by a step, and nothing that is not finite."""
-    start = game.init()
-    successor = game.step(start, jnp.int32(int(jnp.argmax(game.legal_actions(start)))))
+    start = jax.eval_shape(game.init)
+    successor = jax.eval_shape(game.step, start, jax.ShapeDtypeStruct((), jnp.int32))
     kinds = [jax.tree.map(lambda x: (x.shape, x.dtype), s) for s in (start, successor)]
     assert kinds[0] == kinds[1], "a step changes the shapes or dtypes of the state"
+    view = jax.eval_shape(functools.partial(view_of, game), start)
     expected = {
-        "observe": (game.observe(start), game.observation_shape, None),
-        "legal_actions": (game.legal_actions(start), (game.num_actions,), jnp.bool_),
-        "is_terminal": (game.is_terminal(start), (), jnp.bool_),
-        "outcome": (game.outcome(start), (2,), jnp.float32),
-        "to_move": (game.to_move(start), (), jnp.int32),
+        "observe": (view.observation, game.observation_shape, None),
+        "legal_actions": (view.legal, (game.num_actions,), jnp.bool_),
+        "is_terminal": (view.terminal, (), jnp.bool_),
+        "outcome": (view.outcome, (2,), jnp.float32),
+        "to_move": (view.to_move, (), jnp.int32),
     }
     for name, (value, shape, dtype) in expected.items():
         assert value.shape == shape, f"{name} has shape {value.shape}, not {shape}"
         assert dtype is None or value.dtype == dtype, f"{name} is {value.dtype}, not {dtype}"
-    view = views_of(game, playout.states)
-    finite = [jnp.isfinite(x.astype(jnp.float32)).all() for x in (view.observation, view.outcome)]
-    assert all(map(bool, finite)), "an observation or outcome is not finite"
+    for array in (playout.views.observation, playout.views.outcome):
+        assert np.isfinite(array.astype(np.float32)).all(), "something observed is not finite"
 
 
 def check_start(game: Game, playout: Playout) -> None:
     """Player 0 is to move, and the game is not over."""
-    start = game.init()
-    assert int(game.to_move(start)) == 0, "player 0 does not move first"
-    assert not bool(game.is_terminal(start)), "the game is over at its start"
-    assert bool(game.legal_actions(start).any()), "there is no action at the start"
+    view = playout.views
+    assert (view.to_move[0] == 0).all(), "player 0 does not move first"
+    assert not view.terminal[0].any(), "the game is over at its start"
 
 
 def check_max_plies(game: Game, playout: Playout) -> None:
     """Every game is finished after `max_plies` plies."""
-    finished = views_of(game, playout.states).terminal[-1]
-    assert bool(finished.all()), (
-        f"{int((~finished).sum())} of {finished.size} games go on after {game.max_plies} plies"
+    going_on = ~playout.views.terminal[-1]
+    assert not going_on.any(), (
+        f"{going_on.sum()} of {going_on.size} games go on after {game.max_plies} plies"
     )
 
 
 def check_legal_until_the_end(game: Game, playout: Playout) -> None:
     """There is a legal action exactly as long as the game is not finished."""
-    view = views_of(game, playout.states)
+    view = playout.views
     some = view.legal.any(axis=-1)
-    assert not bool((some & view.terminal).any()), "an action is legal in a finished game"
-    assert bool((some | view.terminal).all()), "no action is legal in a game that is not finished"
+    assert not (some & view.terminal).any(), "an action is legal in a finished game"
+    assert (some | view.terminal).all(), "no action is legal in a game that is not finished"
 
 
 def check_end_is_final(game: Game, playout: Playout) -> None:
     """A step of a finished game, with any action, changes nothing."""
-    last = jax.tree.map(lambda x: x[-1], playout.states)
-    finished = np.asarray(jax.jit(jax.vmap(game.is_terminal))(last))
-    unchanged = np.asarray(_steps_change_nothing(game, last))
-    assert bool(unchanged[finished].all()), "a step changes a finished game"
+    num_plies, num_games = playout.actions.shape
+    last = jax.tree.map(lambda x: np.stack([x[-1]] * num_plies), playout.states)
+    finished = playout.views.terminal[-1]
+    for begin in range(0, game.num_actions, num_plies):
+        actions = (begin + np.arange(num_plies, dtype=np.int32)) % game.num_actions
+        successors = steps_of(game, last, np.stack([actions] * num_games, axis=1))
+        for old, new in zip(jax.tree.leaves(last), jax.tree.leaves(successors), strict=True):
+            changed = (old != new)[:, finished]
+            assert not changed.any(), "a step changes a finished game"
 
 
 def check_outcome(game: Game, playout: Playout) -> None:
     """0 before the end; then -1, 0 or +1 for each, adding up to 0."""
-    view = views_of(game, playout.states)
-    early = jnp.where(view.terminal[..., None], 0.0, view.outcome)
-    assert not bool(early.any()), "the outcome is not 0 before the end"
-    values = set(np.unique(np.asarray(view.outcome)).tolist())
+    view = playout.views
+    assert not view.outcome[~view.terminal].any(), "the outcome is not 0 before the end"
+    values = set(np.unique(view.outcome).tolist())
     assert values <= {-1.0, 0.0, 1.0}, f"outcomes are {sorted(values)}"
-    assert not bool(view.outcome.sum(axis=-1).any()), "the two results do not add up to 0"
+    assert not view.outcome.sum(axis=-1).any(), "the two results do not add up to 0"
 
 
 def check_turns(game: Game, playout: Playout) -> None:
     """Players take turns, unless the game says that one may move twice."""
-    view = views_of(game, playout.states)
-    assert bool(((view.to_move == 0) | (view.to_move == 1)).all()), "to_move is not 0 or 1"
+    to_move = playout.views.to_move
+    assert ((to_move == 0) | (to_move == 1)).all(), "to_move is not 0 or 1"
     if game.is_alternating:
-        going_on = ~view.terminal[1:]
-        again = going_on & (view.to_move[1:] == view.to_move[:-1])
-        assert not bool(again.any()), "a player moves twice, but is_alternating is set"
+        again = ~playout.views.terminal[1:] & (to_move[1:] == to_move[:-1])
+        assert not again.any(), "a player moves twice, but is_alternating is set"
 
 
 def check_batching(game: Game, playout: Playout) -> None:
-    """One game, step by step without `jit` and `vmap`, is as it is in the batch."""
-    views = views_of(game, playout.states)
+    """One game, step by step without `vmap`, is as it is in the batch."""
+    view_one, step_one = jax.jit(functools.partial(view_of, game)), jax.jit(game.step)
     for ply in sorted({0, 1, game.max_plies // 3}):
         state = jax.tree.map(lambda x, p=ply: x[p, -1], playout.states)
-        expected = jax.tree.map(lambda x, p=ply: x[p, -1], views)
-        assert _equal(view_of(game, state), expected), f"ply {ply} looks different when batched"
+        expected = jax.tree.map(lambda x, p=ply: x[p, -1], playout.views)
+        assert _equal(view_one(state), expected), f"ply {ply} looks different when batched"
         following = jax.tree.map(lambda x, p=ply: x[p + 1, -1], playout.states)
-        successor = game.step(state, playout.actions[ply, -1])
+        successor = step_one(state, playout.actions[ply, -1])
         assert _equal(successor, following), f"ply {ply} has another successor when batched"
 
 
@@ -236,9 +245,9 @@ def check_render(game: Game, playout: Playout) -> None:
 
 def check_symmetries_permute(game: Game, playout: Playout) -> None:
     """Each image reorders the policy, all are different, and the identity comes first."""
-    observation = _some_observation(game, playout)
-    policy = jnp.arange(game.num_actions, dtype=jnp.float32)
-    observations, policies = (np.asarray(x) for x in game.symmetries(observation, policy))
+    observation = playout.views.observation[game.max_plies // 4, 0]
+    policy = np.arange(game.num_actions, dtype=np.float32)
+    observations, policies = jax.device_get(_symmetries(game, observation, policy))
     assert observations.dtype == observation.dtype, "an image changes the observation's dtype"
     assert observations.shape == (len(policies), *observation.shape), (
         f"the images of an observation have shape {observations.shape}"
@@ -248,40 +257,29 @@ def check_symmetries_permute(game: Game, playout: Playout) -> None:
     )
     assert (observations[0] == observation).all(), "the first image is not the identity"
     assert (policies[0] == policy).all(), "the first image of a policy is not the identity"
-    assert (np.sort(policies, axis=1) == np.asarray(policy)).all(), (
-        "an image does not permute the policy"
-    )
+    assert (np.sort(policies, axis=1) == policy).all(), "an image does not permute the policy"
     assert len({row.tobytes() for row in policies}) == len(policies), "two images are the same"
 
 
 def check_symmetric_games(game: Game, playout: Playout) -> str | None:
     """Image actions played from the start give image positions, where the start is symmetric."""
-    observations, _ = game.symmetries(
-        game.observe(game.init()), jnp.zeros(game.num_actions, jnp.float32)
-    )
-    same_start = (observations == observations[:1]).all(axis=(1, 2, 3))
-    images = [k for k in range(1, len(observations)) if bool(same_start[k])]
-    if not images:
-        return SKIPPED
-    expected = _image_views(game, views_of(game, playout.states))
+    starts = [view.observation[0, 0] for view in _image_views(game, playout.views)]
+    images = [k for k in range(1, len(starts)) if (starts[k] == starts[0]).all()]
     for k in images:
-        states = replay(game, _image_actions(game, k, playout.actions))
-        _assert_same(k, expected[k], views_of(game, states))
-    return None
+        expected = _image_views(game, playout.views)[k]
+        _assert_same(k, expected, replay(game, _image_actions(game, k, playout)).views)
+    return None if images else SKIPPED
 
 
 def check_symmetric_positions(game: Game, playout: Playout) -> str | None:
     """A step of the image by the image action gives the image of the step."""
-    num_images = len(game.symmetries(*_dummies(game))[0])
-    if num_images == 1 or not hasattr(game, "image"):
+    image_views = _image_views(game, playout.views)
+    if len(image_views) == 1 or not hasattr(game, "image"):
         return SKIPPED
-    before, after, actions = _plies(playout)
-    expected_before = _image_views(game, views_of(game, before))
-    expected_after = _image_views(game, views_of(game, after))
-    for k, images in enumerate(_images(game, before)):
-        _assert_same(k, expected_before[k], views_of(game, images))
-        successors = _steps(game, images, _image_actions(game, k, actions))
-        _assert_same(k, expected_after[k], views_of(game, successors))
+    for k, images in enumerate(jax.device_get(_images(game, len(image_views), playout.states))):
+        _assert_same(k, image_views[k], views_of(game, images))
+        successors = _successors(game, images, _image_actions(game, k, playout))
+        _assert_same(k, image_views[k], views_of(game, successors))
     return None
 
 
@@ -289,14 +287,14 @@ def check_flipped_colours(game: Game, playout: Playout) -> str | None:
     """With the players exchanged the same actions are legal, and the results are exchanged."""
     if not hasattr(game, "flip_colours"):
         return SKIPPED
-    before, after, actions = _plies(playout)
-    views = views_of(game, after)
-    flipped = views_of(game, _steps(game, _flipped(game, before), actions))
-    assert bool((flipped.outcome == -views.outcome).all()), "the outcome is not exchanged"
-    assert bool((flipped.to_move == 1 - views.to_move).all()), "the turn is not exchanged"
-    for name in ("observation", "legal", "terminal"):
-        same = getattr(flipped, name) == getattr(views, name)
-        assert bool(same.all()), f"the {name} seen by the player to move depends on the colour"
+    flipped_states = jax.device_get(_flipped(game, playout.states))
+    for states in (flipped_states, _successors(game, flipped_states, playout.actions)):
+        found, original = views_of(game, states), playout.views
+        assert (found.outcome == -original.outcome).all(), "the outcome is not exchanged"
+        assert (found.to_move == 1 - original.to_move).all(), "the turn is not exchanged"
+        for name in ("observation", "legal", "terminal"):
+            same = getattr(found, name) == getattr(original, name)
+            assert same.all(), f"the {name} seen by the player to move depends on the colour"
     return None
 
 
@@ -318,23 +316,17 @@ CHECKS: tuple[Callable[[Game, Playout], str | None], ...] = (
 )
 
 
-@functools.partial(jax.jit, static_argnums=0)
-def _steps_change_nothing(game: Game, states: Any) -> jax.Array:
-    """bool[B]: no action, legal or not, changes anything in these states."""
-
-    def unchanged(state: Any, action: jax.Array) -> jax.Array:
-        pairs = zip(jax.tree.leaves(state), jax.tree.leaves(game.step(state, action)), strict=True)
-        return jnp.stack([(old == new).all() for old, new in pairs]).all()
-
-    actions = jnp.arange(game.num_actions, dtype=jnp.int32)
-    over_actions = jax.vmap(unchanged, in_axes=(None, 0))
-    return jax.vmap(lambda state: over_actions(state, actions).all())(states)
+# ---- helpers; the compiled ones have the game as a static argument ----
 
 
 @functools.partial(jax.jit, static_argnums=0)
-def _images(game: Any, states: Any) -> list[Any]:
+def _symmetries(game: Game, observation: jax.Array, policy: jax.Array) -> tuple[Any, Any]:
+    return game.symmetries(observation, policy)
+
+
+@functools.partial(jax.jit, static_argnums=(0, 1))
+def _images(game: Any, num_images: int, states: Any) -> list[Any]:
     """The K images of states with leading axes [T, B]."""
-    num_images = len(game.symmetries(*_dummies(game))[0])
     return [
         jax.vmap(jax.vmap(functools.partial(game.image, k=k)))(states) for k in range(num_images)
     ]
@@ -346,49 +338,39 @@ def _flipped(game: Any, states: Any) -> Any:
 
 
 @functools.partial(jax.jit, static_argnums=0)
-def _steps(game: Game, states: Any, actions: jax.Array) -> Any:
-    return jax.vmap(jax.vmap(game.step))(states, actions)
+def _symmetries_of_views(game: Game, observations: Any, legal: Any) -> tuple[Any, Any]:
+    return jax.vmap(jax.vmap(game.symmetries))(observations, legal.astype(jnp.float32))
 
 
-def _plies(playout: Playout) -> tuple[Any, Any, jax.Array]:
-    """States before and after each ply, and the actions between them."""
-    before = jax.tree.map(lambda x: x[:-1], playout.states)
-    after = jax.tree.map(lambda x: x[1:], playout.states)
-    return before, after, playout.actions
-
-
-def _dummies(game: Game) -> tuple[jax.Array, jax.Array]:
-    return game.observe(game.init()), jnp.zeros(game.num_actions, jnp.float32)
-
-
-def _some_observation(game: Game, playout: Playout) -> jax.Array:
-    return game.observe(jax.tree.map(lambda x: x[game.max_plies // 4, 0], playout.states))
-
-
-def _image_actions(game: Game, k: int, actions: jax.Array) -> jax.Array:
-    """The k-th image of actions, as `symmetries` moves their probabilities."""
-    observation, _ = _dummies(game)
-    numbers = jnp.arange(game.num_actions, dtype=jnp.float32)
-    moved = np.asarray(game.symmetries(observation, numbers)[1][k]).astype(np.int64)
-    return jnp.asarray(np.argsort(moved)[np.asarray(actions)], jnp.int32)
-
-
-@functools.partial(jax.jit, static_argnums=0)
 def _image_views(game: Game, views: View) -> list[View]:
     """What `symmetries` makes of views with leading axes [T, B], for each of the K images."""
-    legal = views.legal.astype(jnp.float32)
-    observations, policies = jax.vmap(jax.vmap(game.symmetries))(views.observation, legal)
+    images = jax.device_get(_symmetries_of_views(game, views.observation, views.legal))
     return [
-        views._replace(observation=observations[:, :, k], legal=policies[:, :, k] != 0)
-        for k in range(policies.shape[2])
+        views._replace(observation=images[0][:, :, k], legal=images[1][:, :, k] != 0)
+        for k in range(images[1].shape[2])
     ]
+
+
+def _image_actions(game: Game, k: int, playout: Playout) -> np.ndarray:
+    """The k-th image of the actions played, as `symmetries` moves their probabilities."""
+    numbers = np.arange(game.num_actions, dtype=np.float32)
+    _, policies = jax.device_get(_symmetries(game, playout.views.observation[0, 0], numbers))
+    return np.argsort(policies[k])[playout.actions].astype(np.int32)
+
+
+def _successors(game: Game, states: Any, actions: np.ndarray) -> Any:
+    """The first of states [T + 1, B], followed by the successors of all but the last."""
+    before = jax.tree.map(lambda x: x[:-1], states)
+    return jax.tree.map(
+        lambda x, y: np.concatenate([x[:1], y]), states, steps_of(game, before, actions)
+    )
 
 
 def _assert_same(k: int, expected: View, found: View) -> None:
     for name, ours, theirs in zip(View._fields, expected, found, strict=True):
-        assert bool((ours == theirs).all()), f"image {k} of a position has another {name}"
+        assert (ours == theirs).all(), f"image {k} of a position has another {name}"
 
 
 def _equal(a: Any, b: Any) -> bool:
     pairs = zip(jax.tree.leaves(a), jax.tree.leaves(b), strict=True)
-    return all(bool((x == y).all()) for x, y in pairs)
+    return all(bool((np.asarray(x) == np.asarray(y)).all()) for x, y in pairs)

@@ -150,6 +150,7 @@ class PgxGame:
 
     def render(self, state: Any) -> str:
         """The stones where pgx shows them in planes (X is player 0), and who is to move."""
+        state = jax.tree.map(jnp.asarray, state)  # pgx indexes with arrays, which NumPy cannot
         mover = int(self.to_move(state))
         lines = []
         if self.env_id in _STONES_IN_PLANES:

@@ -8,22 +8,17 @@ from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jax import lax
 
 from jaxzero.games.base import Game
 
 _IMPOSSIBLE = -1e9  # finite: a row of -inf would be NaN
-
-
-class Playout(NamedTuple):
-    """Random games side by side: `states` has leading axes [T + 1, B], T = max_plies."""
-
-    states: Any  # at each ply, the start included; finished games stay as they are
-    actions: jax.Array  # int32[T, B], arbitrary in finished games
+_RANDOM = -1  # no action
 
 
 class View(NamedTuple):
-    """What the protocol shows of one position."""
+    """What the protocol shows of a position, or of many."""
 
     observation: jax.Array
     legal: jax.Array
@@ -32,43 +27,62 @@ class View(NamedTuple):
     to_move: jax.Array
 
 
+class Playout(NamedTuple):
+    """Games side by side, as NumPy arrays: `states` has leading axes [T + 1, B], T = max_plies."""
+
+    states: Any  # at each ply, the start included; finished games stay as they are
+    views: View  # of those states
+    actions: np.ndarray  # int32[T, B], arbitrary in finished games
+
+
 def random_playout(game: Game, *, num_games: int, seed: int = 0) -> Playout:
     """Games of uniformly random legal actions, played for `max_plies` plies."""
-    return _playout(game, num_games, jax.random.key(seed))
+    nothing_given = np.full((game.max_plies, num_games), _RANDOM, np.int32)
+    return jax.device_get(_playout(game, nothing_given, jax.random.key(seed)))
 
 
-@functools.partial(jax.jit, static_argnums=(0, 1))
-def _playout(game: Game, num_games: int, key: jax.Array) -> Playout:
-    def play(states: Any, key: jax.Array) -> tuple[Any, tuple[Any, jax.Array]]:
-        legal = jax.vmap(game.legal_actions)(states)
-        logits = jnp.where(legal, 0.0, _IMPOSSIBLE)
-        actions = jax.random.categorical(key, logits).astype(jnp.int32)
-        successors = jax.vmap(game.step)(states, actions)
-        return successors, (successors, actions)
+def replay(game: Game, actions: np.ndarray) -> Playout:
+    """The games from the start with those actions, int32[T, B]."""
+    return jax.device_get(_playout(game, actions, jax.random.key(0)))
 
-    start = _batch_of_starts(game, num_games)
-    _, (states, actions) = lax.scan(play, start, jax.random.split(key, game.max_plies))
-    return Playout(_with_start(start, states), actions)
+
+def views_of(game: Game, states: Any) -> View:
+    """What the protocol shows of states with leading axes [T, B], as NumPy arrays.
+
+    Checks compare on the host: each comparison would be one more program to compile.
+    """
+    return jax.device_get(_views(game, states))
+
+
+def steps_of(game: Game, states: Any, actions: np.ndarray) -> Any:
+    """Successors, NumPy, of states with leading axes [T, B] by actions int32[T, B]."""
+    return jax.device_get(_steps(game, states, actions))
 
 
 @functools.partial(jax.jit, static_argnums=0)
-def replay(game: Game, actions: jax.Array) -> Any:
-    """States [T + 1, B] of the games from the start with those actions, int32[T, B]."""
+def _playout(game: Game, given: jax.Array, key: jax.Array) -> Playout:
+    """Games with the actions `given`, int32[T, B], and random ones where they are `_RANDOM`.
 
-    def play(states: Any, actions: jax.Array) -> tuple[Any, Any]:
+    One program for both, because compiling the rules is what takes time here.
+    """
+
+    def play(states: Any, inputs: tuple[jax.Array, jax.Array]) -> tuple[Any, Any]:
+        given, key = inputs
+        legal = jax.vmap(game.legal_actions)(states)
+        drawn = jax.random.categorical(key, jnp.where(legal, 0.0, _IMPOSSIBLE))
+        actions = jnp.where(given == _RANDOM, drawn, given).astype(jnp.int32)
         successors = jax.vmap(game.step)(states, actions)
-        return successors, successors
+        return successors, (successors, actions)
 
-    start = _batch_of_starts(game, actions.shape[1])
-    return _with_start(start, lax.scan(play, start, actions)[1])
+    num_plies, num_games = given.shape
+    start = _batch_of_starts(game, num_games)
+    _, (states, actions) = lax.scan(play, start, (given, jax.random.split(key, num_plies)))
+    states = jax.tree.map(lambda x, y: jnp.concatenate([x[None], y]), start, states)
+    return Playout(states, _views(game, states), actions)
 
 
 def _batch_of_starts(game: Game, num_games: int) -> Any:
     return jax.tree.map(lambda x: jnp.stack([jnp.asarray(x)] * num_games), game.init())
-
-
-def _with_start(start: Any, states: Any) -> Any:
-    return jax.tree.map(lambda x, y: jnp.concatenate([x[None], y]), start, states)
 
 
 def view_of(game: Game, state: Any) -> View:
@@ -83,6 +97,10 @@ def view_of(game: Game, state: Any) -> View:
 
 
 @functools.partial(jax.jit, static_argnums=0)
-def views_of(game: Game, states: Any) -> View:
-    """What the protocol shows of states with leading axes [T, B]."""
+def _views(game: Game, states: Any) -> View:
     return jax.vmap(jax.vmap(functools.partial(view_of, game)))(states)
+
+
+@functools.partial(jax.jit, static_argnums=0)
+def _steps(game: Game, states: Any, actions: jax.Array) -> Any:
+    return jax.vmap(jax.vmap(game.step))(states, actions)

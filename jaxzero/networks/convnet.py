@@ -104,7 +104,7 @@ class ConvNet(nn.Module):
             x = self._dense(width, f"hidden_{index}", self.dtype, self.bias_before_norm)(x)
             x = nn.relu(norm(name=f"hidden_norm_{index}")(x))
             if drop:
-                x = dropout(x, dropout_rate, self.make_rng("dropout"))
+                x = dropout(x, dropout_rate, self.make_rng("dropout"), self.axis_name)
         return self._heads(x)
 
     def _heads(self, x: jax.Array) -> NetworkOutput:

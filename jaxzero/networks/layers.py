@@ -92,13 +92,24 @@ class Conv3x3(nn.Module):
         return y + bias.astype(self.dtype).reshape((1,) * (y.ndim - 1) + (-1,))
 
 
-def dropout(x: jax.Array, rate: jax.Array | float, key: jax.Array) -> jax.Array:
+def dropout(
+    x: jax.Array, rate: jax.Array | float, key: jax.Array, axis_name: str | None = None
+) -> jax.Array:
     """Zeroes each entry with probability `rate` and scales the rest by 1 / (1 - rate).
 
     Unlike `flax.linen.Dropout`, `rate` may be traced, so that runs that differ in it share one
     compiled program. It lies in [0, 1]; 1 gives zeros. The key is consumed.
+
+    With `axis_name`, x (`[B, F]`) is one device's part of a minibatch and the key is the same on
+    all of them: each takes its rows of the whole minibatch's mask, so that the number of devices
+    does not change what is dropped.
     """
     rate = jnp.asarray(rate, jnp.float32)
-    keep = jax.random.uniform(key, x.shape) >= rate  # uniform in [0, 1): rate 0 keeps everything
+    rows = x.shape[0]
+    parts = 1 if axis_name is None else jax.lax.psum(1, axis_name)
+    draw = jax.random.uniform(key, (rows * parts, *x.shape[1:]))
+    if axis_name is not None:
+        draw = jax.lax.dynamic_slice_in_dim(draw, jax.lax.axis_index(axis_name) * rows, rows)
+    keep = draw >= rate  # uniform in [0, 1): rate 0 keeps everything
     scale = 1.0 / jnp.maximum(1.0 - rate, jnp.finfo(jnp.float32).tiny)
     return jnp.where(keep, x * scale.astype(x.dtype), jnp.zeros((), x.dtype))

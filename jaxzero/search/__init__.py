@@ -56,6 +56,8 @@ def search(
     if unknown:
         raise ValueError(f"search does not know {', '.join(sorted(unknown))}: see SearchOptions")
     settings = SearchOptions(**fields)  # type: ignore[arg-type]
+    if settings.root_expansion_counts and num_simulations < 2:
+        raise ValueError("root_expansion_counts needs num_simulations of 2 or more for a visit")
     if settings.loop == "mctx":
         return reference.run(
             game,

@@ -236,8 +236,9 @@ def run(
     Returns:
       `SearchResult`.
     """
-    root_keys, noise_keys, search_keys = (
-        jax.vmap(jax.random.fold_in, (0, None))(keys, i) for i in range(3)
+    # One key for each use: rollouts and random ties would otherwise draw the same numbers.
+    root_keys, noise_keys, evaluation_keys, selection_keys, choice_keys = (
+        jax.vmap(jax.random.fold_in, (0, None))(keys, i) for i in range(5)
     )
     fresh = start(game, evaluate, root_keys, states, options)
     batch = fresh.node_visits.shape[0]
@@ -266,9 +267,12 @@ def run(
     def body(i: jax.Array, carry: tuple) -> tuple:
         trees, counts = carry
         lanes = active & (i < budget)
-        keys_i = jax.vmap(jax.random.fold_in, (0, None))(search_keys, i)
+        evaluation_i, selection_i = (
+            jax.vmap(jax.random.fold_in, (0, None))(k, i) for k in (evaluation_keys, selection_keys)
+        )
+        rule_root, rule = select_root(selection_i), select(selection_i)
         trees, leaf, finished = simulate(
-            game, evaluate, keys_i, trees, lanes, select_root(keys_i), select(keys_i), options
+            game, evaluate, evaluation_i, trees, lanes, rule_root, rule, options
         )
         depth = jnp.where(lanes, leaf.depth, 0)
         counts = Diagnostics(
@@ -291,9 +295,9 @@ def run(
         depth_max=jnp.int32(0),
         nodes=trees.extra_data.size,
     )
-    bound = max_member(jnp.asarray(num_simulations, jnp.int32))
+    bound = max_member(budget.max())
     trees, counts = jax.lax.fori_loop(0, bound, body, (trees, counts))
-    return _read_off(trees, counts, active, search_keys, options)
+    return _read_off(trees, counts, active, choice_keys, options)
 
 
 def _with_root_noise(
@@ -329,7 +333,8 @@ def _selection(
         return puct, puct
     if not isinstance(num_simulations, int):
         raise ValueError("algorithm='gumbel' needs num_simulations to be a Python int")
-    root = rules.gumbel_root(trees.extra_data.root_gumbel, num_simulations, options)
+    visits = num_simulations - options.root_expansion_counts
+    root = rules.gumbel_root(trees.extra_data.root_gumbel, visits, options)
     return (lambda keys: root), (lambda keys: rules.gumbel_interior)
 
 

@@ -6,7 +6,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jaxzero.games import bitboard, make_game
+from jaxzero.games import make_game
 from tests.oracles.boards import PlainConnectFour, PlainGobang, PlainOthello
 
 CHUNK = 4096  # positions that one call of the compiled step advances
@@ -40,7 +40,9 @@ def play(game, actions):
 
 def board(game, state):
     """Rows of X (player 0), O (player 1) and dots, as the oracle writes them."""
-    first, second = (np.asarray(game.grid.unpack(bitboard.from_array(x))) for x in state.stones)
+    words = np.ascontiguousarray(np.asarray(state.stones)).astype("<u4")
+    bits = np.unpackbits(words.view(np.uint8), axis=1, bitorder="little")
+    first, second = bits[:, : game.rows * game.columns].reshape(2, game.rows, game.columns)
     marks = np.where(first, "X", np.where(second, "O", "."))
     return ["".join(row) for row in marks]
 

@@ -12,7 +12,6 @@ NAMES = (
     "connect_four_3x3_line3",
     "connect_four_6x7",
     "connect_four_7x8_line5",
-    "gobang_3x3_line3",
     "gobang_5x5",
     "othello_4x4",
     "othello_5x5",

@@ -10,7 +10,7 @@ import pytest
 
 from jaxzero.games import PGX_EXAMPLES, conformance, make_game, pgx_adapter
 from jaxzero.games.base import Game
-from jaxzero.games.playouts import random_playout, replay, view_of, views_of
+from jaxzero.games.playouts import random_playout, replay, view_of
 
 pgx = pytest.importorskip("pgx")
 
@@ -21,8 +21,7 @@ def test_connect_four_plays_as_in_pgx():
     ours, theirs = make_game("connect_four_6x7"), make_game("pgx:connect_four")
     playout = random_playout(ours, num_games=64)
     # In finished games the actions are arbitrary, and change nothing on either side.
-    found = views_of(ours, playout.states)
-    expected = views_of(theirs, replay(theirs, playout.actions))
+    found, expected = playout.views, replay(theirs, playout.actions).views
     for name in ("legal", "terminal", "outcome", "observation"):
         np.testing.assert_array_equal(getattr(found, name), getattr(expected, name), err_msg=name)
 
@@ -31,31 +30,29 @@ def test_othello_plays_as_in_pgx():
     # pgx goes on until both sides have passed, ours stops when neither can do anything else.
     ours, theirs = make_game("othello_8x8"), make_game("pgx:othello")
     playout = random_playout(ours, num_games=64)
-    found = views_of(ours, playout.states)
-    passes = jnp.int32(ours.num_actions - 1)
-    actions = jnp.where(found.terminal[:-1], passes, playout.actions)
-    expected = views_of(theirs, replay(theirs, actions))
-    going_on = ~np.asarray(found.terminal)
-    assert not np.asarray(expected.terminal)[going_on].any()
+    found = playout.views
+    actions = np.where(found.terminal[:-1], ours.num_actions - 1, playout.actions)
+    expected = replay(theirs, actions.astype(np.int32)).views
+    going_on = ~found.terminal
+    assert not expected.terminal[going_on].any()
     for name in ("legal", "observation", "to_move"):
         np.testing.assert_array_equal(
-            np.asarray(getattr(found, name))[going_on],
-            np.asarray(getattr(expected, name))[going_on],
+            getattr(found, name)[going_on],
+            getattr(expected, name)[going_on],
             err_msg=name,
         )
-    assert np.asarray(expected.terminal)[-1].all()
+    assert expected.terminal[-1].all()
     np.testing.assert_array_equal(found.outcome[-1], expected.outcome[-1])
     np.testing.assert_array_equal(  # the same stones, as the same player sees them
-        np.asarray(found.observation[-1]).sum(axis=(1, 2, 3)),
-        np.asarray(expected.observation[-1]).sum(axis=(1, 2, 3)),
+        found.observation[-1].sum(axis=(1, 2, 3)),
+        expected.observation[-1].sum(axis=(1, 2, 3)),
     )
 
 
 def test_gobang_on_three_squares_a_side_is_pgx_tic_tac_toe():
     ours, theirs = make_game("gobang_3x3_line3"), make_game("pgx:tic_tac_toe")
     playout = random_playout(ours, num_games=128)
-    found = views_of(ours, playout.states)
-    expected = views_of(theirs, replay(theirs, playout.actions))
+    found, expected = playout.views, replay(theirs, playout.actions).views
     for name in ("legal", "terminal", "outcome", "observation"):
         np.testing.assert_array_equal(getattr(found, name), getattr(expected, name), err_msg=name)
 
@@ -68,7 +65,7 @@ def test_adapted_games_conform(name):
     game = make_game(name)
     assert game.name == name
     assert isinstance(game, Game)
-    report = conformance.check_game(game, num_games=6)
+    report = conformance.check_game(game, num_games=4)
     assert set(report.skipped) == {"symmetric_games", "symmetric_positions", "flipped_colours"}
 
 
@@ -78,6 +75,7 @@ def test_larger_adapted_games_conform(env_id):
     conformance.check_game(make_game(f"pgx:{env_id}"), num_games=4)
 
 
+@pytest.mark.slow  # importing these modules computes large tables
 def test_limits_are_those_of_pgx():
     for env_id in ("go_9x9", "go_19x19"):
         game = pgx.make(env_id)._game

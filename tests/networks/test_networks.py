@@ -145,7 +145,7 @@ def test_positions_do_not_see_each_other_in_play(name):
     np.testing.assert_allclose(together.value[2:3], alone.value, atol=1e-5)
 
 
-@pytest.mark.parametrize(("name", "settings"), VARIANTS)
+@pytest.mark.parametrize(("name", "settings"), VARIANTS[1::2] + VARIANTS[-1:])
 def test_population_equals_a_loop(name, settings):
     network, _ = _small(name, **settings)
     keys = jax.random.split(jax.random.key(3), 3)

@@ -1,6 +1,6 @@
 """Batch statistics and dropout: what `train=True` switches on."""
 
-from functools import partial
+from functools import cache, partial
 
 import jax
 import jax.numpy as jnp
@@ -18,6 +18,7 @@ SMALL = {
 }
 
 
+@cache
 def _small(name, **settings):
     network = make_network(name, num_actions=5, observation_shape=SHAPE, **(SMALL[name] | settings))
     return network, jax.jit(init_variables, static_argnums=(0, 2))(
@@ -49,7 +50,7 @@ def test_running_averages_follow_the_closed_form(name, norm):
     start = variables["batch_stats"][norm]
     np.testing.assert_array_equal(start["mean"], 0)
     np.testing.assert_array_equal(start["var"], 1)
-    boards = _boards(20)
+    boards = _boards(8)
     _, updates = _apply(network, variables, boards)
     y = _first_convolution(name, variables, boards)
     old = {"convnet": 0.99, "resnet": 0.9}[name]
@@ -61,7 +62,7 @@ def test_running_averages_follow_the_closed_form(name, norm):
 @pytest.mark.parametrize("name", ["convnet", "resnet"])
 def test_momentum_is_a_setting(name):
     network, variables = _small(name, batch_norm_momentum=0.0)
-    boards = _boards(20)
+    boards = _boards(8)
     trained, updates = _apply(network, variables, boards)
     # With no memory the running averages are the minibatch's, so play now agrees with training.
     played, _ = _apply(network, variables | updates, boards, train=False)
@@ -81,9 +82,10 @@ def test_train_uses_the_minibatch_and_play_the_running_averages(name):
     np.testing.assert_array_equal(logits(variables, boards, True), logits(shifted, boards, True))
     assert not np.allclose(logits(variables, boards, False), logits(shifted, boards, False))
     # In training a position's output depends on its companions, in play it doesn't.
-    assert not np.allclose(logits(variables, boards, True)[:4], logits(variables, boards[:4], True))
+    others = jnp.concatenate([boards[:4], _boards(8, seed=1)[4:]])
+    assert not np.allclose(logits(variables, boards, True)[:4], logits(variables, others, True)[:4])
     np.testing.assert_allclose(
-        logits(variables, boards, False)[:4], logits(variables, boards[:4], False), atol=1e-5
+        logits(variables, boards, False)[:4], logits(variables, others, False)[:4], atol=1e-5
     )
 
 
@@ -95,7 +97,7 @@ def test_play_changes_no_running_average():
 
 def test_bias_before_norm_changes_nothing_in_training():
     network, variables = _small("convnet")
-    boards = _boards(16)
+    boards = _boards(8)
 
     def logits(params):
         return _apply(network, variables | {"params": params}, boards)[0].policy_logits
@@ -105,19 +107,17 @@ def test_bias_before_norm_changes_nothing_in_training():
     np.testing.assert_allclose(logits(moved), logits(params), atol=1e-4)
 
 
+@partial(jax.jit, static_argnames=("network", "train"))
 def _dropped(network, variables, rate, seed, train=True):
-    @jax.jit
-    def run(rate):
-        return network.apply(
-            variables,
-            _boards(8),
-            train=train,
-            dropout_rate=rate,
-            rngs={"dropout": jax.random.key(seed)},
-            mutable=["batch_stats"],
-        )
-
-    return run(jnp.float32(rate))[0].policy_logits
+    output, _ = network.apply(
+        variables,
+        _boards(8),
+        train=train,
+        dropout_rate=rate,
+        rngs={"dropout": jax.random.key(seed)},
+        mutable=["batch_stats"],
+    )
+    return output.policy_logits
 
 
 def test_dropout_acts_in_training_only():

@@ -276,6 +276,7 @@ class Tree:
       noise_fraction: f.
       capacity: how many nodes, root and finished ones included, are stored. In a full tree a new
         leaf is evaluated and backed up but not stored; its edge leads to a leaf again next time.
+      count_finished: False, finished positions take none of the `capacity`.
       dtype: of all arithmetic.
     """
 
@@ -294,6 +295,7 @@ class Tree:
         noise: ArrayLike | None = None,
         noise_fraction: float = 0.0,
         capacity: int | None = None,
+        count_finished: bool = True,
         dtype: Any = np.float64,
     ) -> None:
         if q_scale not in ("signed", "unit"):
@@ -313,6 +315,7 @@ class Tree:
         self.terminal_value = terminal_value
         self.noise_fraction = dtype(noise_fraction)
         self.capacity = capacity
+        self.count_finished = count_finished
         self.size = 1  # stored nodes
         self.paths: list[tuple[int, ...]] = []  # actions of each simulation since `advance`
         self._created = 0
@@ -376,20 +379,23 @@ class Tree:
         child = self.root.children.get(action)
         if child is None:
             child = self._new_node(self.game.step(self.root.state, action))
+        self.root = child
         if keep is not None:
             if keep < 1:
                 raise ValueError(f"keep is {keep}, but the root needs a node")
             nodes = child.subtree()
-            last = sorted(node.serial for node in nodes)[:keep][-1]
+            last = sorted(node.serial for node in nodes if self._counts(node))[:keep][-1]
             for node in nodes:
                 node.children = {a: c for a, c in node.children.items() if c.serial <= last}
-        self.root = child
-        self.size = len(child.subtree())
+        self.size = sum(map(self._counts, child.subtree()))
         self.paths = []
         self._set_noise(noise)
         return self
 
     # How it is done.
+
+    def _counts(self, node: Node) -> bool:
+        return self.count_finished or node is self.root or not node.finished
 
     def _set_noise(self, noise: ArrayLike | None) -> None:
         prior = self.root.prior
@@ -465,9 +471,10 @@ class Tree:
             child = node.children.get(action)
             if child is None:
                 child = self._new_node(self.game.step(node.state, action))
-                if self.capacity is None or self.size < self.capacity:
+                has_room = self.capacity is None or self.size < self.capacity
+                if has_room or not self._counts(child):
                     node.children[action] = child
-                    self.size += 1
+                    self.size += self._counts(child)
                 node = child
                 break
             node = child

@@ -1,0 +1,185 @@
+"""What the tests of the search share: positions, compiled searches, the plain-Python reference."""
+
+import functools
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from jaxzero.games import Game, make_game
+from jaxzero.search import SearchOptions, SearchResult, core
+from tests.oracles.mcts import JaxGame, Position, Tree, jax_stub_evaluate
+
+SEED = 3  # of the stub network
+LANES = 8  # games in a batch, so that programs are shared between tests
+CAPACITY = 256  # more than any test's simulations
+
+SMALL = "connect_four_3x3_line3"  # finished positions are everywhere in its trees
+AGAIN = "reversi_4x4"  # the same player often moves twice
+
+
+@functools.cache
+def game_named(name: str) -> Game:
+    """One game object per name."""
+    return make_game(name)
+
+
+@functools.cache
+def oracle_game(name: str) -> JaxGame:
+    """The game with the stub network for the plain-Python search."""
+    game = game_named(name)
+    return JaxGame(game, jax_stub_evaluate(game.num_actions, SEED))
+
+
+def scaled_network(name: str, scale: jax.Array | float) -> Callable[[jax.Array], tuple]:
+    """The stub network times 1, 0 (it knows nothing), or -1 (another network); all exact."""
+    stub = jax_stub_evaluate(game_named(name).num_actions, SEED)
+
+    def evaluate(observation: jax.Array) -> tuple:
+        logits, value, draw = stub(observation)
+        return logits * scale, value * scale, draw * abs(scale)
+
+    return evaluate
+
+
+def options_of(**changes: Any) -> SearchOptions:
+    """Options with the tests' capacity."""
+    return SearchOptions(**{"capacity": CAPACITY, **changes})
+
+
+@functools.cache
+def compiled(name: str, options: SearchOptions) -> Callable[..., SearchResult]:
+    """The search: (keys, states, simulations, c, scale of the network, active) -> result."""
+
+    def run(
+        keys: jax.Array, states: Any, m: Any, c: Any, scale: Any, active: jax.Array
+    ) -> SearchResult:
+        return core.run(
+            game_named(name),
+            scaled_network(name, scale),
+            keys,
+            states,
+            options=options,
+            num_simulations=m,
+            c_puct=c,
+            active=active,
+        )
+
+    return jax.jit(run)
+
+
+def search_all(
+    name: str,
+    positions: Sequence[Position],
+    num_simulations: int,
+    *,
+    c_puct: float = 1.0,
+    scale: float = 1.0,
+    seed: int = 0,
+    active: np.ndarray | None = None,
+    options: SearchOptions | None = None,
+) -> SearchResult:
+    """Searches up to `LANES` positions (the rest of the lanes repeat the last one), as NumPy."""
+    count = len(positions)
+    padded = [*positions, *[positions[-1]] * (LANES - count)]
+    lanes = np.ones(LANES, bool)
+    if active is not None:
+        lanes[:count] = active
+    run = compiled(name, options or options_of())
+    keys = jax.random.split(jax.random.key(seed), LANES)
+    result = jax.device_get(run(keys, stack(padded), num_simulations, c_puct, scale, lanes))
+    rows = jax.tree.map(lambda x: x[:count] if np.ndim(x) else x, result)
+    return rows.replace(diagnostics=result.diagnostics)
+
+
+def stack(positions: Sequence[Position]) -> Any:
+    """Their states as one batch."""
+    return jax.tree.map(lambda *x: jnp.stack(x), *[position.state for position in positions])
+
+
+def play(name: str, actions: Sequence[int]) -> Position:
+    """The position after these legal actions."""
+    game = oracle_game(name)
+    position = game.init()
+    for action in actions:
+        assert position.legal[action]
+        position = game.step(position, action)
+    return position
+
+
+@functools.cache
+def random_game(name: str, seed: int) -> tuple[Position, ...]:
+    """All positions of a random game, the start and the end included."""
+    game, rng = oracle_game(name), np.random.default_rng(seed)
+    positions = [game.init()]
+    while not positions[-1].terminal:
+        action = int(rng.choice(np.flatnonzero(positions[-1].legal)))
+        positions.append(game.step(positions[-1], action))
+    return tuple(positions)
+
+
+@functools.cache
+def various_positions(name: str) -> tuple[Position, ...]:
+    """`LANES` unfinished positions: the start, three of the middle, four near the end.
+
+    Where a player can move twice, two of the middle ones are one and two plies before that.
+    """
+    games = [random_game(name, seed) for seed in range(7)]
+    middle = [game[len(game) // 2] for game in games[:3]]
+    if not game_named(name).is_alternating:
+        middle[1:] = positions_before_a_second_move(name)
+    late = [
+        game[max(0, len(game) - 1 - plies)]
+        for game, plies in zip(games[3:], (1, 2, 3, 5), strict=True)
+    ]
+    return games[0][0], *middle, *late
+
+
+def positions_before_a_second_move(name: str) -> list[Position]:
+    """One and two plies before a move after which the same player is to move again."""
+    for seed in range(100):
+        game = random_game(name, seed)
+        movers = [position.to_move for position in game[:-1]]
+        for ply in range(len(movers) // 2, len(movers) - 2):
+            if movers[ply] == movers[ply + 1]:
+                return [game[ply - 1], game[ply]]
+    raise AssertionError("no player moved twice")
+
+
+class Edge(NamedTuple):
+    """A visited edge of a stored tree. `q` is for the player to move at the parent."""
+
+    parent: Position
+    action: int
+    visits: int
+    q: float
+    child_index: int  # -1 where no child is stored
+    visits_below: int  # of the child's own edges, 0 where no child is stored
+
+
+def visited_edges(name: str, result: SearchResult, lane: int) -> Iterator[Edge]:
+    """All edges with visits of the nodes in use in one lane's tree."""
+    tree = jax.tree.map(lambda x: x[lane], result.tree)
+    for node in range(tree.extra_data.size):
+        parent = oracle_game(name).position(jax.tree.map(lambda x, n=node: x[n], tree.embeddings))
+        for action in np.flatnonzero(tree.children_visits[node]).tolist():
+            child = int(tree.children_index[node, action])
+            yield Edge(
+                parent,
+                action,
+                int(tree.children_visits[node, action]),
+                float(tree.children_values[node, action]),
+                child,
+                int(tree.children_visits[child].sum()) if child >= 0 else 0,
+            )
+
+
+def assert_same_search(result: SearchResult, lane: int, tree: Tree, what: str = "") -> None:
+    """Visit counts equal to the plain-Python tree's; values and Q to 1e-5."""
+    message = f"lane {lane} {what}"
+    np.testing.assert_array_equal(result.visit_counts[lane], tree.visits(), message)
+    assert abs(result.value[lane] - tree.value()) <= 1e-5, message
+    q = tree.zero_sum() + tree.draw_value * tree.draw()
+    np.testing.assert_allclose(result.q[lane], q, rtol=0, atol=1e-5, err_msg=message)

@@ -1,0 +1,161 @@
+"""Visit counts equal those of a plain-Python search, for every game and every option."""
+
+from typing import Any
+
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from jaxzero.search import rules
+from jaxzero.search.tree import ILLEGAL, Node
+from tests.oracles.mcts import search
+from tests.search.common import (
+    AGAIN,
+    SMALL,
+    assert_same_search,
+    options_of,
+    oracle_game,
+    search_all,
+    various_positions,
+    visited_edges,
+)
+
+GAMES = (
+    SMALL,
+    "connect_four_5x5",
+    "connect_four_6x7",
+    "gobang_5x5",
+    "othello_6x6",
+    "reversi_8x8",
+    AGAIN,
+)
+
+
+def check(
+    name: str, num_simulations: int, c_puct: float, options: dict[str, Any], oracle: dict[str, Any]
+) -> None:
+    """Searches the game's positions as one batch, and one by one with the oracle."""
+    positions = various_positions(name)
+    result = search_all(
+        name, positions, num_simulations, c_puct=c_puct, options=options_of(**options)
+    )
+    simulations = num_simulations - options.get("root_expansion_counts", 0)
+    for lane, position in enumerate(positions):
+        tree = search(
+            oracle_game(name),
+            position,
+            num_simulations=simulations,
+            c_puct=c_puct,
+            dtype=np.float32,
+            **oracle,
+        )
+        assert_same_search(result, lane, tree)
+        assert result.action[lane] == np.argmax(tree.visits())
+        np.testing.assert_allclose(result.policy[lane], tree.visits() / simulations, rtol=1e-6)
+
+
+@pytest.mark.parametrize(("num_simulations", "c_puct"), [(25, 1.0), (60, 1.0), (60, 3.0)])
+@pytest.mark.parametrize("name", GAMES)
+def test_visit_counts_equal(name: str, num_simulations: int, c_puct: float) -> None:
+    check(name, num_simulations, c_puct, {}, {})
+
+
+@pytest.mark.parametrize("name", ["reversi_8x8", AGAIN])
+def test_a_player_moves_twice_within_those_trees(name: str) -> None:
+    result = search_all(name, various_positions(name), 60)
+    twice = 0
+    for lane in range(2, 4):
+        movers = result.tree.extra_data.to_move[lane]
+        twice += sum(
+            movers[edge.child_index] == edge.parent.to_move
+            for edge in visited_edges(name, result, lane)
+            if edge.child_index >= 0
+        )
+    assert twice > 0
+
+
+def draw_worth(asked: float) -> Any:
+    """The oracle's scoring of finished games: a draw is worth `asked` to the side to move."""
+
+    def value(outcome: tuple[float, float], to_move: int) -> float:
+        return asked if outcome[0] == outcome[1] else outcome[to_move]
+
+    return value
+
+
+VARIATIONS: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
+    "unvisited_q": ({"unvisited_q": -0.3}, {"unvisited_q": -0.3}),
+    "unit q": ({"q_scale": "unit", "unvisited_q": 0.85}, {"q_scale": "unit", "unvisited_q": 0.85}),
+    "sqrt_total_plus": ({"exploration": "sqrt_total_plus"}, {"sqrt_form": "plus"}),
+    "prior over all": ({"renormalise_prior": False}, {"renormalise": False}),
+    "draws cost": ({"draw_value": -0.5}, {"draw_value": -0.5}),
+    "draws pay, unit q": (
+        {"draw_value": 0.4, "q_scale": "unit"},
+        {"draw_value": 0.4, "q_scale": "unit"},
+    ),
+    "draw lost by the asked": ({"draw_for_asked": -1.0}, {"terminal_value": draw_worth(-1.0)}),
+    "draw nearly nothing": ({"draw_for_asked": 1e-4}, {"terminal_value": draw_worth(1e-4)}),
+    "root expansion counts": ({"root_expansion_counts": True}, {}),
+}
+
+
+@pytest.mark.parametrize("variation", VARIATIONS)
+def test_options_have_the_same_effect(variation: str) -> None:
+    for num_simulations in (25, 60):
+        check(SMALL, num_simulations, 1.5, *VARIATIONS[variation])
+
+
+def test_options_of_paper_002_together() -> None:
+    options = {"q_scale": "unit", "unvisited_q": 0.85, "exploration": "sqrt_total_plus"}
+    oracle = {"q_scale": "unit", "unvisited_q": 0.85, "sqrt_form": "plus"}
+    check(
+        "connect_four_5x5",
+        60,
+        2.0,
+        {**options, "renormalise_prior": False, "draw_value": -0.2},
+        {**oracle, "renormalise": False, "draw_value": -0.2},
+    )
+
+
+# Differences of 1e-4 and 1e-5 in the scores change a choice only where two actions nearly tie.
+@pytest.mark.parametrize(
+    "variation", [v for v in VARIATIONS if v not in ("draw nearly nothing", "sqrt_total_plus")]
+)
+def test_every_option_changes_something(variation: str) -> None:
+    positions = various_positions(SMALL)
+    plain = search_all(SMALL, positions, 60, c_puct=1.5)
+    varied = search_all(
+        SMALL, positions, 60, c_puct=1.5, options=options_of(**VARIATIONS[variation][0])
+    )
+    assert (plain.visit_counts != varied.visit_counts).any()
+
+
+@pytest.mark.parametrize(
+    ("options", "expected"),
+    [
+        ({}, [0.5 + 0.5 * np.sqrt(4 + 1e-8) / 4, 0.3 * np.sqrt(4 + 1e-8), -np.inf, -0.5 + 0.1]),
+        ({"exploration": "sqrt_total_plus"}, [0.5 + 1.00001 / 4, 0.600003, -np.inf, -0.4 + 5e-7]),
+        ({"q_scale": "unit", "unvisited_q": 0.9}, [0.75 + 0.25, 0.9 + 0.6, -np.inf, 0.25 + 0.1]),
+    ],
+)
+def test_the_rule_by_hand(options: dict[str, Any], expected: list[float]) -> None:
+    node = Node(
+        visits=jnp.array([[3, 0, 0, 1]]),
+        q=jnp.array([[0.5, 0.0, 0.0, -0.5]]),
+        log_prior=jnp.array([[np.log(0.5), np.log(0.3), ILLEGAL, np.log(0.1)]], jnp.float32),
+        raw_value=jnp.zeros(1),
+    )
+    scores = rules.puct_scores(node, jnp.float32(1.0), options_of(**options))
+    np.testing.assert_allclose(scores[0], expected, rtol=3e-7)
+
+
+def test_first_choice_is_the_largest_prior_though_n_is_zero() -> None:
+    for exploration in ("sqrt_total", "sqrt_total_plus"):
+        node = Node(
+            visits=jnp.zeros((1, 3), jnp.int32),
+            q=jnp.zeros((1, 3)),
+            log_prior=jnp.log(jnp.array([[0.2, 0.5, 0.3]])),
+            raw_value=jnp.zeros(1),
+        )
+        scores = rules.puct_scores(node, jnp.float32(1.0), options_of(exploration=exploration))
+        assert int(jnp.argmax(scores[0])) == 1

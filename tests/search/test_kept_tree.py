@@ -1,0 +1,179 @@
+"""Trees kept between moves: the same counts as a plain-Python tree that is kept, move for move."""
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+import jax
+import numpy as np
+import pytest
+
+from jaxzero.search import SearchOptions, core, subtree
+from tests.oracles.mcts import Position, Tree
+from tests.search.common import (
+    AGAIN,
+    assert_same_search,
+    game_named,
+    options_of,
+    oracle_game,
+    random_game,
+    scaled_network,
+    stack,
+)
+
+SIMULATIONS = 20
+GAMES = 3
+
+
+@functools.cache
+def kept_search(name: str, options: SearchOptions) -> Callable[..., Any]:
+    """(keys, states, trees, is_kept, active) -> result."""
+
+    def run(keys: Any, states: Any, trees: Any, is_kept: Any, active: Any) -> Any:
+        return core.run(
+            game_named(name),
+            scaled_network(name, 1.0),
+            keys,
+            states,
+            options=options,
+            num_simulations=SIMULATIONS,
+            trees=trees,
+            is_kept=is_kept,
+            active=active,
+        )
+
+    return jax.jit(run)
+
+
+@functools.cache
+def first_trees(name: str, options: SearchOptions, count: int = GAMES) -> Any:
+    """Trees of the start position; only their shape matters where `is_kept` is False."""
+    states = stack([oracle_game(name).init()] * count)
+    keys = jax.random.split(jax.random.key(0), count)
+    start = functools.partial(core.start, game_named(name), scaled_network(name, 1.0))
+    return jax.jit(lambda k, s: start(k, s, options))(keys, states)
+
+
+advance = jax.jit(subtree.advance)
+
+
+def oracle_tree(name: str, position: Position, capacity: int) -> Tree:
+    """A tree in which, as in the arrays, only unfinished positions take room."""
+    return Tree(
+        oracle_game(name), position, capacity=capacity, count_finished=False, dtype=np.float32
+    )
+
+
+def choose(lane: int, visits: np.ndarray, legal: np.ndarray, rng: np.random.Generator) -> int:
+    """Lane 0 plays the best move, lane 1 a visited one, lane 2 any legal one."""
+    if lane == 0:
+        return int(np.argmax(visits))
+    return int(rng.choice(np.flatnonzero(visits if lane == 1 else legal)))
+
+
+@pytest.mark.parametrize(
+    ("name", "capacity"), [("connect_four_5x5", 256), ("connect_four_5x5", 23), (AGAIN, 30)]
+)
+def test_whole_games_equal_the_oracle(name: str, capacity: int) -> None:
+    options = options_of(capacity=capacity)
+    run, trees = kept_search(name, options), first_trees(name, options)
+    rng = np.random.default_rng(0)
+    positions = [oracle_game(name).init()] * GAMES
+    oracles = [oracle_tree(name, position, capacity) for position in positions]
+    is_kept = np.zeros(GAMES, bool)
+    searches, full, dropped, kept_visits = 0, 0, 0, 0
+    while not all(position.terminal for position in positions):
+        live = np.array([not position.terminal for position in positions])
+        keys = jax.random.split(jax.random.key(searches), GAMES)
+        result = run(keys, stack(positions), trees, is_kept, live)
+        seen = jax.device_get(result)
+        actions = np.zeros(GAMES, np.int32)
+        is_stored = np.zeros(GAMES, bool)
+        for lane in np.flatnonzero(live).tolist():
+            tree = oracles[lane]
+            before = tree.visits().sum()
+            tree.run(SIMULATIONS)
+            assert_same_search(seen, lane, tree, f"search {searches}")
+            assert seen.visit_counts[lane].sum() == before + SIMULATIONS
+            assert seen.diagnostics.nodes[lane] == tree.size
+            full += tree.size == capacity
+            kept_visits += before
+            actions[lane] = choose(lane, tree.visits(), positions[lane].legal, rng)
+            child = tree.root.children.get(int(actions[lane]))
+            is_stored[lane] = child is not None and not child.finished
+            tree.advance(int(actions[lane]))
+            positions[lane] = tree.root.state
+            dropped += not is_stored[lane] and not positions[lane].terminal
+        assert not seen.policy[~live].any()
+        trees, exists = advance(result.tree, actions)
+        is_kept = np.asarray(exists)
+        np.testing.assert_array_equal(is_kept[live], is_stored[live])
+        searches += 1
+    assert searches >= 8
+    assert kept_visits > 0
+    assert dropped > 0  # some lane had to start afresh
+    assert (full > 0) == (capacity < 256)
+
+
+def test_a_lane_that_is_not_kept_starts_afresh() -> None:
+    name, options = "connect_four_5x5", options_of(capacity=256)
+    run, trees = kept_search(name, options), first_trees(name, options)
+    positions = [random_game(name, seed)[4] for seed in range(GAMES)]
+    keys = jax.random.split(jax.random.key(0), GAMES)
+    nobody, everybody = np.zeros(GAMES, bool), np.ones(GAMES, bool)
+    fresh = run(keys, stack(positions), trees, nobody, everybody)
+    some = run(keys, stack(positions), fresh.tree, np.array([True, False, True]), everybody)
+    counts, again = np.asarray(fresh.visit_counts), np.asarray(some.visit_counts)
+    np.testing.assert_array_equal(counts.sum(-1), [20, 20, 20])
+    np.testing.assert_array_equal(again.sum(-1), [40, 20, 40])
+    np.testing.assert_array_equal(again[1], counts[1])
+
+
+def test_lanes_that_are_not_active_keep_their_trees() -> None:
+    name, options = "connect_four_5x5", options_of(capacity=256)
+    run, trees = kept_search(name, options), first_trees(name, options)
+    states = stack([random_game(name, seed)[4] for seed in range(GAMES)])
+    keys = jax.random.split(jax.random.key(0), GAMES)
+    everybody = np.ones(GAMES, bool)
+    before = run(keys, states, trees, ~everybody, everybody)
+    after = run(keys, states, before.tree, everybody, np.array([True, False, False]))
+    for old, new in zip(jax.tree.leaves(before.tree), jax.tree.leaves(after.tree), strict=True):
+        np.testing.assert_array_equal(np.asarray(old)[1:], np.asarray(new)[1:])
+    assert after.visit_counts[0].sum() == 40
+
+
+def test_advance_numbers_nodes_without_gaps() -> None:
+    name, options = "connect_four_5x5", options_of(capacity=256)
+    run, trees = kept_search(name, options), first_trees(name, options)
+    states = stack([oracle_game(name).init()] * GAMES)
+    keys = jax.random.split(jax.random.key(0), GAMES)
+    nobody = np.zeros(GAMES, bool)
+    result = run(keys, states, trees, nobody, ~nobody)
+    moved, exists = jax.device_get(advance(result.tree, result.action))
+    assert exists.all()
+    for lane in range(GAMES):
+        size = int(moved.extra_data.size[lane])
+        children, parents = moved.children_index[lane], moved.parents[lane]
+        stored = np.sort(children[children >= 0])
+        np.testing.assert_array_equal(stored, np.arange(1, size))
+        assert parents[0] == -1
+        for child in range(1, size):
+            action = moved.action_from_parent[lane, child]
+            assert children[parents[child], action] == child
+            assert parents[child] < child
+        assert not moved.children_visits[lane, size:].any()
+
+
+def test_a_tree_without_word_on_what_is_kept_is_refused() -> None:
+    name, options = "connect_four_5x5", options_of(capacity=256)
+    keys = jax.random.split(jax.random.key(0), GAMES)
+    states = stack([oracle_game(name).init()] * GAMES)
+
+    def run(trees: Any) -> Any:
+        game, evaluate = game_named(name), scaled_network(name, 1.0)
+        return core.run(
+            game, evaluate, keys, states, options=options, num_simulations=1, trees=trees
+        )
+
+    with pytest.raises(ValueError, match="is_kept"):
+        jax.eval_shape(run, first_trees(name, options))

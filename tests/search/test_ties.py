@@ -1,0 +1,88 @@
+"""Equal scores: the lowest index by default, any of them on request."""
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from jaxzero.search import SearchResult, StateEvaluate, core
+from tests.search.common import SMALL, game_named, oracle_game, options_of, search_all, stack
+
+NAME = "gobang_3x3_line3"
+ACTIONS = 9
+LANES = 512
+
+
+@functools.cache
+def random_ties() -> Callable[..., SearchResult]:
+    """(seed, simulations, scale): games of the start position; priors are uniform.
+
+    A leaf's value is `scale` times an action drawn from the evaluation's own key, as a random tie
+    below the root would be.
+    """
+    states = stack([oracle_game(NAME).init()] * LANES)
+
+    @jax.jit
+    def run(seed: jax.Array, m: jax.Array, scale: jax.Array) -> SearchResult:
+        def evaluate(keys: jax.Array, states: Any) -> tuple[jax.Array, jax.Array]:
+            def one(key: jax.Array) -> jax.Array:
+                return jnp.argmax(jax.random.uniform(jax.random.fold_in(key, 0), (ACTIONS,)))
+
+            return jnp.zeros((LANES, ACTIONS)), jax.vmap(one)(keys) * scale
+
+        return core.run(
+            game_named(NAME),
+            StateEvaluate(evaluate),
+            jax.random.split(jax.random.key(seed), LANES),
+            states,
+            options=options_of(ties="random", capacity=16),
+            num_simulations=m,
+        )
+
+    return lambda *args: jax.device_get(run(*args))
+
+
+def assert_uniform(actions: np.ndarray) -> None:
+    """Each of the nine actions comes up about equally often."""
+    counts = np.bincount(actions, minlength=ACTIONS)
+    expected = len(actions) / ACTIONS
+    assert np.abs(counts - expected).max() < 5 * np.sqrt(expected)
+
+
+def test_the_lowest_index_wins_by_default() -> None:
+    start = oracle_game(SMALL).init()
+    for m, counts in ((1, [1, 0, 0]), (2, [1, 1, 0]), (3, [1, 1, 1]), (4, [2, 1, 1])):
+        result = search_all(SMALL, [start], m, scale=0.0)
+        assert result.visit_counts[0].tolist() == counts
+        assert result.action[0] == 0
+
+
+def test_random_ties_reach_every_action() -> None:
+    result = random_ties()(0, 1, 0.0)
+    assert (result.visit_counts.sum(-1) == 1).all()
+    assert_uniform(result.visit_counts.argmax(-1))
+    np.testing.assert_array_equal(result.action, result.visit_counts.argmax(-1))
+
+
+def test_the_most_visited_action_is_random_among_equals() -> None:
+    result = random_ties()(0, ACTIONS, 0.0)
+    assert (result.visit_counts == 1).all()
+    assert_uniform(result.action)
+
+
+def test_random_ties_choose_only_among_the_best() -> None:
+    result = random_ties()(1, ACTIONS + 1, 0.0)
+    assert (result.visit_counts.max(-1) == 2).all()
+    np.testing.assert_array_equal(result.action, result.visit_counts.argmax(-1))
+    assert_uniform(result.action)
+
+
+def test_evaluation_and_random_ties_do_not_share_random_numbers() -> None:
+    result = random_ties()(0, 1, 0.1)
+    chosen = result.visit_counts.argmax(-1)
+    evaluated = np.round(-result.q.sum(-1) / 0.1)
+    assert (chosen == evaluated).mean() == pytest.approx(1 / ACTIONS, abs=0.07)

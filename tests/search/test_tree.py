@@ -1,0 +1,115 @@
+"""What stands in a tree after a search: legal edges, true results, statistics that add up."""
+
+from typing import Any
+
+import jax
+import numpy as np
+import pytest
+
+from jaxzero.search import SearchResult
+from tests.search.common import (
+    AGAIN,
+    SMALL,
+    options_of,
+    oracle_game,
+    random_game,
+    search_all,
+    stack,
+    various_positions,
+    visited_edges,
+)
+from tests.search.test_against_oracle import GAMES
+from tests.search.test_mctx_loop import (
+    GUMBEL_GAMES,
+    SIMULATIONS,
+    WITH_FINISHED,
+    mctx_search,
+    batched_gumbel,
+    positions_of,
+)
+
+
+def check_tree(name: str, result: SearchResult, lane: int, simulations: int) -> tuple[int, int]:
+    """Visits of finished positions in this lane: (of the most visited one, of all)."""
+    game, visits = oracle_game(name), []
+    tree = result.tree
+    assert result.visit_counts[lane].sum() == simulations
+    stored = 1
+    for edge in visited_edges(name, result, lane):
+        assert not edge.parent.terminal
+        assert edge.parent.legal[edge.action]
+        assert -1 <= edge.q <= 1
+        child = game.step(edge.parent, edge.action)
+        if child.terminal:
+            assert edge.child_index == -1
+            assert edge.q == child.outcome[edge.parent.to_move]
+            visits.append(edge.visits)
+        else:
+            stored += 1
+            assert edge.child_index > 0
+            assert edge.visits == 1 + edge.visits_below
+            assert tree.extra_data.to_move[lane, edge.child_index] == child.to_move
+    assert stored == tree.extra_data.size[lane]
+    assert not tree.children_visits[lane, stored:].any()
+    assert (tree.children_index[lane] >= 0).sum() == stored - 1
+    return max(visits, default=0), sum(visits)
+
+
+@pytest.mark.parametrize("name", GAMES)
+def test_puct_trees(name: str) -> None:
+    result = search_all(name, various_positions(name), 60)
+    finished = [check_tree(name, result, lane, 60) for lane in range(8)]
+    assert max(most for most, _ in finished) >= 10
+    assert sum(every for _, every in finished) == result.diagnostics.finished_leaves
+    assert result.diagnostics.simulations == 8 * 60
+
+
+@pytest.mark.parametrize("name", GUMBEL_GAMES)
+def test_gumbel_trees(name: str) -> None:
+    positions, options = positions_of(name), options_of(algorithm="gumbel")
+    noise = np.zeros((len(positions), positions[0].legal.size), np.float32)
+    result = jax.device_get(batched_gumbel(name, options)(stack(positions), noise))
+    most = 0
+    for lane in range(8):
+        if lane == WITH_FINISHED:
+            assert not result.tree.children_visits[lane].any()
+            continue
+        most = max(most, check_tree(name, result, lane, SIMULATIONS)[0])
+        legal = positions[lane].legal
+        assert legal[result.action[lane]]
+        assert not result.policy[lane][~legal].any()
+        assert result.policy[lane].sum() == pytest.approx(1, abs=1e-5)
+    assert most >= 2
+
+
+def test_mctx_visits_no_illegal_edge_of_the_root() -> None:
+    positions = positions_of(AGAIN)
+    result = mctx_search(AGAIN, options_of())(jax.random.key(0), stack(positions), 1.5, 0.0)
+    for lane, position in enumerate(positions):
+        assert not np.asarray(result.visit_counts)[lane][~position.legal].any()
+
+
+@pytest.mark.parametrize("name", [SMALL, AGAIN])
+def test_finished_games_are_idle_lanes(name: str) -> None:
+    ends = [random_game(name, seed)[-1] for seed in range(4)]
+    positions = [various_positions(name)[0], *ends]
+    result = search_all(name, positions, 25)
+    assert result.visit_counts[0].sum() == 25
+    assert not result.visit_counts[1:].any()
+    assert not result.policy[1:].any()
+    results = [end.outcome[end.to_move] for end in ends]
+    assert result.value[1:].tolist() == results
+    assert (result.diagnostics.nodes[1:] == 1).all()
+
+    def finite(x: Any) -> bool:
+        return not np.issubdtype(np.asarray(x).dtype, np.floating) or bool(np.isfinite(x).all())
+
+    assert all(map(finite, jax.tree.leaves(result)))
+
+
+def test_a_batch_of_finished_games_alone() -> None:
+    result = search_all(SMALL, [random_game(SMALL, seed)[-1] for seed in range(8)], 25)
+    assert not result.visit_counts.any()
+    assert result.diagnostics.simulations == 0
+    assert result.diagnostics.useful_evaluations == 0
+    assert result.diagnostics.evaluations == 8 * 26
