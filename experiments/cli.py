@@ -1,6 +1,7 @@
 """The studies' command line: `--config=FILE:PRESET --workdir=DIR [--config.key=value ...]`."""
 
 import difflib
+import runpy
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -48,13 +49,7 @@ def run(study: Study, default_config: str, argv: list[str] | None = None) -> Non
 
 
 def _parse(values: flags.FlagValues, argv: list[str]) -> tuple[ConfigDict, Path]:
-    known = _known_keys(argv)
-    for word in argv[1:]:
-        key = word.removeprefix("--config.").partition("=")[0]
-        if word.startswith("--config.") and known and key not in known:
-            close = difflib.get_close_matches(key, known, n=1, cutoff=0.4)
-            hint = f"did you mean config.{close[0]}?" if close else "see jaxzero/config.py"
-            raise ConfigError(f"unknown key config.{key}: {hint}")
+    _check_keys(argv, values["config"].default)
     try:
         rest = values(argv)
     except (flags.Error, ValueError, TypeError, AttributeError, KeyError, OSError) as error:
@@ -66,12 +61,20 @@ def _parse(values: flags.FlagValues, argv: list[str]) -> tuple[ConfigDict, Path]
     return values.config, Path(values.workdir)
 
 
-def _known_keys(argv: list[str]) -> list[str]:
-    """Keys of the config that `--config` names; none where it can't be read (absl says why)."""
-    values = flags.FlagValues()
-    config_flags.DEFINE_config_file("config", None, "", flag_values=values)
+def _check_keys(argv: list[str], default: str) -> None:
+    """Says which key is unknown, in words, before absl parses the line (and shows a traceback)."""
+    named = [word.partition("=")[2] for word in argv[1:] if word.startswith("--config=")]
+    path, _, preset = (named[-1] if named else default).partition(":")
     try:
-        values([argv[0], *[word for word in argv if word.startswith("--config=")][:1]])
-        return list(flatten(values.config)) if values.config is not None else []
-    except Exception:
-        return []
+        get_config = runpy.run_path(path)["get_config"]
+    except (OSError, KeyError) as error:
+        raise ConfigError(
+            f"--config={path!r}: no such settings file, e.g. --config={default}"
+        ) from error
+    known = list(flatten(get_config(preset) if preset else get_config()))
+    for word in argv[1:]:
+        key = word.removeprefix("--config.").partition("=")[0]
+        if word.startswith("--config.") and key not in known:
+            close = difflib.get_close_matches(key, known, n=1, cutoff=0.4)
+            hint = f"did you mean config.{close[0]}?" if close else "see jaxzero/config.py"
+            raise ConfigError(f"unknown key config.{key}: {hint}")

@@ -85,9 +85,7 @@ def test_the_choice_is_among_the_best_of_perfect_play(name: str, plies_left: int
     game, positions = oracle_game(name), decided_positions(name, plies_left)
     assert len(positions) >= 6
     assert {position.to_move for position in positions} == {0, 1}
-    for scale in (0.0, 1.0):
-        result = search_all(name, positions, 250, scale=scale)
-        for lane, position in enumerate(positions):
-            assert result.action[lane] in best_actions(game, position)
-            worth = solve(game, position)
-            assert result.value[lane] == pytest.approx(worth, abs=0.5)
+    result = search_all(name, positions, 250, scale=0.0)
+    for lane, position in enumerate(positions):
+        assert result.action[lane] in best_actions(game, position)
+        assert result.value[lane] == pytest.approx(solve(game, position), abs=0.5)

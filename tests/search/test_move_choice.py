@@ -1,0 +1,93 @@
+"""From a search to the move that is played and the policy that is learnt."""
+
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from jaxzero import selfplay
+from jaxzero.search import SearchResult
+from jaxzero.search.options import SearchOptions
+from tests.search.common import SMALL, search_all, various_positions
+
+VISITS = np.array([3, 0, 5, 2])
+GAMES = 2000
+
+
+def result_of(visits: np.ndarray, action: int, policy: np.ndarray | None = None) -> SearchResult:
+    """As many searches with these visits."""
+    counts = jnp.tile(jnp.asarray(visits, jnp.int32)[None], (GAMES, 1))
+    share = visits / visits.sum() if policy is None else policy
+    nothing: Any = None
+    return SearchResult(
+        visit_counts=counts,
+        policy=jnp.tile(jnp.asarray(share, jnp.float32)[None], (GAMES, 1)),
+        action=jnp.full((GAMES,), action, jnp.int32),
+        value=jnp.zeros(GAMES),
+        q=jnp.zeros((GAMES, len(visits))),
+        tree=nothing,
+        diagnostics=nothing,
+    )
+
+
+def choose(
+    result: SearchResult, sampled: Any, *, one_hot: bool, algorithm: str = "puct"
+) -> tuple[np.ndarray, np.ndarray]:
+    """Actions [GAMES] and targets [GAMES, A]."""
+    keys = jax.random.split(jax.random.key(0), GAMES)
+    options = SearchOptions(algorithm=algorithm)
+    return jax.device_get(
+        selfplay.choose(
+            keys, result, jnp.asarray(sampled), options, one_hot_after_temperature=one_hot
+        )
+    )
+
+
+@pytest.mark.parametrize("one_hot", [False, True])
+def test_sampled_plies_follow_the_visits(one_hot: bool) -> None:
+    actions, targets = choose(result_of(VISITS, 2), True, one_hot=one_hot)
+    shares = np.bincount(actions, minlength=4) / GAMES
+    np.testing.assert_allclose(shares, VISITS / 10, atol=0.06)
+    assert shares[1] == 0
+    np.testing.assert_allclose(targets, np.tile(VISITS / 10, (GAMES, 1)), rtol=1e-6)
+
+
+def test_greedy_plies_play_the_most_visited_and_keep_the_distribution() -> None:
+    actions, targets = choose(result_of(VISITS, 2), False, one_hot=False)
+    assert (actions == 2).all()
+    np.testing.assert_allclose(targets, np.tile(VISITS / 10, (GAMES, 1)), rtol=1e-6)
+
+
+def test_published_greedy_plies_store_the_move_alone() -> None:
+    actions, targets = choose(result_of(VISITS, 2), False, one_hot=True)
+    assert (actions == 2).all()
+    np.testing.assert_array_equal(targets, np.tile([0, 0, 1, 0], (GAMES, 1)))
+
+
+def test_plies_may_differ_within_a_batch() -> None:
+    sampled = np.arange(GAMES) % 2 == 0
+    actions, targets = choose(result_of(VISITS, 2), sampled, one_hot=True)
+    assert (actions[~sampled] == 2).all()
+    assert len(set(actions[sampled].tolist())) == 3
+    assert (targets[~sampled].max(-1) == 1).all()
+    assert (targets[sampled].max(-1) == 0.5).all()
+
+
+def test_gumbel_plays_its_winner_and_stores_its_policy() -> None:
+    policy = np.array([0.7, 0.0, 0.2, 0.1], np.float32)
+    for sampled in (True, False):
+        actions, targets = choose(
+            result_of(VISITS, 2, policy), sampled, one_hot=False, algorithm="gumbel"
+        )
+        assert (actions == 2).all()
+        np.testing.assert_allclose(targets, np.tile(policy, (GAMES, 1)), rtol=1e-6)
+
+
+def test_the_searchs_own_action_is_the_first_of_the_most_visited() -> None:
+    positions = various_positions(SMALL)
+    for m in (3, 25):
+        result = search_all(SMALL, positions, m)
+        np.testing.assert_array_equal(result.action, result.visit_counts.argmax(-1))
+        np.testing.assert_allclose(result.policy, result.visit_counts / m, rtol=1e-6)

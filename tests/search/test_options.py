@@ -1,0 +1,80 @@
+"""Mistakes in a search's settings are refused in one line."""
+
+from typing import Any
+
+import jax
+import pytest
+
+from jaxzero.search import SearchOptions, core, search
+from tests.search.common import SMALL, game_named, options_of, oracle_game, scaled_network, stack
+
+
+def ask(**options: Any) -> None:
+    """Traces, without compiling, a search with these options."""
+    states = stack([oracle_game(SMALL).init()] * 2)
+    game, evaluate = game_named(SMALL), scaled_network(SMALL, 1.0)
+    jax.eval_shape(lambda key: search(game, evaluate, key, states, **options), jax.random.key(0))
+
+
+@pytest.mark.parametrize(
+    ("options", "word"),
+    [
+        ({"algorithm": "ucb"}, "algorithm='ucb'"),
+        ({"loop": "python"}, "loop='python'"),
+        ({"q_scale": "logit"}, "q_scale='logit'"),
+        ({"ties": "first"}, "ties='first'"),
+        ({"exploration": "log"}, "exploration='log'"),
+        ({"dirichlet_scaling": "none"}, "dirichlet_scaling='none'"),
+        ({"dirichlet_fraction": 1.5}, "dirichlet_fraction=1.5"),
+        ({"dirichlet_fraction": -0.1}, "dirichlet_fraction=-0.1"),
+        ({"dirichlet_fraction": 0.25, "dirichlet_alpha": 0.0}, "dirichlet_alpha=0.0"),
+        ({"draw_value": -2.0}, "draw_value=-2.0"),
+        ({"capacity": 1}, "capacity 1"),
+        ({"loop": "mctx", "draw_value": 0.5}, "loop='mctx'"),
+        ({"loop": "mctx", "ties": "random"}, "loop='mctx'"),
+        ({"temperature": 1.0}, "temperature"),
+        ({"num_simulations": 0}, "num_simulations=0"),
+        ({"num_simulations": 1, "root_expansion_counts": True}, "num_simulations of 2"),
+    ],
+    ids=str,
+)
+def test_bad_options_are_refused(options: dict[str, Any], word: str) -> None:
+    with pytest.raises(ValueError, match=word) as error:
+        ask(**options)
+    assert "\n" not in str(error.value)
+
+
+def test_gumbel_needs_a_static_number_of_simulations() -> None:
+    states = stack([oracle_game(SMALL).init()] * 2)
+    keys = jax.random.split(jax.random.key(0), 2)
+
+    def run(m: jax.Array) -> Any:
+        return core.run(
+            game_named(SMALL),
+            scaled_network(SMALL, 1.0),
+            keys,
+            states,
+            options=options_of(algorithm="gumbel"),
+            num_simulations=m,
+        )
+
+    with pytest.raises(ValueError, match="Python int"):
+        jax.eval_shape(run, 5)
+
+
+def test_a_network_of_the_wrong_shape_is_refused() -> None:
+    states = stack([oracle_game(SMALL).init()] * 2)
+    evaluate = scaled_network("connect_four_5x5", 1.0)
+    with pytest.raises((AssertionError, ValueError, TypeError)):
+        jax.eval_shape(
+            lambda key: search(
+                game_named(SMALL), lambda x: evaluate(x)[:1] * 2, key, states, num_simulations=2
+            ),
+            jax.random.key(0),
+        )
+
+
+def test_options_are_hashable_and_equal_by_value() -> None:
+    assert SearchOptions(capacity=5) == SearchOptions(capacity=5)
+    assert hash(SearchOptions(ties="random")) == hash(SearchOptions(ties="random"))
+    assert SearchOptions() != SearchOptions(draw_value=-0.5)
