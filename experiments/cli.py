@@ -15,27 +15,18 @@ from jaxzero.config import ConfigError, flatten
 Study = Callable[[ConfigDict, Path], None]
 
 
-def run(study: Study, default_config: str, argv: list[str] | None = None) -> None:
-    """Parses the command line, runs the study, and turns a bad setting into one line.
+def run(study: Study, default_config: str) -> None:
+    """Parses `sys.argv`, runs the study, and turns a bad setting into one line.
 
     Args:
       study: (config, workdir) -> None.
       default_config: file and preset when `--config` is not given.
-      argv: the command line; `sys.argv` by default.
 
     Exits with status 2 for a setting that cannot work, 1 for training that broke down, 130 when
     interrupted.
     """
-    argv = sys.argv if argv is None else argv
-    values = flags.FlagValues()
-    config_flags.DEFINE_config_file(
-        "config", default_config, "Settings: FILE:PRESET.", lock_config=True, flag_values=values
-    )
-    flags.DEFINE_string(
-        "workdir", None, "Run directory; the same command resumes.", flag_values=values
-    )
     try:
-        config, workdir = _parse(values, argv)
+        config, workdir = _parse(default_config)
         study(config, workdir)
     except ConfigError as error:
         print(f"error: {error}", file=sys.stderr)
@@ -48,8 +39,18 @@ def run(study: Study, default_config: str, argv: list[str] | None = None) -> Non
         sys.exit(130)
 
 
-def _parse(values: flags.FlagValues, argv: list[str]) -> tuple[ConfigDict, Path]:
-    _check_keys(argv, values["config"].default)
+def _parse(default_config: str) -> tuple[ConfigDict, Path]:
+    argv = list(sys.argv)
+    if not any(word.startswith("--config=") for word in argv):
+        argv.insert(1, f"--config={default_config}")
+    _check_keys(argv, default_config)
+    values = flags.FlagValues()
+    config_flags.DEFINE_config_file(
+        "config", None, "Settings: FILE:PRESET.", lock_config=True, flag_values=values
+    )
+    flags.DEFINE_string(
+        "workdir", None, "Run directory; the same command resumes.", flag_values=values
+    )
     try:
         rest = values(argv)
     except (flags.Error, ValueError, TypeError, AttributeError, KeyError, OSError) as error:
@@ -64,7 +65,7 @@ def _parse(values: flags.FlagValues, argv: list[str]) -> tuple[ConfigDict, Path]
 def _check_keys(argv: list[str], default: str) -> None:
     """Says which key is unknown, in words, before absl parses the line (and shows a traceback)."""
     named = [word.partition("=")[2] for word in argv[1:] if word.startswith("--config=")]
-    path, _, preset = (named[-1] if named else default).partition(":")
+    path, _, preset = named[-1].partition(":")
     try:
         get_config = runpy.run_path(path)["get_config"]
     except (OSError, KeyError) as error:

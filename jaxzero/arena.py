@@ -203,7 +203,10 @@ def _rows(kinds: Sequence[Players], tree: Any, batch: int) -> list[Any]:
     for players in kinds:
         end = start + players.size
         parts.append(
-            jax.tree.map(lambda x, a=start, b=end: x.reshape(-1, batch, *x.shape[1:])[a:b], tree)
+            jax.tree.map(
+                lambda x, a=start, b=end: x.reshape(x.shape[0] // batch, batch, *x.shape[1:])[a:b],
+                tree,
+            )
         )
         start = end
     return parts

@@ -120,7 +120,9 @@ def train(
         f"({layout.run_devices} x {layout.data_devices} devices, {mode}); compiling..."
     )
     compiling = time.monotonic()
-    iterate = program.iterate.lower(hypers, states, held).compile()
+    iterate = program.iterate
+    if first < total:
+        iterate = iterate.lower(hypers, states, held).compile()
     compile_seconds = time.monotonic() - compiling
     _say(f"compiled in {compile_seconds:.1f} s")
 

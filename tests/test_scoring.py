@@ -98,15 +98,15 @@ def test_labels(
 
 def test_the_gobang_defect_leaves_only_the_side_to_move() -> None:
     rng = np.random.default_rng(0)
-    outcomes = np.array([FIRST, SECOND])[rng.integers(2, size=50)].astype(np.float32)
-    at_end, movers = rng.integers(2, size=50), rng.integers(2, size=50)
+    outcomes = jnp.array([FIRST, SECOND], jnp.float32)[rng.integers(2, size=50)]
+    at_end, movers = jnp.asarray(rng.integers(2, size=50)), rng.integers(2, size=50)
     rows = np.arange(50)
     published = scoring.labels(
         outcomes, at_end, draw_for_asked=FULL_BOARD, first_player_always_loses=True
     )
     np.testing.assert_array_equal(np.asarray(published)[rows, movers], np.where(movers, 1, -1))
     corrected = scoring.labels(outcomes, at_end)
-    np.testing.assert_array_equal(np.asarray(corrected), outcomes)
+    np.testing.assert_array_equal(corrected, outcomes)
 
 
 @pytest.mark.parametrize(

@@ -3,13 +3,14 @@
 import functools
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
+from unittest import mock
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 
 from jaxzero.games import Game, make_game
-from jaxzero.search import SearchOptions, SearchResult, core
+from jaxzero.search import SearchOptions, SearchResult, core, reference
 from tests.oracles.mcts import JaxGame, Position, Tree, jax_stub_evaluate
 
 SEED = 3  # of the stub network
@@ -18,6 +19,18 @@ CAPACITY = 256  # more than any test's simulations
 
 SMALL = "connect_four_3x3_line3"  # finished positions are everywhere in its trees
 AGAIN = "reversi_4x4"  # the same player often moves twice
+GAMES = (
+    SMALL,
+    "connect_four_5x5",
+    "connect_four_6x7",
+    "gobang_5x5",
+    "othello_6x6",
+    "reversi_8x8",
+    AGAIN,
+)
+GUMBEL_GAMES = (SMALL, "connect_four_5x5", AGAIN)  # mctx's Gumbel functions compile slowly
+SIMULATIONS = 24  # where they must be static
+WITH_FINISHED = 3  # the lane of `positions_with_an_end` whose game is over
 
 
 @functools.cache
@@ -146,6 +159,54 @@ def positions_before_a_second_move(name: str) -> list[Position]:
             if movers[ply] == movers[ply + 1]:
                 return [game[ply - 1], game[ply]]
     raise AssertionError("no player moved twice")
+
+
+@functools.cache
+def positions_with_an_end(name: str) -> tuple[Position, ...]:
+    """Various positions, one of them finished."""
+    positions = list(various_positions(name))
+    positions[WITH_FINISHED] = random_game(name, 0)[-1]
+    return tuple(positions)
+
+
+@functools.cache
+def mctx_search(name: str, options: SearchOptions) -> Callable[..., SearchResult]:
+    """mctx's own search: (key, states, c, scale of the Gumbel noise) -> result."""
+
+    def run(key: jax.Array, states: Any, c: Any, gumbel_scale: Any) -> SearchResult:
+        return reference.run(
+            game_named(name),
+            scaled_network(name, 1.0),
+            key,
+            states,
+            options=options,
+            num_simulations=SIMULATIONS,
+            c_puct=c,
+            gumbel_scale=gumbel_scale,
+        )
+
+    return jax.jit(run)
+
+
+@functools.cache
+def batched_gumbel(name: str, options: SearchOptions) -> Callable[..., SearchResult]:
+    """The batched loop with given Gumbel noise: (states, noise [B, A]) -> result."""
+
+    def run(states: Any, noise: jax.Array) -> SearchResult:
+        def set_noise(trees: Any, *_: Any) -> Any:
+            return trees.replace(extra_data=trees.extra_data.replace(root_gumbel=noise))
+
+        with mock.patch.object(core, "_with_root_noise", set_noise):
+            return core.run(
+                game_named(name),
+                scaled_network(name, 1.0),
+                jax.random.split(jax.random.key(0), LANES),
+                states,
+                options=options,
+                num_simulations=SIMULATIONS,
+            )
+
+    return jax.jit(run)
 
 
 class Edge(NamedTuple):

@@ -11,6 +11,7 @@ from jaxzero.search.tree import ILLEGAL, Node
 from tests.oracles.mcts import search
 from tests.search.common import (
     AGAIN,
+    GAMES,
     SMALL,
     assert_same_search,
     options_of,
@@ -18,16 +19,6 @@ from tests.search.common import (
     search_all,
     various_positions,
     visited_edges,
-)
-
-GAMES = (
-    SMALL,
-    "connect_four_5x5",
-    "connect_four_6x7",
-    "gobang_5x5",
-    "othello_6x6",
-    "reversi_8x8",
-    AGAIN,
 )
 
 
@@ -134,7 +125,7 @@ def test_every_option_changes_something(variation: str) -> None:
     ("options", "expected"),
     [
         ({}, [0.5 + 0.5 * np.sqrt(4 + 1e-8) / 4, 0.3 * np.sqrt(4 + 1e-8), -np.inf, -0.5 + 0.1]),
-        ({"exploration": "sqrt_total_plus"}, [0.5 + 1.00001 / 4, 0.600003, -np.inf, -0.4 + 5e-7]),
+        ({"exploration": "sqrt_total_plus"}, [0.5 + 2.00001 / 8, 0.600003, -np.inf, -0.4 + 5e-7]),
         ({"q_scale": "unit", "unvisited_q": 0.9}, [0.75 + 0.25, 0.9 + 0.6, -np.inf, 0.25 + 0.1]),
     ],
 )

@@ -1,6 +1,7 @@
 """A draw that is worth something to both sides, and the scalar that cannot express it."""
 
 from collections.abc import Hashable
+from typing import Any
 
 import numpy as np
 import pytest
@@ -32,7 +33,7 @@ def drawn_game() -> tuple[Position, ...]:
     raise AssertionError("no such game")
 
 
-def search_last_plies(**options: float) -> SearchResult:
+def search_last_plies(**options: Any) -> SearchResult:
     """Lanes 0, 1, 2: one, two and three plies before the draw, by a network that knows nothing."""
     positions = drawn_game()
     assert len(positions) == FULL + 1
@@ -43,10 +44,7 @@ def search_last_plies(**options: float) -> SearchResult:
 
 @pytest.mark.parametrize("worth", [-0.5, 0.4])
 def test_a_drawn_leaf_is_worth_the_same_to_both_sides(worth: float) -> None:
-    options = {"draw_value": worth}
-    if worth > 0:
-        options["q_scale"] = "unit"
-    result = search_last_plies(**options)
+    result = search_last_plies(draw_value=worth, q_scale="unit" if worth > 0 else "signed")
     q = [result.q[lane][result.visit_counts[lane] > 0] for lane in range(3)]
     assert q[0].tolist() == [pytest.approx(worth, abs=1e-5)]  # a mean of 200 equal numbers, rounded
     for lane in (1, 2):  # a few visits saw the network's 0 and not the end

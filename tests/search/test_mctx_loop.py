@@ -1,80 +1,29 @@
 """The batched loop and mctx's own search give the same counts, policies and diagnostics."""
 
-import functools
-from collections.abc import Callable
 from typing import Any
-from unittest import mock
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from jaxzero.search import SearchOptions, SearchResult, core, reference, search
+from jaxzero.search import SearchResult, core, search
 from tests.search.common import (
     AGAIN,
+    GUMBEL_GAMES,
     LANES,
+    SIMULATIONS,
     SMALL,
+    WITH_FINISHED,
+    batched_gumbel,
     game_named,
+    mctx_search,
     options_of,
-    random_game,
+    positions_with_an_end,
     scaled_network,
     search_all,
     stack,
-    various_positions,
 )
-
-SIMULATIONS = 24
-GUMBEL_GAMES = (SMALL, "connect_four_5x5", AGAIN)
-WITH_FINISHED = 3  # this lane's game is over
-
-
-@functools.cache
-def positions_of(name: str) -> tuple[Any, ...]:
-    """Various positions, one of them finished."""
-    positions = list(various_positions(name))
-    positions[WITH_FINISHED] = random_game(name, 0)[-1]
-    return tuple(positions)
-
-
-@functools.cache
-def mctx_search(name: str, options: SearchOptions) -> Callable[..., SearchResult]:
-    """(key, states, c, scale of the Gumbel noise) -> result of mctx's own search."""
-
-    def run(key: jax.Array, states: Any, c: Any, gumbel_scale: Any) -> SearchResult:
-        return reference.run(
-            game_named(name),
-            scaled_network(name, 1.0),
-            key,
-            states,
-            options=options,
-            num_simulations=SIMULATIONS,
-            c_puct=c,
-            gumbel_scale=gumbel_scale,
-        )
-
-    return jax.jit(run)
-
-
-@functools.cache
-def batched_gumbel(name: str, options: SearchOptions) -> Callable[..., SearchResult]:
-    """(states, Gumbel noise [B, A]) -> result of the batched loop with that noise."""
-
-    def run(states: Any, noise: jax.Array) -> SearchResult:
-        def set_noise(trees: Any, *_: Any) -> Any:
-            return trees.replace(extra_data=trees.extra_data.replace(root_gumbel=noise))
-
-        with mock.patch.object(core, "_with_root_noise", set_noise):
-            return core.run(
-                game_named(name),
-                scaled_network(name, 1.0),
-                jax.random.split(jax.random.key(0), LANES),
-                states,
-                options=options,
-                num_simulations=SIMULATIONS,
-            )
-
-    return jax.jit(run)
 
 
 def assert_same(name: str, ours: SearchResult, mctxs: SearchResult) -> None:
@@ -104,7 +53,7 @@ def assert_same(name: str, ours: SearchResult, mctxs: SearchResult) -> None:
 
 @pytest.mark.parametrize("name", [SMALL, AGAIN])
 def test_puct_equals_mctx(name: str) -> None:
-    positions = positions_of(name)
+    positions = positions_with_an_end(name)
     ours = search_all(name, positions, SIMULATIONS, c_puct=1.5)
     result = mctx_search(name, options_of())(jax.random.key(0), stack(positions), 1.5, 0.0)
     assert_same(name, ours, result)
@@ -114,7 +63,7 @@ def test_puct_equals_mctx(name: str) -> None:
 @pytest.mark.parametrize("gumbel_scale", [0.0, 1.0])
 @pytest.mark.parametrize("name", GUMBEL_GAMES)
 def test_gumbel_equals_mctx(name: str, gumbel_scale: float) -> None:
-    options, states = options_of(algorithm="gumbel"), stack(positions_of(name))
+    options, states = options_of(algorithm="gumbel"), stack(positions_with_an_end(name))
     for seed in range(3 if gumbel_scale else 1):
         result = mctx_search(name, options)(jax.random.key(seed), states, 0.0, gumbel_scale)
         noise = result.tree.extra_data.root_gumbel
@@ -126,7 +75,7 @@ def test_gumbel_equals_mctx(name: str, gumbel_scale: float) -> None:
 
 def test_gumbel_options_equal_mctx() -> None:
     options = options_of(algorithm="gumbel", root_expansion_counts=True, max_considered_actions=2)
-    states = stack(positions_of(SMALL))
+    states = stack(positions_with_an_end(SMALL))
     for seed in range(4):
         result = mctx_search(SMALL, options)(jax.random.key(seed), states, 0.0, 1.0)
         ours = batched_gumbel(SMALL, options)(states, result.tree.extra_data.root_gumbel)
@@ -137,7 +86,7 @@ def test_gumbel_options_equal_mctx() -> None:
 
 def test_gumbel_draws_its_own_noise_and_can_leave_it_out() -> None:
     name, options = "connect_four_5x5", options_of(algorithm="gumbel")
-    states = stack(positions_of(name))
+    states = stack(positions_with_an_end(name))
 
     @jax.jit
     def run(noise_scale: jax.Array) -> SearchResult:
@@ -164,7 +113,7 @@ def test_gumbel_draws_its_own_noise_and_can_leave_it_out() -> None:
 @pytest.mark.parametrize("loop", ["batched", "mctx"])
 def test_either_loop_can_be_asked_for(loop: str) -> None:
     """The public function, with a static number of simulations and a network of two outputs."""
-    positions = positions_of(SMALL)
+    positions = positions_with_an_end(SMALL)
     evaluate = scaled_network(SMALL, 1.0)
 
     @jax.jit

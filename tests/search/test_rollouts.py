@@ -39,8 +39,8 @@ def expected_result(game: JaxGame, position: Position, memo: dict[Any, float]) -
 
 @pytest.mark.parametrize("name", [SMALL, AGAIN])
 def test_rollouts_average_to_the_expectation_of_random_play(name: str) -> None:
-    game, memo = oracle_game(name), {}
-    positions = [random_game(name, seed)[-5] for seed in range(2)]
+    game, memo = oracle_game(name), dict[Any, float]()
+    positions = [random_game(name, seed)[-4] for seed in range(2)]
     positions.append(random_game(name, 0)[-1])
     for seed, position in enumerate(positions):
         keys = jax.random.split(jax.random.key(seed), PLAYOUTS)
@@ -64,9 +64,7 @@ def test_rollouts_find_a_win_and_a_defence() -> None:
 
     @jax.jit
     def run(key: jax.Array, states: Any) -> SearchResult:
-        return search(
-            game, rollout_evaluate(game), key, states, num_simulations=150, ties="random"
-        )
+        return search(game, rollout_evaluate(game), key, states, num_simulations=150, ties="random")
 
     result = run(jax.random.key(0), stack(positions))
     assert result.action.tolist() == [3, 3, 0]

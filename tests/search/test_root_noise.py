@@ -11,6 +11,7 @@ import pytest
 
 from jaxzero.search import SearchOptions, SearchResult, core
 from jaxzero.search.tree import ILLEGAL
+from tests.oracles.mcts import Position
 from tests.search.common import (
     SMALL,
     game_named,
@@ -22,7 +23,7 @@ from tests.search.common import (
     various_positions,
 )
 
-LEGAL = np.array([True, False, True, True, False])
+LEGAL = jnp.array([True, False, True, True, False])
 PRIOR = np.array([0.5, 0.0, 0.3, 0.2, 0.0], np.float32)
 DRAWS = 3000
 
@@ -97,8 +98,14 @@ def noisy_search() -> Callable[..., SearchResult]:
     return lambda *args: jax.device_get(run(*args))
 
 
+def positions_with_a_full_column() -> list[Position]:
+    """Four unfinished positions with two legal moves of three."""
+    positions = [position for seed in range(40) for position in random_game(SMALL, seed)]
+    return [position for position in positions if position.legal.sum() == 2][:4]
+
+
 def test_noise_in_fresh_and_in_kept_trees() -> None:
-    positions = [random_game(SMALL, seed)[2] for seed in range(4)]
+    positions = positions_with_a_full_column()
     states = stack(positions)
     plain = search_all(SMALL, positions, 25)
     clean = plain.tree.children_prior_logits[:4]
@@ -124,7 +131,7 @@ def test_noise_in_fresh_and_in_kept_trees() -> None:
 
 
 def test_noise_scale_switches_noise_off_per_lane() -> None:
-    positions = [random_game(SMALL, seed)[2] for seed in range(4)]
+    positions = positions_with_a_full_column()
     plain = search_all(SMALL, positions, 25)
     trees = jax.tree.map(lambda x: x[:4], plain.tree)
     scale = np.array([0.0, 1.0, 0.0, 1.0])

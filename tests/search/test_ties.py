@@ -8,9 +8,10 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from numpy.typing import ArrayLike
 
 from jaxzero.search import SearchResult, StateEvaluate, core
-from tests.search.common import SMALL, game_named, oracle_game, options_of, search_all, stack
+from tests.search.common import SMALL, game_named, options_of, oracle_game, search_all, stack
 
 NAME = "gobang_3x3_line3"
 ACTIONS = 9
@@ -46,10 +47,10 @@ def random_ties() -> Callable[..., SearchResult]:
     return lambda *args: jax.device_get(run(*args))
 
 
-def assert_uniform(actions: np.ndarray) -> None:
+def assert_uniform(actions: ArrayLike) -> None:
     """Each of the nine actions comes up about equally often."""
-    counts = np.bincount(actions, minlength=ACTIONS)
-    expected = len(actions) / ACTIONS
+    counts = np.bincount(np.asarray(actions), minlength=ACTIONS)
+    expected = LANES / ACTIONS
     assert np.abs(counts - expected).max() < 5 * np.sqrt(expected)
 
 

@@ -9,23 +9,22 @@ import pytest
 from jaxzero.search import SearchResult
 from tests.search.common import (
     AGAIN,
+    GAMES,
+    GUMBEL_GAMES,
+    LANES,
+    SIMULATIONS,
     SMALL,
+    WITH_FINISHED,
+    batched_gumbel,
+    mctx_search,
     options_of,
     oracle_game,
+    positions_with_an_end,
     random_game,
     search_all,
     stack,
     various_positions,
     visited_edges,
-)
-from tests.search.test_against_oracle import GAMES
-from tests.search.test_mctx_loop import (
-    GUMBEL_GAMES,
-    SIMULATIONS,
-    WITH_FINISHED,
-    mctx_search,
-    batched_gumbel,
-    positions_of,
 )
 
 
@@ -58,19 +57,19 @@ def check_tree(name: str, result: SearchResult, lane: int, simulations: int) -> 
 @pytest.mark.parametrize("name", GAMES)
 def test_puct_trees(name: str) -> None:
     result = search_all(name, various_positions(name), 60)
-    finished = [check_tree(name, result, lane, 60) for lane in range(8)]
+    finished = [check_tree(name, result, lane, 60) for lane in range(LANES)]
     assert max(most for most, _ in finished) >= 10
     assert sum(every for _, every in finished) == result.diagnostics.finished_leaves
-    assert result.diagnostics.simulations == 8 * 60
+    assert result.diagnostics.simulations == LANES * 60
 
 
-@pytest.mark.parametrize("name", GUMBEL_GAMES)
+@pytest.mark.parametrize("name", [*GUMBEL_GAMES, "othello_4x4"])
 def test_gumbel_trees(name: str) -> None:
-    positions, options = positions_of(name), options_of(algorithm="gumbel")
+    positions, options = positions_with_an_end(name), options_of(algorithm="gumbel")
     noise = np.zeros((len(positions), positions[0].legal.size), np.float32)
     result = jax.device_get(batched_gumbel(name, options)(stack(positions), noise))
     most = 0
-    for lane in range(8):
+    for lane in range(LANES):
         if lane == WITH_FINISHED:
             assert not result.tree.children_visits[lane].any()
             continue
@@ -83,7 +82,7 @@ def test_gumbel_trees(name: str) -> None:
 
 
 def test_mctx_visits_no_illegal_edge_of_the_root() -> None:
-    positions = positions_of(AGAIN)
+    positions = positions_with_an_end(AGAIN)
     result = mctx_search(AGAIN, options_of())(jax.random.key(0), stack(positions), 1.5, 0.0)
     for lane, position in enumerate(positions):
         assert not np.asarray(result.visit_counts)[lane][~position.legal].any()
@@ -108,8 +107,8 @@ def test_finished_games_are_idle_lanes(name: str) -> None:
 
 
 def test_a_batch_of_finished_games_alone() -> None:
-    result = search_all(SMALL, [random_game(SMALL, seed)[-1] for seed in range(8)], 25)
+    result = search_all(SMALL, [random_game(SMALL, seed)[-1] for seed in range(LANES)], 25)
     assert not result.visit_counts.any()
     assert result.diagnostics.simulations == 0
     assert result.diagnostics.useful_evaluations == 0
-    assert result.diagnostics.evaluations == 8 * 26
+    assert result.diagnostics.evaluations == LANES * 26
