@@ -199,17 +199,15 @@ def _remember(players: Players, batch: int) -> Any:
 
 def _rows(kinds: Sequence[Players], tree: Any, batch: int) -> list[Any]:
     """[P batch, ...] -> for each kind [its players, batch, ...]."""
-    parts, start = [], 0
-    for players in kinds:
-        end = start + players.size
-        parts.append(
-            jax.tree.map(
-                lambda x, a=start, b=end: x.reshape(x.shape[0] // batch, batch, *x.shape[1:])[a:b],
-                tree,
-            )
-        )
-        start = end
-    return parts
+
+    def part(start: int, end: int) -> Any:  # sizes spelled out: a leaf may have no elements
+        def cut(x: jax.Array) -> jax.Array:
+            return x.reshape(x.shape[0] // batch, batch, *x.shape[1:])[start:end]
+
+        return jax.tree.map(cut, tree)
+
+    ends = np.cumsum([players.size for players in kinds]).tolist()
+    return [part(end - players.size, end) for players, end in zip(kinds, ends, strict=True)]
 
 
 def _choose(
