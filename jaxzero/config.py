@@ -308,6 +308,12 @@ def validate(config: ConfigDict) -> None:
             "set config.network.value_head='wdl'"
         )
     switches = resolve_switches(config)
+    if switches.root_expansion_counts and config.search.num_simulations < 2:
+        raise ConfigError(
+            f"config.search.num_simulations={config.search.num_simulations}: the published "
+            "program's first simulation visits nothing, choose at least 2 or set "
+            "config.switches.root_expansion_counts=False"
+        )
     if config.search.algorithm == "gumbel" and switches.keep_tree:
         raise ConfigError(
             "config.search.algorithm='gumbel': sequential halving starts from an unvisited root, "
