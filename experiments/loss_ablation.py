@@ -73,8 +73,8 @@ def run(config: ConfigDict, directory: Path) -> None:
     """The whole study, or the rest of it: (config, workdir) -> results.json, report.html."""
     config = resolve(config)
     validate(config)
+    runner.prepare(config)
     workdir.claim(directory, config, STUDY)
-    runner.enable_compilation_cache(config)
     environment = workdir.environment()
     workdir.write_json(directory / workdir.ENVIRONMENT, environment)
     members = make_members(config)
@@ -96,11 +96,12 @@ def run(config: ConfigDict, directory: Path) -> None:
     workdir.write_json(directory / workdir.RESULTS, results)
     save_games(directory, tournaments, entries)
     report = write_report(directory)
+    elo = tournaments["final"].ratings.elo
     tracker.finish(
-        sorted((directory / "figures").glob("*.png")),
-        {e.name: {"tournament/elo": t.ratings.elo[i]} for t in list(tournaments.values())[:1]
-         for i, e in enumerate(entries)},
-    )  # fmt: skip
+        figures=sorted((directory / "figures").glob("*.png")),
+        curves={name: list(curve["elo"]) for name, curve in results["training_elo"].items()},
+        summary={e.name: {"elo/final": float(elo[i])} for i, e in enumerate(entries)},
+    )
     print(f"report: {report}", file=sys.stderr)
 
 

@@ -137,6 +137,7 @@ def self_play(
         "finished": diagnostics.finished_leaves,
         "depth": diagnostics.depth_sum,
         "simulations": diagnostics.simulations,
+        "nodes": (diagnostics.nodes * (number < hyper.episodes)).sum().astype(jnp.float32),
     }
     if spec.data_devices > 1:
         counts = jax.lax.psum(counts, DATA_AXIS)
@@ -146,6 +147,7 @@ def self_play(
     metrics |= {
         "search/depth_mean": counts["depth"] / jnp.maximum(counts["simulations"], 1),
         "search/depth_max": depth_max.astype(jnp.float32),
+        "search/tree_occupancy": counts["nodes"] / (hyper.episodes * spec.search.capacity),
         "count/selfplay_evaluations": counts["evaluations"],
         "count/selfplay_useful_evaluations": counts["useful"],
         "count/selfplay_finished_leaves": counts["finished"],
@@ -196,6 +198,7 @@ def _describe(spec: Spec, trajectory: Trajectory) -> dict[str, jax.Array]:
         "selfplay/distinct_games": count_distinct(
             hash_rows(trajectory.action.T), trajectory.active
         ).astype(jnp.float32),
+        "search/root_value_at_start": (trajectory.root_value[0] * trajectory.active).sum() / games,
         "selfplay/policy_entropy": (entropy * trajectory.valid).sum()
         / jnp.maximum(trajectory.valid.sum(), 1),
         "count/games": games.astype(jnp.float32),

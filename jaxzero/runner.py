@@ -1,6 +1,7 @@
 """The short Python loop around the compiled iteration: log, checkpoint, resume, stop."""
 
 import dataclasses
+import os
 import sys
 import time
 from collections.abc import Sequence
@@ -55,8 +56,14 @@ class Trained:
     compile_seconds: float
 
 
-def enable_compilation_cache(config: ConfigDict) -> None:
-    """Keeps compiled programs on disk, where JAX was not told otherwise already."""
+def prepare(config: ConfigDict) -> None:
+    """What must be set before JAX looks for devices: the compilation cache, XLA's flags.
+
+    Programs are kept on disk where JAX was not told otherwise already.
+    """
+    if config.execution.deterministic_gpu:
+        flags = os.environ.get("XLA_FLAGS", "")
+        os.environ["XLA_FLAGS"] = f"{flags} --xla_gpu_deterministic_ops=true".strip()
     if config.execution.compilation_cache and not jax.config.values["jax_compilation_cache_dir"]:
         cache = Path.home() / ".cache" / "jaxzero" / "compilation"
         jax.config.update("jax_compilation_cache_dir", str(cache))
@@ -166,10 +173,9 @@ def _begin_or_resume(
 ) -> tuple[int, RunState]:
     """(iterations done, states): from the newest checkpoint, where there is one."""
     latest = checkpoints.latest()
-    path = directory / workdir.METRICS
-    workdir.drop_rows_after(path, latest or 0)
+    if jax.process_index() == 0:
+        workdir.drop_rows_after(directory / workdir.METRICS, -1 if latest is None else latest)
     if latest is None:
-        path.write_text("")
         return 0, program.init(seeds)
     _say(f"going on from iteration {latest} of {directory}")
     restored = checkpoints.restore(latest, jax.eval_shape(program.init, seeds))

@@ -33,11 +33,26 @@ class Tracker:
             scalars = {k: v for k, v in row.items() if "/" in k and isinstance(v, float)}
             run.log(scalars, step=row["iteration"])
 
-    def finish(self, files: list[Path], summary: dict[str, dict[str, float]]) -> None:
-        """Sends the final figures and each run's summary, and closes."""
+    def finish(
+        self,
+        *,
+        figures: list[Path],
+        curves: dict[str, list[float]],
+        summary: dict[str, dict[str, float]],
+    ) -> None:
+        """Sends what is known at the end, and closes.
+
+        Args:
+          figures: image files.
+          curves: training Elo by iteration, from 0, for each run; `elo/training` in W&B.
+          summary: single numbers for each run.
+        """
         for name, run in self._runs.items():
+            run.define_metric("elo/training", step_metric="elo/iteration")
+            for iteration, elo in enumerate(curves.get(name, [])):
+                run.log({"elo/iteration": iteration, "elo/training": float(elo)})
             run.summary.update(summary.get(name, {}))
-            images = {f"figures/{f.stem}": self._wandb.Image(str(f)) for f in files}
+            images = {f"figures/{path.stem}": self._wandb.Image(str(path)) for path in figures}
             if images:
                 run.log(images)
             run.finish()
