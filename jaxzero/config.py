@@ -56,7 +56,6 @@ def default_config() -> ConfigDict:
     config.search.draw_value = 0.0  # worth of a draw to both sides; needs value_head=wdl
     config.search.max_considered_actions = 16  # gumbel only
     config.search.tree_moves = 4  # capacity of a kept tree, in searches of m
-    config.search.loop = "batched"  # batched | mctx (mctx.search itself: slower, the reference)
 
     config.selfplay = ConfigDict()
     config.selfplay.episodes = 50  # E: games per iteration
@@ -226,7 +225,6 @@ _CHOICES: dict[str, tuple[str, ...]] = {
     "network.dtype": ("auto", "float32", "bfloat16"),
     "network.convolution": ("patches", "lax"),
     "search.algorithm": ("puct", "gumbel"),
-    "search.loop": ("batched", "mctx"),
     "search.q_scale": ("signed", "unit"),
     "search.exploration": ("sqrt_total", "sqrt_total_plus"),
     "search.ties": ("lowest", "random"),
@@ -318,11 +316,6 @@ def validate(config: ConfigDict) -> None:
         raise ConfigError(
             "config.search.algorithm='gumbel': sequential halving starts from an unvisited root, "
             "set config.switches.keep_tree=False"
-        )
-    if config.search.loop == "mctx" and (switches.keep_tree or config.search.ties == "random"):
-        raise ConfigError(
-            "config.search.loop='mctx': mctx keeps no trees and breaks no ties at random, "
-            "set config.search.loop='batched'"
         )
 
 

@@ -78,7 +78,9 @@ class SearchOptions:
             raise ValueError(f"search.dirichlet_alpha={self.dirichlet_alpha}: must be above 0")
         if not -1.0 <= self.draw_value <= 1.0:
             raise ValueError(f"search.draw_value={self.draw_value}: choose from -1 to 1")
-        if self.loop == "mctx" and (self.draw_value or self.ties == "random"):
+        if self.loop == "mctx" and (
+            self.draw_value or self.ties == "random" or self.dirichlet_fraction
+        ):
             raise ValueError(
-                "search.loop='mctx' has no draw values or random ties: use search.loop='batched'"
+                "loop='mctx' has no draw values, random ties or Dirichlet noise: use loop='batched'"
             )

@@ -1,8 +1,8 @@
 """The same search through `mctx.search` and `mctx.gumbel_muzero_policy` themselves.
 
 Slower than this package's loop and without its extras (kept trees, draw values, random ties). It
-is the reference that the loop is tested against, and a way out for whoever doubts the loop:
-`search.loop="mctx"`.
+is the reference that the loop is tested against, for whoever doubts it: `search(..., loop="mctx")`.
+Runs always use this package's loop.
 """
 
 from typing import Any
