@@ -109,8 +109,9 @@ def make_program(spec: Spec, mesh: Mesh, mode: str) -> Program:
         check_vma=False,
     )
     return Program(
-        init=jax.jit(sharded_init),
-        iterate=jax.jit(sharded_step, donate_argnums=1),
+        # With shardings spelled out, a resumed run finds the program that the first one compiled.
+        init=jax.jit(sharded_init, out_shardings=sharding),
+        iterate=jax.jit(sharded_step, out_shardings=sharding, donate_argnums=1),
         sharding=sharding,
         replicated=NamedSharding(mesh, P()),
     )

@@ -194,7 +194,7 @@ def _rows(
         for name, values in metrics.items():
             value = values[i]
             if value.ndim:  # by epoch: the paper plots the last (facts 1.5)
-                epochs = [float(v) for v in value if not np.isnan(v)] or [float("nan")]
+                epochs = [float(v) for v in value[: member.config.train.epochs]]
                 row[name.replace("loss/", "loss_epochs/")] = epochs
                 row[name] = epochs[-1]
             else:

@@ -5,7 +5,6 @@ import math
 import os
 import platform
 import subprocess
-import tempfile
 from collections.abc import Iterable
 from importlib import metadata
 from pathlib import Path
@@ -46,11 +45,9 @@ def plain(value: Any) -> Any:
 
 def write_json(path: Path, value: Any) -> None:
     """Writes a whole file or nothing: a reader never sees half of one."""
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-    with os.fdopen(handle, "w") as file:
-        json.dump(plain(value), file, indent=1)
-        file.write("\n")
-    os.replace(name, path)
+    part = path.with_name(f".{path.name}.part")
+    part.write_text(json.dumps(plain(value), indent=1) + "\n")
+    os.replace(part, path)
 
 
 def read_json(path: Path) -> Any:
@@ -150,7 +147,7 @@ def read_rows(path: Path) -> list[dict[str, Any]]:
 def drop_rows_after(path: Path, iteration: int) -> None:
     """Forgets the metrics of iterations that will be done again."""
     rows = [row for row in read_rows(path) if row["iteration"] <= iteration]
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-    os.close(handle)
-    append_rows(Path(name), rows)
-    os.replace(name, path)
+    part = path.with_name(f".{path.name}.part")
+    part.unlink(missing_ok=True)
+    append_rows(part, rows)
+    os.replace(part, path)

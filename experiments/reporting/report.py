@@ -76,6 +76,7 @@ def _facts(found: Study) -> list[tuple[str, str]]:
         ("Commit", str(environment.get("commit", ABSENT))),
     ]
     versions = {k: v for k, v in environment.items() if k not in ("device", "commit")}
+    versions |= versions.pop("packages", {})
     if versions:
         facts.append(("Software", ", ".join(f"{k} {short(v)}" for k, v in versions.items())))
     return [*facts, ("Command", str(found.results.get("command", ABSENT)))]
