@@ -122,6 +122,11 @@ def train(
     checkpoints = Checkpoints(directory / "checkpoints", keep=config.execution.keep_checkpoints)
     first, states = _begin_or_resume(program, seeds, checkpoints, directory)
     total = config.train.iterations
+    if first > total:
+        raise ConfigError(
+            f"config.train.iterations={total}: {directory} is at iteration {first} already, "
+            f"choose at least {first} or another --workdir"
+        )
     _say(
         f"{len(members)} runs of {spec.game.name} on {workdir.describe_devices()} "
         f"({layout.run_devices} x {layout.data_devices} devices, {mode}); compiling..."

@@ -17,6 +17,8 @@ from jaxzero.games.base import Game
 from jaxzero.players import Players
 from jaxzero.ratings import Ratings, bayes_elo
 
+DEFAULT_DRAW_ELO = 97.3  # BayesElo's
+
 
 @dataclasses.dataclass(frozen=True)
 class Tournament:
@@ -84,7 +86,8 @@ def rate(
     Args:
       match: on the host.
       num_players: P.
-      advantage, draw_elo: of `ratings.bayes_elo`.
+      advantage, draw_elo: of `ratings.bayes_elo`. Where one side never wins, "fit" keeps draw_elo
+        at BayesElo's default (the one used stands in the ratings).
       first_listed: rate as papers 000/001/003 did: one row for each pair, whoever moved first, and
         the advantage to the player with the lower number.
     """
@@ -92,6 +95,9 @@ def rate(
     counted = is_first_of_its_kind(actions, played)
     rows = result_rows(np.asarray(match.outcome), counted, num_players)
     rated = merge_colours(rows) if first_listed else rows
+    decided_both_ways = rated[:, 2].any() and rated[:, 4].any()
+    if draw_elo == "fit" and not decided_both_ways:
+        draw_elo = DEFAULT_DRAW_ELO  # one side never wins: advantage and draws can't be told apart
     return Tournament(
         results=rows,
         ratings=bayes_elo(rated, advantage=advantage, draw_elo=draw_elo, num_players=num_players),

@@ -1,0 +1,64 @@
+"""Several processes share a run and get what one process gets."""
+
+import json
+import os
+import socket
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+
+from tests import small
+
+ROOT = Path(__file__).resolve().parent.parent
+PROCESSES = 2  # with one device each
+TIMEOUT = 240
+
+
+def free_port() -> int:
+    """A port of this machine that nobody listens on."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+def run_processes() -> str:
+    """The output of process 0. All are stopped when one fails or takes too long."""
+    environment = os.environ | {
+        "XLA_FLAGS": "--xla_force_host_platform_device_count=1",
+        "JAX_PLATFORMS": "cpu",
+    }
+    port = str(free_port())
+    words = [sys.executable, "-m", "tests.distributed_worker", port]
+    started = [
+        subprocess.Popen(
+            [*words, str(process), str(PROCESSES)],
+            cwd=ROOT, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        )
+        for process in range(PROCESSES)
+    ]  # fmt: skip
+    try:
+        answers = [process.communicate(timeout=TIMEOUT) for process in started]
+    finally:
+        for process in started:
+            process.kill()
+            process.wait()
+    for process, (_, errors) in zip(started, answers, strict=True):
+        assert process.returncode == 0, errors[-3000:]
+    return answers[0][0]
+
+
+def test_two_processes_equal_one() -> None:
+    answer = json.loads(run_processes().splitlines()[-1])
+    assert answer["devices"] == PROCESSES
+    [(state, metrics)] = small.run_alone(
+        small.for_devices(1), small.small_hyper(small.FOR_DEVICES), seed=0, iterations=1
+    )
+    assert answer["count"] == [state.replay.count.tolist()]
+    assert answer["metrics"].keys() == metrics.keys()
+    for name, value in metrics.items():
+        if name not in ("count/selfplay_evaluations", "count/arena_evaluations"):
+            np.testing.assert_allclose(  # each device stops when its own games have ended
+                answer["metrics"][name], np.ravel(value), rtol=1e-5, atol=1e-5, err_msg=name
+            )
