@@ -58,6 +58,10 @@ def _quick(config: ConfigDict) -> None:
 def _gpu(config: ConfigDict) -> None:
     """Eight seeds together on one large GPU."""
     config.game = "connect_four_5x5"
+    config.study.tournament_simulations = 50
     config.network.channels = 128
     config.search.num_simulations = 50
-    config.train.iterations = 50
+    config.replay.window = 10
+    config.train.iterations = 60
+    config.train.epochs = 5
+    config.train.learning_rate = 0.002
