@@ -17,7 +17,7 @@ from flax import struct
 from jaxzero import scoring
 from jaxzero.distinct import count_distinct, hash_rows
 from jaxzero.games.base import Game, State
-from jaxzero.loops import any_member
+from jaxzero.loops import any_member, where_lanes
 from jaxzero.players import Cost, Players, no_cost, random_action
 from jaxzero.spec import DATA_AXIS
 
@@ -150,7 +150,7 @@ def play_match(
         acting = _notice(kinds, acting, action, live, batch)
         waiting = _notice(kinds, carry.waiting, action[layouts[1]], live[layouts[1]], batch)
         moved = jax.vmap(game.step)(carry.states, action)
-        states = _where(live, moved, carry.states)
+        states = where_lanes(live, moved, carry.states)
         row = jnp.where(live, carry.plies[here], game.max_plies)
         return _Carry(
             states=jax.tree.map(lambda x: x[layouts[1]], states),
@@ -183,13 +183,6 @@ def play_match(
         actions=carry.actions.reshape(-1, *shape),
         cost=carry.cost,
     )
-
-
-def _where(mask: jax.Array, new: Any, old: Any) -> Any:
-    def pick(n: jax.Array, o: jax.Array) -> jax.Array:
-        return jnp.where(mask.reshape((-1,) + (1,) * (n.ndim - 1)), n, o)
-
-    return jax.tree.map(pick, new, old)
 
 
 def _remember(players: Players, batch: int) -> Any:

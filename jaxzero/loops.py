@@ -63,3 +63,12 @@ def masked(going: jax.Array, new: T, old: T) -> T:
     if not _member_axis_is_bound():
         return new
     return jax.tree.map(lambda n, o: jnp.where(going, n, o), new, old)
+
+
+def where_lanes(lanes: jax.Array, new: T, old: T) -> T:
+    """`new` in the lanes (bool[B]) of a batch, `old` elsewhere. Leaves [B, ...]."""
+
+    def pick(n: jax.Array, o: jax.Array) -> jax.Array:
+        return jnp.where(lanes.reshape(lanes.shape + (1,) * (n.ndim - 1)), n, o)
+
+    return jax.tree.map(pick, new, old)

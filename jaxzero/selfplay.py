@@ -12,7 +12,7 @@ from flax import struct
 
 from jaxzero import scoring
 from jaxzero.games.base import Game
-from jaxzero.loops import while_any
+from jaxzero.loops import where_lanes, while_any
 from jaxzero.search import core, subtree
 from jaxzero.search.core import Diagnostics, Evaluate, StateEvaluate
 from jaxzero.search.options import SearchOptions
@@ -133,11 +133,7 @@ def play(
         if keep_tree:
             tree, is_kept = subtree.advance(result.tree, action)
         moved = jax.vmap(game.step)(carry.states, action)
-        states = jax.tree.map(
-            lambda new, old: jnp.where(live.reshape((batch,) + (1,) * (new.ndim - 1)), new, old),
-            moved,
-            carry.states,
-        )
+        states = where_lanes(live, moved, carry.states)
         diagnostics = add_diagnostics(carry.diagnostics, result.diagnostics)
         return _Carry(states, tree, is_kept, carry.ply + 1, record, diagnostics)
 

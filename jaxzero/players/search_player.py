@@ -7,6 +7,7 @@ import jax
 import jax.numpy as jnp
 
 from jaxzero.games.base import Game, State
+from jaxzero.loops import where_lanes
 from jaxzero.players.base import Cost, Players, Turn
 from jaxzero.players.random_player import random_action
 from jaxzero.search import core, subtree
@@ -66,7 +67,7 @@ def search_players(
             noise_scale=0.0,
         )
         if keep_tree:  # lanes that are not live keep the tree they had
-            memory = _where(live, (result.tree, jnp.ones_like(live)), memory)
+            memory = where_lanes(live, (result.tree, jnp.ones_like(live)), memory)
         counts = result.diagnostics
         return Turn(result.action, memory, Cost(counts.evaluations, counts.useful_evaluations))
 
@@ -85,18 +86,9 @@ def search_players(
             return memory
         tree, is_kept = memory
         moved, exists = subtree.advance(tree, action)
-        return _where(live, (moved, exists & is_kept), memory)
+        return where_lanes(live, (moved, exists & is_kept), memory)
 
     return Players(params=searchers, choose=choose, remember=remember, notice=notice)
-
-
-def _where(mask: jax.Array, new: Any, old: Any) -> Any:
-    """Leaves [B, ...]: new ones where the mask (bool[B]) holds."""
-
-    def pick(n: jax.Array, o: jax.Array) -> jax.Array:
-        return jnp.where(mask.reshape((-1,) + (1,) * (n.ndim - 1)), n, o)
-
-    return jax.tree.map(pick, new, old)
 
 
 def rollout_evaluate(game: Game) -> StateEvaluate:

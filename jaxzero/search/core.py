@@ -11,7 +11,7 @@ import mctx
 from flax import struct
 
 from jaxzero.games.base import Game, State
-from jaxzero.loops import max_member
+from jaxzero.loops import max_member, where_lanes
 from jaxzero.scoring import is_drawn, result_for_mover
 from jaxzero.search import rules, tree
 from jaxzero.search.options import SearchOptions
@@ -247,12 +247,7 @@ def run(
     else:
         if is_kept is None:
             raise ValueError("trees without is_kept")
-        kept = is_kept
-
-        def pick(old: jax.Array, new: jax.Array) -> jax.Array:
-            return jnp.where(kept.reshape((batch,) + (1,) * (new.ndim - 1)), old, new)
-
-        trees = jax.tree.map(pick, trees, fresh)
+        trees = where_lanes(is_kept, trees, fresh)
     unfinished = ~jax.vmap(game.is_terminal)(states)
     active = unfinished if active is None else active & unfinished
     noise_scale = jnp.broadcast_to(jnp.asarray(noise_scale, jnp.float32), (batch,))
