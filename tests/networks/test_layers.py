@@ -46,7 +46,7 @@ def test_patches_equal_lax_with_gradients(size, padding, dtype):
         cotangent = jnp.cos(jnp.arange(y.size, dtype=jnp.float32)).reshape(y.shape).astype(dtype)
         return y, *pull_back(cotangent)
 
-    for name, actual, expected in zip("y dx dk".split(), run("patches"), run("lax"), strict=True):
+    for name, actual, expected in zip(["y", "dx", "dk"], run("patches"), run("lax"), strict=True):
         assert actual.shape == expected.shape
         assert actual.dtype == expected.dtype == dtype
         # The kernel's gradient sums over all squares of the batch. Newer XLA does that in bfloat16
