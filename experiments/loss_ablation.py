@@ -25,7 +25,8 @@ from jaxzero import runner, workdir
 from jaxzero import spec as spec_lib
 from jaxzero.config import ConfigError
 from jaxzero.ratings import bayes_elo
-from jaxzero.runner import Member, Trained
+from jaxzero.runner import Trained
+from jaxzero.runs import Member
 from jaxzero.tournament import Tournament
 from jaxzero.tracking import Tracker
 

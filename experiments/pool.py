@@ -12,7 +12,8 @@ from ml_collections import ConfigDict
 from jaxzero import iteration, learner, tournament
 from jaxzero.arena import Match
 from jaxzero.players import Players, Searcher, random_players, rollout_evaluate, search_players
-from jaxzero.runner import Member, Trained
+from jaxzero.runner import Trained
+from jaxzero.runs import Member
 from jaxzero.search.options import SearchOptions
 from jaxzero.spec import Spec
 from jaxzero.tournament import Tournament

@@ -1,5 +1,8 @@
-"""Saving and restoring a population's state with orbax."""
+"""Saving and restoring a population's state with orbax, and noticing when a file was damaged."""
 
+import hashlib
+import os
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -7,6 +10,11 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import orbax.checkpoint as ocp
+
+from jaxzero import workdir
+from jaxzero.config import ConfigError
+
+DIGEST = "sha256.json"  # in a checkpoint's folder: every file's digest, written last
 
 
 def _is_key(x: Any) -> bool:
@@ -30,22 +38,57 @@ def to_typed(plain: Any, like: Any) -> Any:
 
 
 class Checkpoints:
-    """The checkpoints of one workdir, by iteration; the newest few are kept."""
+    """The checkpoints of one directory, by iteration.
 
-    def __init__(self, directory: Path, *, keep: int = 2) -> None:
+    Each is sealed by the digests of its files. One without a seal (the process died while it was
+    written) does not count; one whose files disagree with it is damaged.
+    """
+
+    def __init__(self, directory: Path, *, keep: int | None = 2) -> None:
+        """Args: directory: made when it is missing. keep: the newest few; None for all."""
+        self._directory = directory.absolute()
         options = ocp.CheckpointManagerOptions(max_to_keep=keep, create=True)
-        self._manager = ocp.CheckpointManager(directory.absolute(), options=options)
+        self._manager = ocp.CheckpointManager(self._directory, options=options)
+
+    @staticmethod
+    def steps(directory: Path) -> list[int]:
+        """The sealed iterations in a directory, ascending; whether they are whole is not read."""
+        if not directory.is_dir():
+            return []
+        names = (path.parent.name for path in directory.glob(f"*/{DIGEST}"))
+        return sorted(int(name) for name in names if name.isdecimal())
 
     def latest(self) -> int | None:
-        """The newest saved iteration; None where nothing was saved."""
-        return self._manager.latest_step()
+        """The newest sealed iteration; None where nothing was saved."""
+        return max(self.steps(self._directory), default=None)
 
     def save(self, iteration: int, state: Any) -> None:
-        """Saves a state; returns when it is safely on disk."""
-        if self._manager.latest_step() == iteration:
+        """Saves a state; returns when it is safely on disk. Saved iterations are left as they are.
+
+        Raises:
+          ConfigError: the disk takes no more; what was saved before stays.
+        """
+        if iteration in self.steps(self._directory):
             return
-        self._manager.save(iteration, args=ocp.args.StandardSave(to_plain(state)))
-        self._manager.wait_until_finished()
+        try:
+            self._clear_unsealed(iteration)
+            self._manager.save(iteration, args=ocp.args.StandardSave(to_plain(state)))
+            self._manager.wait_until_finished()
+            if jax.process_index() == 0:
+                folder = self._directory / str(iteration)
+                workdir.write_json(folder / DIGEST, _digests(folder))
+        except (OSError, ValueError) as error:
+            if isinstance(error, ValueError) and not _is_about_space(error):
+                raise
+            raise ConfigError(
+                f"--workdir: {self._directory} can't be written ({_reason(error)}): make room and "
+                "run the same command again, it goes on from the checkpoint before"
+            ) from error
+
+    def _clear_unsealed(self, iteration: int) -> None:
+        """Makes room for an iteration that was being written when its process died."""
+        if iteration in self._manager.all_steps():
+            self._manager.delete(iteration)
 
     def restore(self, iteration: int, like: Any) -> Any:
         """A saved state as host arrays (typed keys on the default device), to be placed anywhere.
@@ -53,13 +96,83 @@ class Checkpoints:
         Args:
           iteration: one that was saved.
           like: a tree of `jax.ShapeDtypeStruct` or arrays with the state's structure.
+
+        Raises:
+          ConfigError: its files are not what was written.
         """
+        damage = self.damage(iteration)
+        if damage:
+            raise ConfigError(f"{self._directory / str(iteration)} is damaged: {damage}")
         plain = jax.eval_shape(to_plain, like)
         cpu = jax.sharding.SingleDeviceSharding(jax.local_devices(backend="cpu")[0])
         target = jax.tree.map(lambda x: jax.ShapeDtypeStruct(x.shape, x.dtype, sharding=cpu), plain)
         restored = self._manager.restore(iteration, args=ocp.args.StandardRestore(target))
         return to_typed(jax.tree.map(np.asarray, restored), like)
 
+    def damage(self, iteration: int) -> str | None:
+        """What is wrong with a sealed checkpoint's files; None if nothing is."""
+        folder = self._directory / str(iteration)
+        sealed = workdir.read_json(folder / DIGEST)
+        found = _digests(folder)
+        for name in sorted(sealed.keys() | found.keys()):
+            if name not in found:
+                return f"{name} is missing"
+            if sealed.get(name) != found[name]:
+                return f"{name} has changed since it was written"
+        return None
+
+    def newest_whole(self, say: Callable[[str], None]) -> int | None:
+        """The newest checkpoint that is whole; damaged ones are moved aside, and `say` told.
+
+        Raises:
+          ConfigError: there are checkpoints, and all of them are damaged.
+        """
+        steps = self.steps(self._directory)
+        for iteration in reversed(steps):
+            damage = self.damage(iteration)
+            if damage is None:
+                return iteration
+            aside = self._directory / f"damaged_{iteration}"
+            say(f"checkpoint {iteration} is damaged ({damage}): kept as {aside.name}, not used")
+            if jax.process_index() == 0:
+                _move_aside(self._directory / str(iteration), aside)
+        if steps:
+            raise ConfigError(
+                f"every checkpoint in {self._directory} is damaged: choose another --workdir, or "
+                "move this directory away to begin again"
+            )
+        return None
+
     def close(self) -> None:
         """Waits for what is under way."""
         self._manager.close()
+
+
+def _digests(folder: Path) -> dict[str, str]:
+    """SHA-256 of every file below a folder but the seal itself, by relative path."""
+    files = sorted(p for p in folder.rglob("*") if p.is_file() and p != folder / DIGEST)
+    found = {}
+    for path in files:
+        with path.open("rb") as file:
+            found[str(path.relative_to(folder))] = hashlib.file_digest(file, "sha256").hexdigest()
+    return found
+
+
+def _move_aside(folder: Path, aside: Path) -> None:
+    number = 0
+    while aside.exists():
+        number += 1
+        aside = aside.with_name(f"{aside.name.split('.')[0]}.{number}")
+    os.rename(folder, aside)
+
+
+def _is_about_space(error: Exception) -> bool:
+    """Whether the storage library says that nothing can be written (it raises ValueError)."""
+    words = str(error).lower()
+    return any(w in words for w in ("no space", "quota", "permission denied", "read-only"))
+
+
+def _reason(error: Exception) -> str:
+    if isinstance(error, OSError) and error.strerror:
+        return error.strerror
+    return str(error).splitlines()[0]

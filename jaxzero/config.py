@@ -100,12 +100,15 @@ def default_config() -> ConfigDict:
     config.execution.devices = 0  # 0: all
     config.execution.checkpoint_every = 10  # iterations
     config.execution.keep_checkpoints = 2
+    config.execution.snapshot_every = 10  # iterations between networks that are kept for good
+    config.execution.max_minutes = 0.0  # save and stop after so long; 0: no limit
     config.execution.compilation_cache = True
     config.execution.deterministic_gpu = False  # same bits again on a GPU, slower
 
     config.tracking = ConfigDict()
     config.tracking.wandb = "off"  # off | offline | online
     config.tracking.wandb_project = "jaxzero"
+    config.tracking.tensorboard = False  # event files in the run directory too
     config.lock()
     return config
 
@@ -269,6 +272,8 @@ _RANGES: dict[str, tuple[float, float]] = {  # inclusive
     "evaluation.heldout_simulations": (1, 100_000),
     "execution.checkpoint_every": (1, 10_000_000),
     "execution.keep_checkpoints": (2, 1000),
+    "execution.snapshot_every": (1, 10_000_000),
+    "execution.max_minutes": (0, 1e9),
     "execution.devices": (0, 1_000_000),
 }
 
@@ -328,3 +333,15 @@ def flatten(config: ConfigDict, prefix: str = "") -> dict[str, Any]:
         else:
             flat[f"{prefix}{key}"] = value
     return flat
+
+
+def from_flat(flat: dict[str, Any]) -> ConfigDict:
+    """The reverse of `flatten`, from values that went through JSON (tuples came back as lists)."""
+    config = ConfigDict(default_config())
+    for key, value in flat.items():
+        *sections, name = key.split(".")
+        part = config
+        for section in sections:
+            part = part.setdefault(section, ConfigDict())
+        part[name] = tuple(value) if isinstance(value, list) else value
+    return config.lock()

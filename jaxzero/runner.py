@@ -13,30 +13,14 @@ import numpy as np
 from ml_collections import ConfigDict
 from tqdm import tqdm
 
-from jaxzero import heldout, losses, population, workdir
+from jaxzero import heldout, losses, population, runs, workdir
 from jaxzero import spec as spec_lib
 from jaxzero.checkpoints import Checkpoints
 from jaxzero.config import ConfigError
 from jaxzero.iteration import RunState
+from jaxzero.runs import Member
 from jaxzero.spec import Spec
 from jaxzero.tracking import Tracker
-
-
-@dataclasses.dataclass(frozen=True)
-class Member:
-    """One run of a population.
-
-    Attributes:
-      name: unique in the study, e.g. `"sum_seed0"`.
-      target: what is minimised.
-      seed: of weights, games and minibatches.
-      config: the run's settings; all members of a population have equal specs.
-    """
-
-    name: str
-    target: str
-    seed: int
-    config: ConfigDict
 
 
 @dataclasses.dataclass(frozen=True)
@@ -120,6 +104,8 @@ def train(
     seeds = population.place(np.array([m.seed for m in members], np.int32), program.sharding)
 
     checkpoints = Checkpoints(directory / "checkpoints", keep=config.execution.keep_checkpoints)
+    snapshots = Checkpoints(directory / runs.SNAPSHOTS, keep=None)
+    runs.write_members(directory, config, members)
     first, states = _begin_or_resume(program, seeds, checkpoints, directory)
     total = config.train.iterations
     if first > total:
@@ -147,9 +133,12 @@ def train(
                 tracker.log(rows)
             if number % config.execution.checkpoint_every == 0 or number == total:
                 checkpoints.save(number, states)
+            if number % config.execution.snapshot_every == 0 or number == total:
+                snapshots.save(number, runs.without_optimiser(states.learner))
             bar.set_postfix_str(_summary(rows), refresh=False)
             bar.update()
     checkpoints.close()
+    snapshots.close()
     return Trained(
         spec=dataclasses.replace(
             spec, data_devices=1, network=spec_lib.build_network(members[0].config, spec.game)

@@ -16,7 +16,8 @@ from jaxzero import spec as spec_lib
 from jaxzero.checkpoints import Checkpoints
 from jaxzero.config import ConfigError
 from jaxzero.population import Layout
-from jaxzero.runner import Member, Trained
+from jaxzero.runner import Trained
+from jaxzero.runs import Member
 from jaxzero.tracking import Tracker
 from tests import small
 from tests.small import assert_equal

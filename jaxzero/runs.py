@@ -1,0 +1,165 @@
+"""A run directory opened again: its settings, its members and their networks over training."""
+
+import dataclasses
+from collections.abc import Sequence
+from pathlib import Path
+
+import jax
+import jax.numpy as jnp
+from ml_collections import ConfigDict
+
+from jaxzero import config as config_lib
+from jaxzero import iteration, workdir
+from jaxzero import spec as spec_lib
+from jaxzero.checkpoints import Checkpoints
+from jaxzero.config import ConfigError
+from jaxzero.learner import Learner
+from jaxzero.spec import Spec
+
+MEMBERS = "members.json"
+SNAPSHOTS = "snapshots"  # networks by iteration, without optimiser and replay
+
+
+@dataclasses.dataclass(frozen=True)
+class Member:
+    """One run of a population.
+
+    Attributes:
+      name: unique in the study, e.g. `"sum_seed0"`.
+      target: what is minimised.
+      seed: of weights, games and minibatches.
+      config: the run's settings; all members of a population have equal specs.
+    """
+
+    name: str
+    target: str
+    seed: int
+    config: ConfigDict
+
+
+@dataclasses.dataclass(frozen=True)
+class Run:
+    """A run directory that training has written to.
+
+    Attributes:
+      directory: where it lies.
+      study: the study's name, e.g. `"loss_ablation"`.
+      config: the study's settings.
+      members: its population.
+      spec: static settings of all members, for one device.
+      iterations: those whose networks are kept, ascending; 0, the untrained network, is always one.
+    """
+
+    directory: Path
+    study: str
+    config: ConfigDict
+    members: tuple[Member, ...]
+    spec: Spec
+    iterations: tuple[int, ...]
+
+
+def write_members(directory: Path, config: ConfigDict, members: Sequence[Member]) -> None:
+    """Records who is trained in a run directory: what differs from the study's settings."""
+    base = config_lib.flatten(config)
+    workdir.write_json(
+        directory / MEMBERS,
+        [
+            {
+                "name": m.name,
+                "target": m.target,
+                "seed": m.seed,
+                "settings": {
+                    k: v for k, v in config_lib.flatten(m.config).items() if base.get(k) != v
+                },
+            }
+            for m in members
+        ],
+    )
+
+
+def open_run(directory: str | Path) -> Run:
+    """Opens a run directory, finished or not; reads only.
+
+    Raises:
+      ConfigError: it is none, or nothing was trained in it yet.
+    """
+    directory = Path(directory)
+    missing = [n for n in (workdir.CONFIG, MEMBERS) if not (directory / n).is_file()]
+    if missing:
+        raise ConfigError(
+            f"{directory} is no run directory ({missing[0]} is missing): give the --workdir of a "
+            "study"
+        )
+    stored = workdir.read_json(directory / workdir.CONFIG)
+    study = stored.pop("study")
+    config = config_lib.from_flat(stored)
+    members = tuple(
+        Member(
+            saved["name"],
+            saved["target"],
+            saved["seed"],
+            config_lib.from_flat(stored | saved["settings"]),
+        )
+        for saved in workdir.read_json(directory / MEMBERS)
+    )
+    snapshots = directory / SNAPSHOTS
+    saved_steps = Checkpoints.steps(snapshots)
+    return Run(
+        directory=directory,
+        study=study,
+        config=config,
+        members=members,
+        spec=spec_lib.make_spec(members[0].config),
+        iterations=tuple(sorted({0, *saved_steps})),
+    )
+
+
+def networks(run: Run, at: int | None = None) -> Learner:
+    """The best networks of all members after an iteration, [R], without optimiser state.
+
+    Args:
+      run: of `open_run`.
+      at: one of `run.iterations`; the newest by default. 0: the untrained networks, made again from
+        their seeds.
+
+    Raises:
+      ConfigError: that iteration was not kept, or its file is damaged.
+    """
+    at = run.iterations[-1] if at is None else at
+    if at not in run.iterations:
+        kept = ", ".join(map(str, run.iterations))
+        raise ConfigError(f"{run.directory} keeps no networks of iteration {at}: choose of {kept}")
+    seeds = jnp.array([m.seed for m in run.members], jnp.int32)
+    start = jax.vmap(lambda seed: without_optimiser(iteration.init(run.spec, seed).learner))
+    if at == 0:
+        return jax.jit(start)(seeds)
+    snapshots = Checkpoints(run.directory / SNAPSHOTS, keep=None)
+    try:
+        restored = snapshots.restore(at, jax.eval_shape(start, seeds))
+    finally:
+        snapshots.close()
+    return jax.tree.map(jnp.asarray, restored)
+
+
+def without_optimiser(network: Learner) -> Learner:
+    """What a network needs to play."""
+    return dataclasses.replace(network, opt_state=())
+
+
+def choose(run: Run, name: str | None = None) -> int:
+    """The number of a member by its name (the first by default).
+
+    Raises:
+      ConfigError: there is none of that name.
+    """
+    if name is None:
+        return 0
+    names = [m.name for m in run.members]
+    if name not in names:
+        raise ConfigError(f"{run.directory} has no run {name!r}: {config_lib.nearest(name, names)}")
+    return names.index(name)
+
+
+def member_network(run: Run, index: int, at: int | None = None) -> Learner:
+    """The best network of one member, see `networks`."""
+    return jax.tree.map(lambda x: x[index], networks(run, at))
