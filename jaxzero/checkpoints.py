@@ -44,10 +44,18 @@ class Checkpoints:
     written) does not count; one whose files disagree with it is damaged.
     """
 
-    def __init__(self, directory: Path, *, keep: int | None = 2) -> None:
-        """Args: directory: made when it is missing. keep: the newest few; None for all."""
+    def __init__(self, directory: Path, *, keep: int | None = 2, read_only: bool = False) -> None:
+        """Opens or makes a directory.
+
+        Args:
+          directory: where they lie; made when it is missing.
+          keep: the newest few; None for all.
+          read_only: another process may be writing there.
+        """
         self._directory = directory.absolute()
-        options = ocp.CheckpointManagerOptions(max_to_keep=keep, create=True)
+        options = ocp.CheckpointManagerOptions(
+            max_to_keep=keep, create=not read_only, read_only=read_only
+        )
         self._manager = ocp.CheckpointManager(self._directory, options=options)
 
     @staticmethod
@@ -71,7 +79,6 @@ class Checkpoints:
         if iteration in self.steps(self._directory):
             return
         try:
-            self._clear_unsealed(iteration)
             self._manager.save(iteration, args=ocp.args.StandardSave(to_plain(state)))
             self._manager.wait_until_finished()
             if jax.process_index() == 0:
@@ -85,10 +92,11 @@ class Checkpoints:
                 "run the same command again, it goes on from the checkpoint before"
             ) from error
 
-    def _clear_unsealed(self, iteration: int) -> None:
-        """Makes room for an iteration that was being written when its process died."""
-        if iteration in self._manager.all_steps():
-            self._manager.delete(iteration)
+    def drop_after(self, iteration: int) -> None:
+        """Forgets what is newer, sealed or not: it will be done again."""
+        for step in self._manager.all_steps():
+            if step > iteration or step not in self.steps(self._directory):
+                self._manager.delete(step)
 
     def restore(self, iteration: int, like: Any) -> Any:
         """A saved state as host arrays (typed keys on the default device), to be placed anywhere.
@@ -133,7 +141,10 @@ class Checkpoints:
             if damage is None:
                 return iteration
             aside = self._directory / f"damaged_{iteration}"
-            say(f"checkpoint {iteration} is damaged ({damage}): kept as {aside.name}, not used")
+            say(
+                f"warning: checkpoint {iteration} is damaged ({damage}): kept as {aside.name} and "
+                "not used"
+            )
             if jax.process_index() == 0:
                 _move_aside(self._directory / str(iteration), aside)
         if steps:

@@ -20,6 +20,8 @@ from jaxzero.replay import Examples, Replay
 from jaxzero.search.core import Evaluate
 from jaxzero.spec import DATA_AXIS, Hyper, Spec, make_optimizer
 
+EVALUATION_CHUNK = 512  # positions evaluated at once where losses are only measured
+
 
 @struct.dataclass
 class Learner:
@@ -225,7 +227,7 @@ def evaluate_losses(
     Returns:
       `policy`, `value`, `sum`, `product`: float32 means, as in `fit`.
     """
-    chunk = min(valid.shape[0], 4096)
+    chunk = min(valid.shape[0], EVALUATION_CHUNK)
     padded = -(-valid.shape[0] // chunk) * chunk
 
     def pad(x: jax.Array) -> jax.Array:

@@ -6,20 +6,22 @@ import sys
 import time
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import jax
 import numpy as np
 from ml_collections import ConfigDict
 from tqdm import tqdm
 
-from jaxzero import heldout, losses, population, runs, workdir
+from jaxzero import devices as devices_lib
+from jaxzero import heldout, memory, metrics, population, runs, workdir
 from jaxzero import spec as spec_lib
 from jaxzero.checkpoints import Checkpoints
 from jaxzero.config import ConfigError
 from jaxzero.iteration import RunState
 from jaxzero.runs import Member
 from jaxzero.spec import Spec
+from jaxzero.stopping import Stopped, StopRequest
 from jaxzero.tracking import Tracker
 
 
@@ -30,8 +32,8 @@ class Trained:
     Attributes:
       spec: of all members, for one device.
       states: [R], on the default device.
-      seconds: wall time of training in this process.
-      compile_seconds: of it, tracing and compiling.
+      seconds: wall time of training, interrupted parts included.
+      compile_seconds: tracing and compiling in this process.
     """
 
     spec: Spec
@@ -54,20 +56,15 @@ def prepare(config: ConfigDict) -> None:
         jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.5)
 
 
-def choose_devices(config: ConfigDict) -> list[Any]:
-    """The devices a study may use.
+class _Job(NamedTuple):
+    """What does not change while a population trains."""
 
-    Raises:
-      ConfigError: more are asked for than there are.
-    """
-    devices = jax.devices()
-    wanted = config.execution.devices or len(devices)
-    if wanted > len(devices):
-        raise ConfigError(
-            f"config.execution.devices={wanted}: this machine shows {len(devices)} "
-            f"({devices[0].device_kind}), choose at most that many"
-        )
-    return devices[:wanted]
+    config: ConfigDict
+    members: Sequence[Member]
+    directory: Path
+    tracker: Tracker
+    checkpoints: Checkpoints
+    snapshots: Checkpoints
 
 
 def train(
@@ -82,71 +79,151 @@ def train(
       tracker: gets every iteration's rows.
 
     Raises:
-      ConfigError: members that can't share a program.
+      ConfigError: members that can't share a program; a disk that is full.
       FloatingPointError: a loss that is not finite; what was saved stays.
+      Stopped: Ctrl-C, SIGTERM or the limit of minutes; everything is saved.
     """
     started = time.monotonic()
-    devices = choose_devices(config)
+    devices = devices_lib.choose(config)
     layout = population.plan(len(members), len(devices))
     spec = _common_spec(members, layout.data_devices)
     mode = population.resolve_mode(config.execution.population)
     program = population.make_program(spec, population.make_mesh(layout, devices), mode)
-    hypers = population.place(
-        population.stack([spec_lib.make_hyper(m.config) for m in members]), program.sharding
+    job = _Job(
+        config,
+        members,
+        directory,
+        tracker,
+        Checkpoints(directory / "checkpoints", keep=config.execution.keep_checkpoints),
+        Checkpoints(directory / runs.SNAPSHOTS, keep=None),
     )
-    held = heldout.make(
-        spec.game,
-        num_games=config.evaluation.heldout_games,
-        num_simulations=config.evaluation.heldout_simulations,
-        temperature_plies=config.selfplay.temperature_plies,
-    )
-    held = population.place(held, program.replicated)
-    seeds = population.place(np.array([m.seed for m in members], np.int32), program.sharding)
-
-    checkpoints = Checkpoints(directory / "checkpoints", keep=config.execution.keep_checkpoints)
-    snapshots = Checkpoints(directory / runs.SNAPSHOTS, keep=None)
-    runs.write_members(directory, config, members)
-    first, states = _begin_or_resume(program, seeds, checkpoints, directory)
     total = config.train.iterations
+    first = job.checkpoints.newest_whole(_say) or 0
     if first > total:
         raise ConfigError(
             f"config.train.iterations={total}: {directory} is at iteration {first} already, "
             f"choose at least {first} or another --workdir"
         )
     _say(
-        f"{len(members)} runs of {spec.game.name} on {workdir.describe_devices()} "
-        f"({layout.run_devices} x {layout.data_devices} devices, {mode}); compiling..."
+        f"{len(members)} runs of {spec.game.name} on {devices_lib.describe(devices)} "
+        f"(devices: {layout.run_devices} for runs x {layout.data_devices} for each run; {mode})"
     )
+    _say(devices_lib.idle_accelerator())
+    held = heldout.make(
+        spec.game,
+        num_games=config.evaluation.heldout_games,
+        num_simulations=config.evaluation.heldout_simulations,
+        temperature_plies=config.selfplay.temperature_plies,
+    )
+    _say(_forecast(spec, members, held, layout, mode, devices[0]))
+    hypers = population.stack([spec_lib.make_hyper(m.config) for m in members])
+    hypers = population.place(hypers, program.sharding)
+    held = population.place(held, program.replicated)
+    states = _begin_or_resume(job, program, first)
+
     compiling = time.monotonic()
     iterate = program.iterate
     if first < total:
+        _say("compiling...")
         iterate = iterate.lower(hypers, states, held).compile()
+        _say(f"compiled in {time.monotonic() - compiling:.1f} s")
     compile_seconds = time.monotonic() - compiling
-    _say(f"compiled in {compile_seconds:.1f} s")
 
-    with tqdm(total=total, initial=first, unit="it", desc="training", mininterval=1.0) as bar:
-        for number in range(first + 1, total + 1):
-            states, metrics = iterate(hypers, states, held)
-            rows = _rows(members, number, population.fetch(metrics), time.monotonic() - started)
-            _refuse_nan(rows)
-            if jax.process_index() == 0:
-                tracker.log(rows)
-            if number % config.execution.checkpoint_every == 0 or number == total:
-                checkpoints.save(number, states)
-            if number % config.execution.snapshot_every == 0 or number == total:
-                snapshots.save(number, runs.without_optimiser(states.learner))
-            bar.set_postfix_str(_summary(rows), refresh=False)
-            bar.update()
-    checkpoints.close()
-    snapshots.close()
+    states, seconds = _iterate(
+        job, lambda states: iterate(hypers, states, held), states, first, started
+    )
+    job.checkpoints.close()
+    job.snapshots.close()
     return Trained(
         spec=dataclasses.replace(
             spec, data_devices=1, network=spec_lib.build_network(members[0].config, spec.game)
         ),
         states=_on_one_device(states),
-        seconds=time.monotonic() - started,
+        seconds=seconds,
         compile_seconds=compile_seconds,
     )
+
+
+def _iterate(
+    job: _Job, iterate: Any, states: RunState, first: int, started: float
+) -> tuple[RunState, float]:
+    """The remaining iterations: (states, wall seconds of training, earlier processes' included).
+
+    The host logs an iteration while the device works on the next one; the device waits for the
+    host only where states are saved.
+    """
+    config, total = job.config, job.config.train.iterations
+    rows = workdir.read_rows(job.directory / workdir.METRICS)
+    elo = metrics.newest_elo(job.members, rows)
+    earlier = max((row["seconds"] for row in rows), default=0.0)
+    saved = first
+
+    def log(number: int, measured: Any) -> None:
+        seconds = earlier + time.monotonic() - started
+        values = population.fetch(measured)
+        rows = metrics.make_rows(job.members, number, values, seconds=seconds, elo=elo)
+        metrics.refuse_nan(rows, saved)
+        elo.update(metrics.newest_elo(job.members, rows))
+        if jax.process_index() == 0:
+            job.tracker.log(rows)
+        evaluations = sum(r["count/evaluations"] for r in rows if r["iteration"] == number)
+        rate = evaluations / max(time.monotonic() - last_logged[0], 1e-9)
+        last_logged[0] = time.monotonic()
+        bar.set_postfix_str(f"{metrics.summary(rows)} {rate:,.0f} evaluations/s", refresh=False)
+        bar.update()
+
+    last_logged = [time.monotonic()]
+    pending: tuple[int, Any] | None = None
+    quiet = jax.process_index() != 0
+    with (
+        StopRequest(config.execution.max_minutes, started) as stop,
+        tqdm(total=total, initial=first, unit="it", desc="training", disable=quiet) as bar,
+    ):
+        for number in range(first + 1, total + 1):
+            states, measured = iterate(states)
+            if pending is not None:
+                log(*pending)
+            jax.block_until_ready(measured)
+            pending = (number, measured)
+            reason = stop.reason()
+            due = number == total or reason is not None
+            save = due or number % config.execution.checkpoint_every == 0
+            keep = number == total or number % config.execution.snapshot_every == 0
+            if save or keep:
+                log(*pending)  # raises for losses that must not be saved
+                pending = None
+            if keep:
+                job.snapshots.save(number, runs.without_optimiser(states.learner))
+            if save:
+                job.checkpoints.save(number, states)
+                saved = number
+            if reason is not None and number < total:
+                job.checkpoints.close()
+                job.snapshots.close()
+                raise Stopped(
+                    f"{reason}: saved at iteration {number} of {total}; the same command goes on "
+                    "from there",
+                    reason.status,
+                )
+    return states, earlier + time.monotonic() - started
+
+
+def _forecast(
+    spec: Spec,
+    members: Sequence[Member],
+    held: Any,
+    layout: population.Layout,
+    mode: str,
+    device: Any,
+) -> str:
+    predicted = memory.forecast(
+        spec,
+        spec_lib.make_hyper(members[0].config),
+        held,
+        members=len(members) // layout.run_devices,
+        together=mode == "vmap",
+    )
+    return memory.in_words(predicted, memory.capacity(device))
 
 
 def _common_spec(members: Sequence[Member], data_devices: int) -> Spec:
@@ -162,77 +239,20 @@ def _common_spec(members: Sequence[Member], data_devices: int) -> Spec:
     return specs[0]
 
 
-def _begin_or_resume(
-    program: population.Program, seeds: jax.Array, checkpoints: Checkpoints, directory: Path
-) -> tuple[int, RunState]:
-    """(iterations done, states): from the newest checkpoint, where there is one."""
-    latest = checkpoints.latest()
+def _begin_or_resume(job: _Job, program: population.Program, first: int) -> RunState:
+    """The states after iteration `first`: fresh ones, or those of its checkpoint."""
     if jax.process_index() == 0:
-        workdir.drop_rows_after(directory / workdir.METRICS, -1 if latest is None else latest)
-    if latest is None:
-        return 0, program.init(seeds)
-    _say(f"going on from iteration {latest} of {directory}")
-    restored = checkpoints.restore(latest, jax.eval_shape(program.init, seeds))
-    return latest, population.place(restored, program.sharding)
-
-
-def _rows(
-    members: Sequence[Member], number: int, metrics: dict[str, np.ndarray], seconds: float
-) -> list[dict[str, Any]]:
-    """One row for each run; before the first, one for the untrained network on the first window."""
-    rows = []
-    for i, member in enumerate(members):
-        head: dict[str, Any] = {"iteration": number, "run": member.name, "target": member.target,
-                "seed": member.seed, "seconds": round(seconds, 3)}  # fmt: skip
-        row: dict[str, Any] = dict(head)
-        for name, values in metrics.items():
-            value = values[i]
-            if value.ndim:  # by epoch: the paper plots the last (facts 1.5)
-                epochs = [float(v) for v in value[: member.config.train.epochs]]
-                row[name.replace("loss/", "loss_epochs/")] = epochs
-                row[name] = epochs[-1]
-            else:
-                row[name] = float(value)
-        row["count/evaluations"] = row["count/selfplay_evaluations"] + row.get(
-            "count/arena_evaluations", 0.0
-        )
-        row["count/useful_evaluations"] = row["count/selfplay_useful_evaluations"] + row.get(
-            "count/arena_useful_evaluations", 0.0
-        )
-        if number == 1:
-            untrained = {k.replace("unseen/", "loss/"): v for k, v in row.items() if "unseen/" in k}
-            minimised = _minimised(member.config, untrained)
-            rows.append(head | {"iteration": 0} | untrained | {"loss/minimised": minimised})
-        rows.append(row)
-    return rows
-
-
-def _minimised(config: ConfigDict, measured: dict[str, float]) -> float:
-    weights = losses.coefficients(config.train.loss, config.train.loss_weight)
-    names = ("policy", "value", "product")
-    return sum(w * measured[f"loss/{name}"] for w, name in zip(weights, names, strict=True) if w)
-
-
-def _refuse_nan(rows: list[dict[str, Any]]) -> None:
-    for row in rows:
-        for name in ("loss/policy", "loss/value"):
-            if not np.isfinite(row[name]):
-                raise FloatingPointError(
-                    f"{name} of run {row['run']} is {row[name]} at iteration {row['iteration']}: "
-                    "lower config.train.learning_rate; the newest checkpoint is from before it"
-                )
-
-
-def _summary(rows: list[dict[str, Any]]) -> str:
-    newest = [row for row in rows if row["iteration"] == rows[-1]["iteration"]]
-
-    def mean(name: str) -> float:
-        return float(np.mean([row[name] for row in newest]))
-
-    return (
-        f"l_p {mean('loss/policy'):.3f} l_v {mean('loss/value'):.3f} "
-        f"accepted {mean('arena/accepted'):.2f}"
-    )
+        runs.write_members(job.directory, job.config, job.members)
+        workdir.drop_rows_after(job.directory / workdir.METRICS, first if first else -1)
+    for saved in (job.checkpoints, job.snapshots):  # what an interrupted process left half done
+        saved.drop_after(first)
+    seeds = np.array([m.seed for m in job.members], np.int32)
+    seeds = population.place(seeds, program.sharding)
+    if first == 0:
+        return program.init(seeds)
+    _say(f"going on from iteration {first} of {job.directory}")
+    restored = job.checkpoints.restore(first, jax.eval_shape(program.init, seeds))
+    return population.place(restored, program.sharding)
 
 
 def _on_one_device(states: RunState) -> RunState:
@@ -248,6 +268,6 @@ def _on_one_device(states: RunState) -> RunState:
     return jax.tree.map(move, states)
 
 
-def _say(text: str) -> None:
-    if jax.process_index() == 0:
+def _say(text: str | None) -> None:
+    if text and jax.process_index() == 0:
         print(text, file=sys.stderr, flush=True)

@@ -133,7 +133,7 @@ def networks(run: Run, at: int | None = None) -> Learner:
     start = jax.vmap(lambda seed: without_optimiser(iteration.init(run.spec, seed).learner))
     if at == 0:
         return jax.jit(start)(seeds)
-    snapshots = Checkpoints(run.directory / SNAPSHOTS, keep=None)
+    snapshots = Checkpoints(run.directory / SNAPSHOTS, keep=None, read_only=True)
     try:
         restored = snapshots.restore(at, jax.eval_shape(start, seeds))
     finally:

@@ -142,7 +142,7 @@ def play(
         tree=core.start(game, evaluate, keys, states, options) if keep_tree else (),
         is_kept=jnp.zeros((batch,), bool),
         ply=jnp.int32(0),
-        record=_empty_record(game, batch),
+        record=empty_record(game, batch),
         diagnostics=no_diagnostics(batch),
     )
     carry = while_any(going, body, carry)
@@ -206,7 +206,8 @@ def add_diagnostics(a: Diagnostics, b: Diagnostics) -> Diagnostics:
     )
 
 
-def _empty_record(game: Game, batch: int) -> dict[str, jax.Array]:
+def empty_record(game: Game, batch: int) -> dict[str, jax.Array]:
+    """What is noted of T plies of B games, all empty: [T, B, ...] by field of `Trajectory`."""
     plies, actions = game.max_plies, game.num_actions
     observation = jax.eval_shape(lambda: game.observe(game.init()))
     shape = (plies, batch)

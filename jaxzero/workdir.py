@@ -1,20 +1,21 @@
 """A run directory: what is in it, and whether a command may go on in it."""
 
+import contextlib
+import fcntl
 import json
 import math
 import os
 import platform
 import subprocess
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from importlib import metadata
 from pathlib import Path
 from typing import Any
 
-import jax
 import numpy as np
 from ml_collections import ConfigDict
 
-from jaxzero import __version__
+from jaxzero import __version__, devices
 from jaxzero.config import ConfigError, flatten
 
 CONFIG, ENVIRONMENT, METRICS, RESULTS = (
@@ -23,6 +24,7 @@ CONFIG, ENVIRONMENT, METRICS, RESULTS = (
     "metrics.jsonl",
     "results.json",
 )
+LOCK = ".lock"
 # May differ when a workdir is gone on with: how long, how it is logged, where it runs.
 MAY_DIFFER = ("train.iterations", "execution.", "tracking.")
 _PACKAGES = ("jax", "jaxlib", "flax", "optax", "mctx", "chex", "orbax-checkpoint", "numpy")
@@ -43,11 +45,28 @@ def plain(value: Any) -> Any:
     return value
 
 
+@contextlib.contextmanager
+def writing(path: Path) -> Iterator[None]:
+    """Turns a full or unwritable disk into one line.
+
+    Raises:
+      ConfigError: what could not be written, and why.
+    """
+    try:
+        yield
+    except OSError as error:
+        raise ConfigError(
+            f"--workdir: {path} can't be written ({error.strerror or error}): make room or choose "
+            "another directory; the same command goes on from what is saved"
+        ) from error
+
+
 def write_json(path: Path, value: Any) -> None:
     """Writes a whole file or nothing: a reader never sees half of one."""
     part = path.with_name(f".{path.name}.part")
-    part.write_text(json.dumps(plain(value), indent=1) + "\n")
-    os.replace(part, path)
+    with writing(path):
+        part.write_text(json.dumps(plain(value), indent=1) + "\n")
+        os.replace(part, path)
 
 
 def read_json(path: Path) -> Any:
@@ -62,19 +81,10 @@ def environment() -> dict[str, Any]:
         "jaxzero": __version__,
         "commit": _commit(),
         "python": platform.python_version(),
-        "device": describe_devices(),
+        "device": devices.describe(),
         "jax": packages["jax"],
         "packages": packages,
     }
-
-
-def describe_devices() -> str:
-    """e.g. `1 x cpu (x86_64, 2 cores)`."""
-    device = jax.devices()[0]
-    name = device.device_kind
-    if device.platform == "cpu":
-        name = f"cpu ({platform.machine()}, {len(os.sched_getaffinity(0))} cores)"
-    return f"{jax.device_count()} x {name}"
 
 
 def _commit() -> str:
@@ -119,19 +129,37 @@ def claim(workdir: Path, config: ConfigDict, study: str) -> None:
                 f"--workdir={workdir} holds another run ({'; '.join(differing)}): choose another "
                 "directory or the same settings"
             )
-    try:
+    with writing(workdir):
         workdir.mkdir(parents=True, exist_ok=True)
+        _lock(workdir)
         write_json(path, wanted)
-    except OSError as error:
+
+
+_locks: dict[Path, Any] = {}  # open for as long as the process lives, `kill -9` included
+
+
+def _lock(workdir: Path) -> None:
+    """Refuses a second process in the same run directory; the system frees a dead one's lock."""
+    path = (workdir / LOCK).resolve()
+    if path in _locks or jax.process_index() != 0:
+        return
+    file = path.open("a")
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError as error:
         raise ConfigError(
-            f"--workdir={workdir} can't be written ({error.strerror}): choose another directory"
+            f"--workdir={workdir} is in use by another process: wait for it, stop it, or choose "
+            "another directory"
         ) from error
+    except OSError:
+        pass  # a file system without locks (some mounted folders)
+    _locks[path] = file
 
 
 def append_rows(path: Path, rows: Iterable[dict[str, Any]]) -> None:
     """Adds lines to a JSONL file, all at once."""
     text = "".join(json.dumps(plain(row)) + "\n" for row in rows)
-    with path.open("a") as file:
+    with writing(path), path.open("a") as file:
         file.write(text)
         file.flush()
         os.fsync(file.fileno())

@@ -2,22 +2,23 @@
 
 import dataclasses
 import json
+import signal
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
 from ml_collections import ConfigDict
 
-from jaxzero import population, runner, workdir
+from jaxzero import population, runner, runs, workdir
 from jaxzero import spec as spec_lib
 from jaxzero.checkpoints import Checkpoints
 from jaxzero.config import ConfigError
-from jaxzero.population import Layout
 from jaxzero.runner import Trained
 from jaxzero.runs import Member
+from jaxzero.stopping import Stopped
 from jaxzero.tracking import Tracker
 from tests import small
 from tests.small import assert_equal
@@ -47,6 +48,18 @@ def rows_of(directory: Path) -> Rows:
     return [{k: v for k, v in row.items() if k != "seconds"} for row in rows]
 
 
+def set_stop(monkeypatch: pytest.MonkeyPatch, number: int, action: Callable[[], None]) -> None:
+    """Calls `action` while the rows of an iteration are logged."""
+    log = Tracker.log
+
+    def and_act(tracker: Tracker, rows: Rows) -> None:
+        log(tracker, rows)
+        if rows[-1]["iteration"] == number:
+            action()
+
+    monkeypatch.setattr(Tracker, "log", and_act)
+
+
 @pytest.fixture(scope="module")
 def uninterrupted(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Trained]:
     """Four iterations at once."""
@@ -66,6 +79,103 @@ def test_interrupted_and_resumed_is_bit_equal(
     resumed = train(tmp_path, {"train.iterations": 4, "execution.checkpoint_every": 1})
     assert rows_of(tmp_path) == rows_of(directory)
     assert_equal(resumed.states, whole.states)
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_signals_save_and_stop(
+    uninterrupted: tuple[Path, Trained],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    number: signal.Signals,
+) -> None:
+    directory, whole = uninterrupted
+    before = signal.getsignal(number)
+    with monkeypatch.context() as patch:
+        set_stop(patch, 1, lambda: signal.raise_signal(number))
+        with pytest.raises(Stopped, match=rf"{number.name}: saved at iteration 2 of 4") as caught:
+            train(tmp_path, {"train.iterations": 4})
+    assert caught.value.status == 128 + number
+    assert signal.getsignal(number) is before
+    assert [row["iteration"] for row in rows_of(tmp_path)] == [0, 1, 0, 1, 2, 2]
+    resumed = train(tmp_path, {"train.iterations": 4})
+    assert rows_of(tmp_path) == rows_of(directory)
+    assert_equal(resumed.states, whole.states)
+
+
+def test_the_second_signal_acts_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def twice() -> None:
+        signal.raise_signal(signal.SIGINT)
+        signal.raise_signal(signal.SIGINT)
+
+    set_stop(monkeypatch, 1, twice)
+    with pytest.raises(KeyboardInterrupt):
+        train(tmp_path, {"train.iterations": 4})
+
+
+def test_a_limit_of_minutes_saves_and_stops(
+    uninterrupted: tuple[Path, Trained], tmp_path: Path
+) -> None:
+    limited = {"train.iterations": 4, "execution.max_minutes": 1e-9}
+    for done in (1, 2, 3):
+        with pytest.raises(Stopped, match=f"max-minutes=1e-09 are over: saved at .* {done} of 4"):
+            train(tmp_path, limited)
+    train(tmp_path, limited)  # the last iteration: nothing is left to stop
+    assert rows_of(tmp_path) == rows_of(uninterrupted[0])
+
+
+def test_a_damaged_checkpoint_is_passed_over(
+    uninterrupted: tuple[Path, Trained], tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    directory, whole = uninterrupted
+    each = {"execution.checkpoint_every": 1}
+    train(tmp_path, {"train.iterations": 3, **each})
+    largest = max((tmp_path / "checkpoints" / "3").rglob("*"), key=lambda p: p.stat().st_size)
+    content = bytearray(largest.read_bytes())
+    content[len(content) // 2] ^= 1
+    largest.write_bytes(content)
+    resumed = train(tmp_path, {"train.iterations": 4, **each})
+    said = capfd.readouterr().err
+    assert "checkpoint 3 is damaged" in said
+    assert f"{largest.name} has changed" in said
+    assert "going on from iteration 2" in said
+    assert (tmp_path / "checkpoints" / "damaged_3").is_dir()
+    assert rows_of(tmp_path) == rows_of(directory)
+    assert_equal(resumed.states, whole.states)
+
+
+def test_a_run_goes_on_with_more_devices(
+    uninterrupted: tuple[Path, Trained], tmp_path: Path
+) -> None:
+    train(tmp_path, {"train.iterations": 2})
+    resumed = train(tmp_path, {"train.iterations": 3, "execution.devices": 4})
+    assert [int(i) for i in resumed.states.iteration] == [3, 3]
+    for row, whole in zip(rows_of(tmp_path), rows_of(uninterrupted[0]), strict=False):
+        for name in ("selfplay/plies", "count/gradient_steps", "count/examples"):
+            if row["iteration"]:  # games of the same networks do not depend on the devices
+                assert row[name] == whole[name]
+
+
+def test_networks_are_kept_and_found_again(uninterrupted: tuple[Path, Trained]) -> None:
+    directory, whole = uninterrupted
+    run = runs.open_run(directory)
+    assert run.study == "test"
+    assert run.iterations == (0, 4)
+    assert [m.name for m in run.members] == ["sum_seed0", "value_seed0"]
+    assert run.members[1].config.train.loss == "value"
+    assert run.spec == whole.spec
+    assert_equal(runs.networks(run), runs.without_optimiser(whole.states.learner))
+    fresh = [small.compiled_init(run.spec)(0).learner.params for _ in run.members]
+    assert_equal(runs.networks(run, 0).params, population.stack(fresh))
+    assert_equal(
+        runs.member_network(run, runs.choose(run, "value_seed0")).params,
+        population.member(whole.states.learner.params, 1),
+    )
+    with pytest.raises(ConfigError, match="keeps no networks of iteration 3: choose of 0, 4"):
+        runs.networks(run, 3)
+    with pytest.raises(ConfigError, match="no run 'valu_seed0': did you mean 'value_seed0'"):
+        runs.choose(run, "valu_seed0")
+    with pytest.raises(ConfigError, match=r"is no run directory \(config\.json is missing\)"):
+        runs.open_run(directory / "checkpoints")
 
 
 def test_nothing_is_left_to_do(uninterrupted: tuple[Path, Trained]) -> None:
@@ -141,37 +251,13 @@ def test_losses_that_are_not_finite_stop_the_run(
     train(tmp_path, {"train.iterations": 1})
     before = rows_of(tmp_path)
     monkeypatch.setattr(spec_lib, "make_hyper", diverging)
-    with pytest.raises(FloatingPointError, match=r"run sum_seed0 .* at iteration 2: lower"):
+    with pytest.raises(
+        FloatingPointError,
+        match=r"of run sum_seed0 is nan in epoch 1 of iteration 2: lower .* iteration 1 is saved",
+    ):
         train(tmp_path, {"train.iterations": 3, "execution.checkpoint_every": 1})
     assert rows_of(tmp_path) == before
-    assert Checkpoints(tmp_path / "checkpoints").latest() == 1
-
-
-def test_a_loss_that_breaks_down_in_the_last_epoch_is_seen() -> None:
-    config = small.small_config()
-    metrics = {
-        "loss/policy": np.array([[1.0, np.nan]]),
-        "loss/value": np.array([[1.0, 2.0]]),
-        "count/selfplay_evaluations": np.array([1.0]),
-        "count/selfplay_useful_evaluations": np.array([1.0]),
-    }
-    [row] = runner._rows([Member("a", "sum", 0, config)], 2, metrics, 0.0)
-    with pytest.raises(FloatingPointError, match="loss/policy of run a is nan at iteration 2"):
-        runner._refuse_nan([row])
-
-
-def test_epochs_beyond_a_members_own_are_left_out() -> None:
-    config = small.small_config({"train.epochs": 1})
-    metrics = {
-        "loss/policy": np.array([[1.0, np.nan]]),
-        "loss/value": np.array([[2.0, np.nan]]),
-        "count/selfplay_evaluations": np.array([1.0]),
-        "count/selfplay_useful_evaluations": np.array([1.0]),
-    }
-    [row] = runner._rows([Member("a", "sum", 0, config)], 2, metrics, 0.0)
-    assert row["loss_epochs/policy"] == [1.0]
-    assert row["loss/value"] == 2.0
-    runner._refuse_nan([row])
+    assert Checkpoints.steps(tmp_path / "checkpoints") == [1]
 
 
 def test_members_that_cannot_share_a_program_are_refused(tmp_path: Path) -> None:
@@ -182,29 +268,6 @@ def test_members_that_cannot_share_a_program_are_refused(tmp_path: Path) -> None
 
     with pytest.raises(ConfigError, match=r"'value_seed0' differs .* batch_size \(32, 16\)"):
         train(tmp_path, {}, unlike)
-
-
-def test_more_devices_than_there_are_are_refused() -> None:
-    with pytest.raises(ConfigError, match=r"execution\.devices=9: this machine shows 8"):
-        runner.choose_devices(small.small_config({"execution.devices": 9}))
-    assert len(runner.choose_devices(small.small_config({"execution.devices": 0}))) == 8
-
-
-def test_checkpoints_restore_what_was_saved(tmp_path: Path) -> None:
-    spec = small.small_spec()
-    program = small.compiled_program(spec, Layout(1, 1), "map")
-    states = program.init(np.array([3, 4], np.int32))
-    checkpoints = Checkpoints(tmp_path, keep=2)
-    assert checkpoints.latest() is None
-    for number in (1, 2, 3):
-        checkpoints.save(number, states)
-    restored = checkpoints.restore(3, jax.eval_shape(program.init, np.array([3, 4], np.int32)))
-    assert checkpoints.latest() == 3
-    checkpoints.close()
-    assert_equal(restored, states)
-    assert restored.key.dtype == states.key.dtype
-    kept = sorted(path.name for path in tmp_path.iterdir() if path.name.isdigit())
-    assert kept == ["2", "3"]
 
 
 @pytest.mark.parametrize(

@@ -185,17 +185,24 @@ def _check_connected(rows: Float, count: int, *, needs_points: bool) -> None:
     wins, draws, losses = rows[:, 2:].T
     ends = np.append(first, second), np.append(second, first)
     scored = np.append(wins + draws, losses + draws) > 0
-    met = sparse.csr_array((np.ones(2 * len(rows)), ends), shape=(count, count))
+    met = _graph(np.ones(2 * len(rows)), ends, count)
     groups, group = connected_components(met, directed=False)
     if groups > 1:
         raise ValueError(
             f"players {np.argmax(group != group[0])} and 0 are in groups that never met: "
             f"{groups} groups can't share one scale"
         )
-    won = sparse.csr_array((scored.astype(float), ends), shape=(count, count))
-    won.eliminate_zeros()
+    won = _graph(scored.astype(float), ends, count)
     if needs_points and connected_components(won, connection="strong")[0] > 1:
         raise ValueError(
             "without a prior each group of players must take a point from the others; "
             "use a prior > 0"
         )
+
+
+def _graph(weights: Float, ends: tuple[np.ndarray, np.ndarray], count: int) -> sparse.csr_array:
+    """Edges between players. Summed up: SciPy 1.13 loops for ever over repeated edges."""
+    graph = sparse.csr_array((weights, ends), shape=(count, count))
+    graph.sum_duplicates()
+    graph.eliminate_zeros()
+    return graph

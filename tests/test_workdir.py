@@ -1,0 +1,73 @@
+"""Run directories: whose they are, and disks that take no more."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from jaxzero import workdir
+from jaxzero.config import ConfigError
+from tests import small
+
+
+def test_another_config_is_refused_with_the_keys_that_differ(tmp_path: Path) -> None:
+    workdir.claim(tmp_path, small.small_config(), "a study")
+    before = {p: p.read_bytes() for p in tmp_path.rglob("*")}
+    other = small.small_config({"train.epochs": 7, "seed": 3})
+    with pytest.raises(ConfigError) as caught:
+        workdir.claim(tmp_path, other, "a study")
+    assert "seed: 0 -> 3; train.epochs: 2 -> 7" in str(caught.value)
+    assert {p: p.read_bytes() for p in tmp_path.rglob("*")} == before
+    with pytest.raises(ConfigError, match="study: 'a study' -> 'another'"):
+        workdir.claim(tmp_path, small.small_config(), "another")
+
+
+def test_iterations_logging_and_devices_may_differ(tmp_path: Path) -> None:
+    workdir.claim(tmp_path, small.small_config(), "a study")
+    changes = {"train.iterations": 9, "execution.devices": 3, "tracking.wandb": "offline"}
+    workdir.claim(tmp_path, small.small_config(changes), "a study")
+    assert workdir.read_json(tmp_path / workdir.CONFIG)["train.iterations"] == 9
+
+
+def test_another_process_in_the_same_directory_is_refused(tmp_path: Path) -> None:
+    workdir.claim(tmp_path, small.small_config(), "a study")
+    lines = [
+        "from pathlib import Path",
+        "from jaxzero import workdir",
+        f"workdir._lock(Path({str(tmp_path)!r}))",
+    ]
+    done = subprocess.run(
+        [sys.executable, "-c", "\n".join(lines)], capture_output=True, text=True, check=False
+    )
+    assert done.returncode != 0
+    assert "is in use by another process" in done.stderr
+
+
+def test_a_file_in_the_way_of_a_directory_is_one_line(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(ConfigError, match="can't be written"):
+        workdir.claim(tmp_path / "file" / "run", small.small_config(), "a study")
+
+
+def test_a_full_disk_is_one_line_and_leaves_whole_rows(tmp_path: Path) -> None:
+    path = tmp_path / workdir.METRICS
+    workdir.append_rows(path, [{"iteration": 1}])
+    lines = [
+        "import resource, signal",
+        "from pathlib import Path",
+        "from jaxzero import workdir",
+        "signal.signal(signal.SIGXFSZ, signal.SIG_IGN)",
+        "resource.setrlimit(resource.RLIMIT_FSIZE, (100, 100))",  # as a disk with 100 bytes left
+        f"workdir.append_rows(Path({str(path)!r}), [{{'iteration': 2, 'name': 'x' * 200}}])",
+    ]
+    done = subprocess.run(
+        [sys.executable, "-c", "\n".join(lines)], capture_output=True, text=True, check=False
+    )
+    last = done.stderr.strip().splitlines()[-1]
+    assert "ConfigError: --workdir: " in last
+    assert "make room or choose another directory" in last
+    assert workdir.read_rows(path) == [{"iteration": 1}]
+    workdir.drop_rows_after(path, 1)
+    workdir.append_rows(path, [{"iteration": 2}])
+    assert [row["iteration"] for row in workdir.read_rows(path)] == [1, 2]
