@@ -1,8 +1,11 @@
 """Saving and restoring a population's state with orbax, and noticing when a file was damaged."""
 
+import contextlib
+import errno
 import hashlib
+import logging
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -79,17 +82,19 @@ class Checkpoints:
         if iteration in self.steps(self._directory):
             return
         try:
-            self._manager.save(iteration, args=ocp.args.StandardSave(to_plain(state)))
-            self._manager.wait_until_finished()
+            with _without_background_log():
+                self._manager.save(iteration, args=ocp.args.StandardSave(to_plain(state)))
+                self._manager.wait_until_finished()
             if jax.process_index() == 0:
                 folder = self._directory / str(iteration)
                 workdir.write_json(folder / DIGEST, _digests(folder))
         except (OSError, ValueError) as error:
-            if isinstance(error, ValueError) and not _is_about_space(error):
+            reason = _disk_trouble(error)
+            if reason is None:
                 raise
             raise ConfigError(
-                f"--workdir: {self._directory} can't be written ({_reason(error)}): make room and "
-                "run the same command again, it goes on from the checkpoint before"
+                f"--workdir: {self._directory} can't be written ({reason}): make room and run the "
+                "same command again, it goes on from the checkpoint before"
             ) from error
 
     def drop_after(self, iteration: int) -> None:
@@ -177,13 +182,25 @@ def _move_aside(folder: Path, aside: Path) -> None:
     os.rename(folder, aside)
 
 
-def _is_about_space(error: Exception) -> bool:
-    """Whether the storage library says that nothing can be written (it raises ValueError)."""
-    words = str(error).lower()
-    return any(w in words for w in ("no space", "quota", "permission denied", "read-only"))
+@contextlib.contextmanager
+def _without_background_log() -> Iterator[None]:
+    """orbax's writer threads log tracebacks of errors that `wait_until_finished` raises again."""
+    logger = logging.getLogger("absl")
+    before = logger.level
+    logger.setLevel(logging.CRITICAL)
+    try:
+        yield
+    finally:
+        logger.setLevel(before)
 
 
-def _reason(error: Exception) -> str:
-    if isinstance(error, OSError) and error.strerror:
-        return error.strerror
-    return str(error).splitlines()[0]
+def _disk_trouble(error: Exception) -> str | None:
+    """What the disk said, in a few words; None for another error.
+
+    The storage library reports what the system said inside a ValueError.
+    """
+    if isinstance(error, OSError):
+        return error.strerror or str(error)
+    codes = (errno.ENOSPC, errno.EDQUOT, errno.EACCES, errno.EROFS, errno.EFBIG, errno.EIO)
+    told = (os.strerror(code) for code in codes)
+    return next((words for words in told if words in str(error)), None)

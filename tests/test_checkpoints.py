@@ -1,6 +1,8 @@
 """Checkpoints: what comes back, and how damage is noticed."""
 
 import shutil
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -122,3 +124,29 @@ def test_reading_changes_nothing(copy: Path) -> None:
     assert_equal(reader.restore(3, STATE), STATE | {"step": np.int32(3)})
     reader.close()
     assert sorted(copy.rglob("*")) == before
+
+
+def test_a_full_disk_is_one_line_and_what_was_saved_stays(copy: Path) -> None:
+    lines = [
+        "import resource, signal",
+        "from pathlib import Path",
+        "import numpy as np",
+        "from jaxzero.checkpoints import Checkpoints",
+        f"checkpoints = Checkpoints(Path({str(copy)!r}))",
+        "signal.signal(signal.SIGXFSZ, signal.SIG_IGN)",
+        "resource.setrlimit(resource.RLIMIT_FSIZE, (2000, 2000))",  # as a disk that is full
+        "checkpoints.save(4, {'weights': np.random.default_rng(0).random(90_000)})",
+    ]
+    done = subprocess.run(
+        [sys.executable, "-c", "\n".join(lines)], capture_output=True, text=True, check=False
+    )
+    last = done.stderr.strip().splitlines()[-1]
+    assert "ConfigError: --workdir: " in last
+    assert "make room and run the same command again" in last
+    assert "ERROR:absl" not in done.stderr
+    assert Checkpoints.steps(copy) == [2, 3]
+    again = Checkpoints(copy)
+    assert again.newest_whole(pytest.fail) == 3
+    again.drop_after(3)
+    again.save(4, STATE)
+    assert again.newest_whole(pytest.fail) == 4
