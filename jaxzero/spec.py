@@ -149,6 +149,14 @@ def make_spec(config: ConfigDict, *, data_devices: int = 1) -> Spec:
             "run and need equal parts, choose a multiple or set config.execution.devices"
         )
     search = search_options(config, switches)
+    positions = max(
+        1,
+        min(
+            config.selfplay.episodes * game.max_plies,
+            config.replay.max_examples // num_images,
+        ),
+    )
+    _refuse_large_batch(config, config.replay.window * positions, num_images)
     return Spec(
         game=game,
         network=build_network(config, game, data_devices),
@@ -157,13 +165,7 @@ def make_spec(config: ConfigDict, *, data_devices: int = 1) -> Spec:
         num_simulations=config.search.num_simulations,
         episodes=config.selfplay.episodes,
         window=config.replay.window,
-        positions=max(
-            1,
-            min(
-                config.selfplay.episodes * game.max_plies,
-                config.replay.max_examples // num_images,
-            ),
-        ),
+        positions=positions,
         num_images=num_images,
         epochs=config.train.epochs,
         batch_size=config.train.batch_size,
@@ -180,6 +182,17 @@ def make_spec(config: ConfigDict, *, data_devices: int = 1) -> Spec:
         switches=switches,
         data_devices=data_devices,
     )
+
+
+def _refuse_large_batch(config: ConfigDict, positions: int, num_images: int) -> None:
+    """A minibatch that a full window could never fill is a mistake, not a small epoch."""
+    if config.train.batch_size > positions * num_images:
+        raise ConfigError(
+            f"config.train.batch_size={config.train.batch_size}: the window never holds more than "
+            f"{positions * num_images} examples ({positions} positions, {num_images} images of "
+            "each), choose at most that or raise config.selfplay.episodes, config.replay.window "
+            "or config.replay.max_examples"
+        )
 
 
 def build_game(config: ConfigDict) -> Game:
@@ -203,7 +216,11 @@ def build_network(config: ConfigDict, game: Game, data_devices: int = 1) -> nn.M
     if config.network.name == "resnet":
         settings |= {"blocks": config.network.blocks, "filters": config.network.channels}
     else:
-        settings |= {"channels": config.network.channels, "hidden": config.network.hidden}
+        settings |= {
+            "channels": config.network.channels,
+            "hidden": config.network.hidden,
+            "bias_before_norm": config.network.bias_before_norm,
+        }
     try:
         return make_network(
             config.network.name,

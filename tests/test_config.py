@@ -1,5 +1,7 @@
 """Settings: the papers' defaults, the switches of `semantics`, and refusals in one line."""
 
+import json
+import sys
 from typing import Any
 
 import jax
@@ -7,8 +9,15 @@ import numpy as np
 import pytest
 
 from jaxzero import config as config_lib
+from jaxzero import learner
 from jaxzero import spec as spec_lib
-from jaxzero.config import ConfigError, default_config, get, resolve_switches, validate
+from jaxzero.config import (
+    ConfigError,
+    default_config,
+    get,
+    resolve_switches,
+    validate,
+)
 from tests.small import changed, small_config
 
 TABLE_1 = {  # 000 and 003, row "default"
@@ -169,7 +178,11 @@ def test_switches_reach_the_compiled_code() -> None:
         ({"train.learning_rate": -0.1}, "config.train.learning_rate=-0.1"),
         ({"train.learning_rate": float("nan")}, "config.train.learning_rate=nan"),
         ({"arena.threshold": 1.5}, "config.arena.threshold=1.5: choose from 0 to 1"),
+        ({"train.learning_rate": float("inf")}, "config.train.learning_rate=inf"),
         ({"search.num_simulations": 0}, "config.search.num_simulations=0"),
+        ({"network.hidden": (16, 0)}, "config.network.hidden=0: choose from 1 to 1000000"),
+        ({"network.hidden": ("16",)}, "config.network.hidden=('16',): give whole numbers"),
+        ({"seed": -1}, "config.seed=-1: choose from 0"),
         ({"execution.keep_checkpoints": 1}, "config.execution.keep_checkpoints=1"),
     ],
 )
@@ -186,7 +199,15 @@ def test_impossible_settings_are_refused_in_one_line(changes: dict[str, Any], me
         ({"game": "conect_four_5x5"}, "did you mean 'connect_four_5x5'?"),
         ({"game": "pgx:tic_tac_toe"}, "convnet needs boards of at least 5x5"),
         ({"game": "pgx:backgammon"}, "it has chance"),
-        ({"network.hidden": (16, 0)}, "hidden must be positive"),
+        ({"game": "othello_4x4"}, "convnet needs boards of at least 5x5"),
+        ({"game": "othello_4x4"}, "try resnet"),
+        # 8 games of at most 25 plies, 2 iterations, 2 images: the window's largest size
+        (
+            {"train.batch_size": 801},
+            "config.train.batch_size=801: the window never holds more than "
+            "800 examples (400 positions, 2 images of each)",
+        ),
+        ({"train.batch_size": 9, "replay.max_examples": 5}, "never holds more than 8 examples"),
     ],
 )
 def test_impossible_games_and_networks_are_refused_in_one_line(
@@ -196,6 +217,29 @@ def test_impossible_games_and_networks_are_refused_in_one_line(
         spec_lib.make_spec(small_config(changes))
     assert message in str(caught.value)
     assert "\n" not in str(caught.value)
+
+
+def test_a_minibatch_may_be_as_large_as_the_window_can_be() -> None:
+    assert spec_lib.make_spec(small_config({"train.batch_size": 800})).batch_size == 800
+    assert spec_lib.make_spec(small_config({"game": "othello_4x4", "network.name": "resnet"}))
+
+
+def test_biases_before_normalisation_can_be_left_out() -> None:
+    for asked in (True, False):
+        spec = spec_lib.make_spec(small_config({"network.bias_before_norm": asked}))
+        weights = jax.eval_shape(lambda s=spec: learner.init(s, jax.random.key(0)))
+        assert ("bias" in weights.params["conv_0"]) is asked
+        assert "bias" in weights.params["policy"]
+
+
+def test_packages_that_are_asked_for_must_be_there(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "wandb", None)  # as if it were not installed
+    for mode in ("offline", "online"):
+        config = changed(default_config(), {"tracking.wandb": mode})
+        with pytest.raises(ConfigError, match="wandb is not installed, pip install"):
+            config_lib.require_extras(config)
+        validate(config)  # a run that was tracked can be opened without it
+    config_lib.require_extras(default_config())
 
 
 def test_a_minibatch_must_be_divisible_among_the_devices() -> None:
@@ -258,3 +302,15 @@ def test_flattened_settings_have_dotted_keys() -> None:
     assert flat["train.learning_rate"] == 0.005
     assert flat["switches.keep_tree"] is None
     assert all(get(config, key) == value for key, value in flat.items())
+
+
+def test_settings_survive_json() -> None:
+    config = small_config({"switches.keep_tree": True})
+    flat = json.loads(json.dumps(config_lib.flatten(config)))
+    again = config_lib.from_flat(flat | {"study.seeds": 3, "study.names": ["a"]})
+    assert config_lib.flatten(again) == {
+        **config_lib.flatten(config),
+        "study.seeds": 3,
+        "study.names": ("a",),
+    }
+    assert again.is_locked

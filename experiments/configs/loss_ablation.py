@@ -3,12 +3,88 @@
 Papers 000 (section 6.3), 001 and 003 (section 6.3). Any board: `--config.game=othello_5x5`.
 """
 
+import dataclasses
+
 from ml_collections import ConfigDict
-from ml_collections.config_dict import placeholder
 
-from jaxzero.config import ConfigError, default_config, nearest
+from jaxzero.config import KEYS as GENERAL_KEYS
+from jaxzero.config import TARGETS, Key, Preset, preset_config
+from jaxzero.keys import table
 
-PRESETS = ("quick", "gpu", "paper")
+PRESETS: dict[str, Preset] = {
+    "quick": Preset(
+        "Connect Four 5x5, 4 losses x 2 seeds, 32 channels: minutes on two CPU cores",
+        {
+            "game": "connect_four_5x5",
+            "study.seeds": 2,
+            "study.tournament_games": 40,
+            "study.tournament_simulations": 25,
+            "study.ladder_games": 8,
+            "study.ladder_opponents": ("random", "greedy", "mcts_50"),
+            "network.channels": 32,
+            "network.hidden": (256, 128),
+            "search.num_simulations": 25,
+            "selfplay.episodes": 32,
+            "replay.window": 5,
+            "train.iterations": 15,
+            "train.epochs": 5,
+            "train.learning_rate": 0.002,
+            "arena.games": 16,
+        },
+    ),
+    "gpu": Preset(
+        "Connect Four 5x5, 4 losses x 8 seeds together, 128 channels: one large GPU",
+        {
+            "game": "connect_four_5x5",
+            "study.tournament_simulations": 50,
+            "network.channels": 128,
+            "search.num_simulations": 50,
+            "replay.window": 10,
+            "train.iterations": 60,
+            "train.epochs": 5,
+            "train.learning_rate": 0.002,
+        },
+    ),
+    "paper": Preset("Othello 6x6, the papers' Table 1, 4 losses x 8 seeds, 256 channels", {}),
+}
+
+KEYS: tuple[Key, ...] = (
+    Key("preset", "quick", "what these settings began from", choices=tuple(PRESETS)),
+    Key("study.seeds", 8, "runs of each target", low=1),
+    Key(
+        "study.targets",
+        ("policy", "value", "sum", "product"),
+        "what is minimised, a population of runs for each",
+        choices=TARGETS,
+    ),
+    Key("study.tournament_games", 20, "games of each pair of players", low=2, even=True),
+    Key("study.tournament_simulations", 100, "m of the final tournament", low=1, high=100_000),
+    Key(
+        "study.low_simulations",
+        5,
+        "m of the second tournament, which shows mostly the network",
+        low=1,
+        high=100_000,
+    ),
+    Key("study.rollout_simulations", 50, "m of the plain MCTS opponent", low=1, high=100_000),
+    Key(
+        "study.ladder_games",
+        20,
+        "games of each kept network against each fixed opponent; 0: no ladder",
+        low=0,
+        even=True,
+    ),
+    Key(
+        "study.ladder_opponents",
+        ("random", "greedy", "mcts_50", "mcts_200"),
+        "fixed opponents: random, greedy, mcts_50 or another number of rollouts",
+    ),
+    dataclasses.replace(
+        table(GENERAL_KEYS)["train.iterations"],
+        default=None,
+        meaning="self-play, training and arena, so often; unset: 200 on 5x5 boards, else 100 (000)",
+    ),
+)
 
 
 def get_config(preset: str = "quick") -> ConfigDict:
@@ -17,51 +93,4 @@ def get_config(preset: str = "quick") -> ConfigDict:
     Raises:
       ConfigError: unknown preset.
     """
-    if preset not in PRESETS:
-        raise ConfigError(f"unknown preset {preset!r}: {nearest(preset, PRESETS)}")
-    config = default_config()
-    with config.unlocked():
-        config.preset = preset
-        config.study = ConfigDict()
-        config.study.seeds = 8  # runs of each target
-        config.study.targets = ("policy", "value", "sum", "product")  # minimised, one each
-        config.study.tournament_games = 20  # of each pair of players
-        config.study.tournament_simulations = 100  # m of the final tournament
-        config.study.low_simulations = 5  # m of the second tournament, mostly network
-        config.study.rollout_simulations = 50  # m of the plain MCTS opponent
-        config.train.iterations = placeholder(int)  # None: as the papers, 200 on 5x5, else 100
-    if preset == "quick":
-        _quick(config)
-    elif preset == "gpu":
-        _gpu(config)
-    config.lock()
-    return config
-
-
-def _quick(config: ConfigDict) -> None:
-    """A few minutes on two CPU cores: Connect Four 5x5, small in everything."""
-    config.game = "connect_four_5x5"
-    config.study.seeds = 2
-    config.study.tournament_games = 40
-    config.study.tournament_simulations = 25
-    config.network.channels = 32
-    config.network.hidden = (256, 128)
-    config.search.num_simulations = 25
-    config.selfplay.episodes = 32
-    config.replay.window = 5
-    config.train.iterations = 15
-    config.train.epochs = 5
-    config.train.learning_rate = 0.002
-    config.arena.games = 16
-
-
-def _gpu(config: ConfigDict) -> None:
-    """Eight seeds together on one large GPU."""
-    config.game = "connect_four_5x5"
-    config.study.tournament_simulations = 50
-    config.network.channels = 128
-    config.search.num_simulations = 50
-    config.replay.window = 10
-    config.train.iterations = 60
-    config.train.epochs = 5
-    config.train.learning_rate = 0.002
+    return preset_config(preset, PRESETS, KEYS)

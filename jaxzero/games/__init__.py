@@ -21,6 +21,7 @@ __all__ = [
     "Reversi",
     "State",
     "make_game",
+    "register",
 ]
 
 # Names that `make_game` accepts, one of each form; other sizes and lines work alike.
@@ -35,16 +36,21 @@ GAME_EXAMPLES = (
 # Of the games that come from pgx (https://github.com/sotetsuk/pgx), an extra.
 PGX_EXAMPLES = ("pgx:tic_tac_toe", "pgx:go_9x9", "pgx:hex")
 
-_NAME = re.compile(r"([a-z]+(?:_[a-z]+)*)_([1-9]\d*)x([1-9]\d*)(?:_line([1-9]\d*))?")
+_FAMILY = r"[a-z]+(?:_[a-z]+)*"
+_NAME = re.compile(rf"({_FAMILY})_([1-9]\d*)x([1-9]\d*)(?:_line([1-9]\d*))?")
+
+# (name, rows, columns, line or None, observation) -> the game; a ValueError in one line for a size,
+# line or encoding that it does not have.
+Factory = Callable[[str, int, int, int | None, str], Game]
 
 
 def make_game(name: str, *, observation: str = "planes") -> Game:
     """Makes the game called `name`; `make_game(game.name)` makes it again.
 
     Args:
-      name: `connect_four_6x7` (rows x columns), `gobang_5x5`, `othello_6x6`, `reversi_8x8`, or
-        `pgx:<env_id>`. `_line5` after a board of Connect Four or Gobang sets the length of a line
-        (4 otherwise).
+      name: `connect_four_6x7` (rows x columns), `gobang_5x5`, `othello_6x6`, `reversi_8x8`, one
+        of a family that was registered (see `register`), or `pgx:<env_id>`. `_line5` after a board
+        of Connect Four or Gobang sets the length of a line (4 otherwise).
       observation: the encoding, "planes", "signed" or "cells" (see `stones.StonesGame`); games
         from pgx have their own and accept "planes" only.
 
@@ -60,6 +66,30 @@ def make_game(name: str, *, observation: str = "planes") -> Game:
     rows, columns = int(match[2]), int(match[3])
     line = None if match[4] is None else int(match[4])
     return _FAMILIES[match[1]](name, rows, columns, line, observation)
+
+
+def register(family: str, factory: Factory) -> None:
+    """Makes a family of games known by name, for the running program.
+
+    From then on `<family>_<rows>x<columns>` (and `..._line<n>`) works wherever a game is named, as
+    in `make_game` and `config.game`. docs/add_a_game.md has an example.
+
+    Args:
+      family: lower-case words joined by `_`, e.g. `"tic_tac_toe"`.
+      factory: makes a game from a name's parts, see `Factory`; the game's `name` must be the name
+        that made it.
+
+    Raises:
+      ValueError: in one line, for a family that cannot be a name, or that exists.
+    """
+    if re.fullmatch(_FAMILY, family) is None:
+        raise ValueError(
+            f"a family of games is named by lower-case words joined by '_', as 'tic_tac_toe'; "
+            f"got {family!r}"
+        )
+    if family in _FAMILIES:
+        raise ValueError(f"games called {family!r} exist already: choose another name")
+    _FAMILIES[family] = factory
 
 
 def _connect_four(name: str, rows: int, columns: int, line: int | None, observation: str) -> Game:
@@ -80,12 +110,13 @@ def _reversi(name: str, rows: int, columns: int, line: int | None, observation: 
     return Reversi(_side(name, rows, columns), observation=observation)
 
 
-_FAMILIES: dict[str, Callable[[str, int, int, int | None, str], Game]] = {
+_FAMILIES: dict[str, Factory] = {
     "connect_four": _connect_four,
     "gobang": _gobang,
     "othello": _othello,
     "reversi": _reversi,
 }
+_OUR_FAMILIES = frozenset(_FAMILIES)
 
 
 def _given(line: int | None) -> dict[str, int]:
@@ -117,6 +148,7 @@ def _suggestion(name: str) -> str:
             pass
         else:
             return f"did you mean {nearest!r}?"
-    names = (*GAME_EXAMPLES, *PGX_EXAMPLES)
+    registered = (f"{f}_ROWSxCOLUMNS" for f in _FAMILIES if f not in _OUR_FAMILIES)
+    names = (*GAME_EXAMPLES, *PGX_EXAMPLES, *registered)
     close = difflib.get_close_matches(family[0] if family else name.lower(), names, n=1, cutoff=0.5)
     return f"did you mean {close[0]!r}?" if close else f"games are named like {', '.join(names)}"

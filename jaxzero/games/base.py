@@ -86,3 +86,12 @@ class Game(Protocol):
     def render(self, state: State) -> str:
         """A board for people, several lines."""
         ...
+
+
+@runtime_checkable
+class CountsMaterial(Protocol):
+    """What a game may offer besides: something on the board that is good to have more of."""
+
+    def material(self, state: State) -> jax.Array:
+        """int32[2]: of player 0 and of player 1, e.g. the discs of each in Othello."""
+        ...

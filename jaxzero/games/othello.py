@@ -85,6 +85,10 @@ class _TurningGame(stones.StonesGame):
         )
         return stones.unless_finished(state, successor)
 
+    def material(self, state: OthelloState) -> jax.Array:
+        """int32[2]: discs of player 0 and of player 1."""
+        return jnp.stack([bitboard.count(words) for words in stones.players(state.stones)])
+
     @abc.abstractmethod
     def _keeps_turn(self, replies: bitboard.Words) -> jax.Array:
         """bool scalar: does the mover play again when the opponent has these replies?"""

@@ -52,7 +52,7 @@ REFUSED = {
     "sparrow_mahjong": "it has three players and chance",
 }
 # Environments whose first two planes are the stones of the player to move and of the other.
-_STONES_IN_PLANES = ("connect_four", "go_9x9", "go_19x19", "hex", "othello", "tic_tac_toe")
+STONES_IN_PLANES = ("connect_four", "go_9x9", "go_19x19", "hex", "othello", "tic_tac_toe")
 
 
 def make_pgx_game(env_id: str, *, observation: str = "planes") -> "PgxGame":
@@ -153,7 +153,7 @@ class PgxGame:
         state = jax.tree.map(jnp.asarray, state)  # pgx indexes with arrays, which NumPy cannot
         mover = int(self.to_move(state))
         lines = []
-        if self.env_id in _STONES_IN_PLANES:
+        if self.env_id in STONES_IN_PLANES:
             planes = np.asarray(self.observe(state))
             own, other = ("X", "O") if mover == 0 else ("O", "X")
             marks = np.where(planes[..., 0] != 0, own, np.where(planes[..., 1] != 0, other, "."))

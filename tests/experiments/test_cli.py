@@ -8,8 +8,11 @@ from typing import Any
 
 import pytest
 
-from experiments import cli
-from jaxzero.config import ConfigError
+from experiments import cli, usage
+from experiments.configs import loss_ablation
+from jaxzero.config import KEYS, ConfigError, flatten
+from jaxzero.keys import table
+from jaxzero.stopping import Stopped
 
 ROOT = Path(__file__).resolve().parents[2]
 CONFIG = str(ROOT / "experiments" / "configs" / "loss_ablation.py")
@@ -61,6 +64,64 @@ def test_settings_reach_the_study(monkeypatch: pytest.MonkeyPatch, tmp_path: Pat
     assert config.is_locked
 
 
+@pytest.mark.parametrize(
+    ("said", "kept"),
+    [("sum,value", ("sum", "value")), ("sum", ("sum",)), ("('sum', 'value')", ("sum", "value"))],
+)
+def test_a_tuple_of_words_needs_no_quotes(
+    said: str, kept: tuple[str, ...], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    study = Study()
+    words = (f"--workdir={tmp_path}", f"--config.study.targets={said}")
+    assert command(monkeypatch, study, *words, "--config.network.hidden=64,32") == 0
+    config = study.calls[0][0]
+    assert config.study.targets == kept
+    assert config.network.hidden == (64, 32)
+
+
+def test_the_last_word_counts(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    study = Study()
+    words = ("--workdir=a", "--config.seed=1", "--config.seed=2", f"--workdir={tmp_path}")
+    assert command(monkeypatch, study, *words) == 0
+    assert (study.calls[0][0].seed, study.calls[0][1]) == (2, tmp_path)
+
+
+def test_minutes_are_a_setting(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    study = Study()
+    assert command(monkeypatch, study, f"--workdir={tmp_path}", "--max-minutes=2.5") == 0
+    assert study.calls[0][0].execution.max_minutes == 2.5
+
+
+def test_a_settings_file_of_ones_own(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """It is run once, may build on a study's, and need not declare keys or presets."""
+    (tmp_path / "own.py").write_text(
+        "from pathlib import Path\n"
+        "from experiments.configs.loss_ablation import get_config as base\n"
+        "def get_config():\n"
+        f"    with Path({str(tmp_path / 'log')!r}).open('a') as file:\n"
+        "        file.write('x')\n"
+        "    config = base('gpu')\n"
+        "    config.train.learning_rate = 0.5\n"
+        "    return config\n"
+    )
+    study = Study()
+    words = (f"--config={tmp_path / 'own.py'}", f"--workdir={tmp_path}", "--config.study.seeds=3")
+    assert command(monkeypatch, study, *words) == 0
+    config = study.calls[0][0]
+    assert (config.train.learning_rate, config.study.seeds) == (0.5, 3)
+    assert (tmp_path / "log").read_text() == "x"
+
+
+def test_shipped_settings_are_found_from_anywhere(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    study = Study()
+    words = ("--config=experiments/configs/loss_ablation.py:gpu", f"--workdir={tmp_path}")
+    assert command(monkeypatch, study, *words) == 0
+    assert study.calls[0][0].preset == "gpu"
+
+
 def test_the_default_settings_are_used(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     study = Study()
     assert command(monkeypatch, study, f"--workdir={tmp_path}") == 0
@@ -73,11 +134,25 @@ def test_the_default_settings_are_used(monkeypatch: pytest.MonkeyPatch, tmp_path
         (["--config.train.learning_rat=1"], "did you mean config.train.learning_rate?"),
         (["--config.batch_size=1"], "did you mean config.train.batch_size?"),
         (["--config.zzz=1"], "unknown key config.zzz"),
-        (["--config.train.epochs=many"], "train.epochs"),
+        (["--config.train.epochs=many"], "config.train.epochs='many': give a whole number"),
+        (["--config.train.epochs=2.5"], "config.train.epochs='2.5': give a whole number"),
+        (["--config.train.learning_rate=fast"], "config.train.learning_rate='fast': give a number"),
+        (["--config.switches.keep_tree=perhaps"], "keep_tree='perhaps': give True or False"),
+        (["--config.train.epochs"], "--config.train.epochs has no value: write"),
+        (["--config.execution.compilation_cache"], "compilation_cache has no value"),
+        (["--config.train=3"], "unknown key config.train:"),
+        (["--config.network.hidden[0]=3"], "unknown key config.network.hidden[0]"),
+        (["--max-minutes=soon"], "--max-minutes='soon': give a number"),
+        (["--max-minutes=-1"], "--max-minutes='-1': give a number"),
+        (["--max-minutes=nan"], "--max-minutes='nan': give a number"),
         ([f"--config={CONFIG}:huge"], "unknown preset 'huge'"),
         (["--config=/no/such/file.py:quick"], "no such settings file"),
         (["train.epochs=3"], "unexpected argument 'train.epochs=3'"),
-        (["--wrkdir=x"], "wrkdir"),
+        (["--config=README.md"], "is no Python file"),
+        (["--wrkdir=x"], "unknown flag --wrkdir: did you mean --workdir?"),
+        (["--workdir"], "--workdir has no value: write --workdir=VALUE"),
+        (["--noconfig.execution.compilation_cache"], "unknown flag"),
+        (["-x"], "unexpected argument '-x'"),
     ],
 )
 def test_a_wrong_word_is_answered_in_one_line(
@@ -109,6 +184,8 @@ def test_the_workdir_is_needed(
     [
         (ConfigError("config.x=1: no"), 2, "error: config.x=1: no\n"),
         (FloatingPointError("loss is nan"), 1, "error: loss is nan\n"),
+        (Stopped("--max-minutes=3 are over", 0), 0, "--max-minutes=3 are over\n"),
+        (Stopped("stopped by SIGTERM", 143), 143, "stopped by SIGTERM\n"),
         (KeyboardInterrupt(), 130, "interrupted; the same command goes on"),
     ],
 )
@@ -122,6 +199,62 @@ def test_exit_status(
 ) -> None:
     assert command(monkeypatch, Study(error), f"--workdir={tmp_path}") == status
     assert said in capsys.readouterr().err
+
+
+# ---- help ----
+
+
+@pytest.mark.parametrize("preset", loss_ablation.PRESETS)
+def test_help_shows_every_key_as_it_stands_in_the_preset(
+    preset: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("COLUMNS", "90")
+    study = Study()
+    assert command(monkeypatch, study, f"--config={CONFIG}:{preset}", "--help") == 0
+    page = capsys.readouterr().out
+    assert not study.calls
+    assert max(len(line) for line in page.splitlines() if CONFIG not in line) <= 90
+    for flag in usage.FLAGS:
+        assert f"  --{flag}" in page
+    for name in loss_ablation.PRESETS:
+        assert f"\n  {name}" in page
+    values = flatten(loss_ablation.get_config(preset))
+    sections = {block.split("KEY=VALUE")[0]: block for block in page.split("\n\n--config.")[1:]}
+    for key in table(KEYS, loss_ablation.KEYS).values():
+        block = sections[f"{key.section}." if key.section else ""]
+        name = key.name.removeprefix(f"{key.section}.")
+        row = [*([key.letter] if key.letter else []), name, usage.show(values[key.name])]
+        assert row in [line.split()[: len(row)] for line in block.splitlines()]
+        assert key.meaning.split()[-1] in block
+
+
+def test_help_of_another_preset_shows_other_values(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert command(monkeypatch, Study(), "-h") == 0
+    assert "settings in preset quick" in (quick := capsys.readouterr().out)
+    assert command(monkeypatch, Study(), f"--config={CONFIG}:paper", "--help") == 0
+    assert "settings in preset paper" in (paper := capsys.readouterr().out)
+    assert "connect_four_5x5" in quick
+    assert "connect_four_5x5" not in paper
+
+
+def test_help_of_a_wrong_preset_is_an_error(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert command(monkeypatch, Study(), f"--config={CONFIG}:huge", "--help") == 2
+    assert "unknown preset 'huge'" in capsys.readouterr().err
+
+
+def test_help_looks_for_no_device(tmp_path: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "experiments.loss_ablation", "--help"],
+        cwd=ROOT, env=os.environ | {"JAX_PLATFORMS": "there_is_none"}, capture_output=True,
+        text=True, timeout=120, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith("Which loss should AlphaZero minimise?")
+    assert "usage: python -m experiments.loss_ablation --workdir=DIR" in done.stdout
 
 
 def test_the_module_is_a_command(tmp_path: Path) -> None:

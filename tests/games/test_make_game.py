@@ -3,8 +3,20 @@
 import jax
 import pytest
 
-from jaxzero.games import GAME_EXAMPLES, ConnectFour, Gobang, Othello, Reversi, make_game
+from jaxzero import games
+from jaxzero.config import ConfigError
+from jaxzero.games import (
+    GAME_EXAMPLES,
+    ConnectFour,
+    Gobang,
+    Othello,
+    Reversi,
+    make_game,
+    register,
+)
 from jaxzero.games.base import Game
+from jaxzero.spec import make_spec
+from tests.small import small_config
 
 GAMES = {
     "connect_four_6x7": ConnectFour(6, 7),
@@ -122,6 +134,63 @@ def test_rules_use_no_gather_and_no_scatter(name):
     for program in programs:
         for primitive in ("gather", "scatter", "dynamic_slice", "while", "cond"):
             assert primitive not in str(program)
+
+
+# ---- families of one's own ----
+
+
+@pytest.fixture
+def own_families(monkeypatch):
+    """What a test registers is forgotten afterwards."""
+    monkeypatch.setattr(games, "_FAMILIES", dict(games._FAMILIES))
+
+
+def five_in_a_row(name, rows, columns, line, observation):
+    """`row_five_7x7`: Gobang with lines of five unless the name says otherwise."""
+    if rows != columns:
+        raise ValueError(f"{name!r} needs a square board")
+    return Gobang(rows, line or 5, observation=observation)
+
+
+def test_a_registered_family_is_known_by_name(own_families):
+    register("row_five", five_in_a_row)
+    assert make_game("row_five_7x7") == Gobang(7, 5)
+    assert make_game("row_five_7x7_line4", observation="signed") == Gobang(
+        7, 4, observation="signed"
+    )
+    for name, says in (
+        ("row_five_7x6", "needs a square board"),
+        ("row_fiv_7x7", "did you mean 'row_five_7x7'?"),
+        ("row_five", "did you mean 'row_five_ROWSxCOLUMNS'?"),
+        ("chess", "row_five_ROWSxCOLUMNS"),
+    ):
+        with pytest.raises(ValueError, match=says.replace("?", r"\?")):
+            make_game(name)
+
+
+def test_a_registered_family_can_be_configured(own_families):
+    config = small_config({"game": "row_five_7x7"})
+    with pytest.raises(ConfigError, match="unknown game 'row_five_7x7'"):
+        make_spec(config)
+    register("row_five", five_in_a_row)
+    assert make_spec(config).game == Gobang(7, 5, observation="signed")
+    with pytest.raises(ConfigError, match=r"config.game='row_five_7x6': .* needs a square board"):
+        make_spec(small_config({"game": "row_five_7x6"}))
+
+
+def test_names_are_registered_once(own_families):
+    register("row_five", five_in_a_row)
+    for family in ("row_five", "othello", "connect_four"):
+        with pytest.raises(ValueError, match=f"games called '{family}' exist already"):
+            register(family, five_in_a_row)
+    assert make_game("othello_6x6") == Othello(6)
+
+
+@pytest.mark.parametrize("family", ["", "Row_Five", "row five", "row5", "_row", "pgx:row", "row_"])
+def test_what_is_no_name_is_refused(own_families, family):
+    with pytest.raises(ValueError, match="lower-case words"):
+        register(family, five_in_a_row)
+    assert family not in games._FAMILIES
 
 
 def _batch(tree):

@@ -1,0 +1,114 @@
+"""The glossary, from the tables of keys: `python -m experiments.glossary > docs/glossary.md`.
+
+A test holds the file to what this prints.
+"""
+
+import importlib
+import pkgutil
+from collections.abc import Sequence
+
+from experiments import configs
+from experiments.usage import show
+from jaxzero.config import KEYS
+from jaxzero.key_table import SECTIONS
+from jaxzero.keys import Key, table
+
+TERMS: dict[str, str] = {
+    "l_p": "policy loss: cross entropy -pi^T log p of the network's policy p and the target pi, "
+    "in nats; target `policy`",
+    "l_v": "value loss: squared error (v - z)^2 of the network's value v and the game's result z; "
+    "cross entropy with a win/draw/loss head; target `value`",
+    "l_+": "l_p + l_v, what AlphaZero minimises; target `sum`",
+    "l_x": "l_p l_v, the product of the two means over a minibatch; target `product`",
+    "l_lambda": "lambda l_p + (1 - lambda) l_v; target `weighted`",
+    "p, v": "what the network says of a position: a probability for each move, and the expected "
+    "result for the player to move, in [-1, 1]",
+    "pi, z": "what it learns: the share of visits of each move in a search, and the result of the "
+    "game for the player to move (+1 won, 0 drawn, -1 lost)",
+    "ply": "one move of one player; a pass is one too",
+    "position, example": "a position is seen in a game; each of its symmetric images is an example",
+    "search, simulation": "Monte Carlo tree search of a position: m simulations, each of which "
+    "walks down the tree and evaluates one leaf",
+    "plain MCTS": "the same search, evaluating a leaf by a random game played to its end instead "
+    "of a network",
+    "self-play": "E games of the best network against itself, the examples of an iteration",
+    "window": "the examples of the newest rs iterations, from which minibatches are drawn",
+    "iteration": "self-play, then training, then arena and gate (Algorithm 1 of 000)",
+    "candidate, best": "the network after training; the network that plays until a candidate takes "
+    "its place",
+    "arena": "n games of the candidate against the best, half with each side first",
+    "gate": "the candidate becomes the best if it wins at least the share u of the decisive games",
+    "run, population": "a run is one network's training with one seed; runs that share a compiled "
+    "program are a population",
+    "target": "which loss a run minimises",
+    "preset": "a study's settings under a name; single keys can still be changed",
+    "semantics, switch": "`corrected` or `published`: what is right, or what the papers' programs "
+    "did, one switch for each difference (see [semantics](semantics.md))",
+    "Elo": "strength on a scale where 400 more means ten times the odds of winning; the mean of a "
+    "pool is 0. Ratings are fitted to all results at once (Bayesian Elo) and carry standard errors",
+    "training Elo": "ratings of one run's networks from their arena games alone; inflated, and not "
+    "to be compared between runs (001)",
+    "tournament": "a round robin of final networks and fixed opponents, by which runs are compared",
+    "opening": "random plies before a pair of games, the same for both colours, so that games of "
+    "deterministic players differ",
+    "distinct games": "different sequences of moves; a repeated game says nothing new, so only "
+    "these count for error bars",
+    "held-out games": "fixed games of plain MCTS that no run trains on (`heldout/*`)",
+}
+
+
+def page() -> str:
+    """The glossary as Markdown."""
+    parts = [
+        "# Glossary",
+        "Made by `python -m experiments.glossary > docs/glossary.md` from the tables of keys "
+        "(`jaxzero/key_table.py`, `experiments/configs/`); edit those.",
+        "## Letters of papers 000 and 003",
+        _table(
+            ("letter", "key", "default", "meaning"),
+            [
+                (f"`{key.letter}`", f"`{key.name}`", f"`{show(key.default)}`", key.meaning)
+                for key in KEYS
+                if key.letter
+            ],
+        ),
+        "## Terms",
+        _table(("term", "meaning"), list(TERMS.items())),
+        "## Settings",
+        "Every key of a run with its default (Table 1 of 000 and 003, 6x6 Othello). On the command "
+        "line: `--config.train.epochs=5`; presets change the values (`--help` shows them).",
+    ]
+    for section, meaning in SECTIONS.items():
+        keys = [key for key in KEYS if key.section == section]
+        if keys:
+            parts += [f"### {section or 'general'}: {meaning}", _keys(keys)]
+    for study, own in study_keys().items():
+        parts += [
+            f"## Settings of `experiments.{study}` alone",
+            _keys(own),
+        ]
+    return "\n\n".join(parts) + "\n"
+
+
+def study_keys() -> dict[str, Sequence[Key]]:
+    """The keys that each settings file of `experiments.configs` declares, by the file's name."""
+    names = sorted(module.name for module in pkgutil.iter_modules(configs.__path__))
+    modules = {name: importlib.import_module(f"{configs.__name__}.{name}") for name in names}
+    return {name: module.KEYS for name, module in modules.items()}
+
+
+def _keys(keys: Sequence[Key]) -> str:
+    general, rows = table(KEYS), []
+    for key in keys:
+        letter = key.letter or (general[key.name].letter if key.name in general else "")
+        rows.append((f"`{key.name}`", letter, f"`{show(key.default)}`", key.allowed, key.meaning))
+    return _table(("key", "letter", "default", "may be", "meaning"), rows)
+
+
+def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    lines = [head, ["---"] * len(head), *rows]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+if __name__ == "__main__":
+    print(page(), end="")
