@@ -1,0 +1,35 @@
+"""Where a person types and reads: the only place that does either."""
+
+import contextlib
+import importlib
+import sys
+from typing import TextIO
+
+
+class Console:
+    """Reads lines from one text stream and prints to another; ends at the end of the input."""
+
+    def __init__(self, source: TextIO, target: TextIO) -> None:
+        self._source, self._target = source, target
+        self._is_terminal = source is sys.stdin and source.isatty()
+        if self._is_terminal:
+            with contextlib.suppress(ImportError):  # not on every system
+                importlib.import_module("readline")  # editing and history in `input`
+
+    def say(self, *lines: str) -> None:
+        """Prints lines."""
+        for line in lines:
+            print(line, file=self._target)
+        self._target.flush()
+
+    def ask(self, prompt: str) -> str | None:
+        """The next line, or None at the end. What a script says is printed as if it were typed."""
+        if self._is_terminal:
+            try:
+                return input(prompt)
+            except EOFError:
+                self.say("")
+                return None
+        line = self._source.readline()
+        self.say(prompt + line.rstrip("\n"))
+        return line.rstrip("\n") if line else None
