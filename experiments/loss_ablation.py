@@ -5,7 +5,8 @@
 
 Trains networks by self-play under each target (l_p, l_v, l_+, l_x), several seeds each as one
 population, plays the results against each other, against the untrained networks, a random player
-and plain MCTS, and writes `results.json` and `report.html`.
+and plain MCTS, measures all kept networks against fixed opponents, and writes `results.json` and
+`report.html`.
 """
 
 import shlex
@@ -18,17 +19,19 @@ import jax
 import numpy as np
 from ml_collections import ConfigDict
 
-from experiments import cli, pool
+from experiments import cli, ladder, pool, saved, strength
+from experiments.configs.loss_ablation import KEYS
+from experiments.final import final
 from experiments.reporting.report import write_report
 from jaxzero import config as config_lib
-from jaxzero import runner, workdir
+from jaxzero import devices, runner, runs, workdir
 from jaxzero import spec as spec_lib
 from jaxzero.config import ConfigError
 from jaxzero.ratings import bayes_elo
 from jaxzero.runner import Trained
 from jaxzero.runs import Member
 from jaxzero.tournament import Tournament
-from jaxzero.tracking import Tracker
+from jaxzero.tracking import Final, Tracker
 
 STUDY = "loss_ablation"
 
@@ -55,34 +58,40 @@ def make_members(config: ConfigDict) -> list[Member]:
 
 def validate(config: ConfigDict) -> None:
     """Refuses what this study can't do, before anything compiles."""
-    config_lib.validate(config)
-    for target in config.study.targets:
-        if target not in config_lib.TARGETS:
-            hint = config_lib.nearest(target, config_lib.TARGETS)
-            raise ConfigError(f"config.study.targets={target!r}: {hint}")
-    if config.study.seeds < 1:
-        raise ConfigError(f"config.study.seeds={config.study.seeds}: at least 1 is needed")
-    if config.study.tournament_games < 2 or config.study.tournament_games % 2:
-        raise ConfigError(
-            f"config.study.tournament_games={config.study.tournament_games}: both colours need an "
-            f"even number, e.g. {config.study.tournament_games + 1}"
-        )
-    spec_lib.build_network(config, spec_lib.build_game(config))
+    config_lib.validate(config, KEYS)
+    config_lib.require_extras(config)
+    targets = config.study.targets
+    if not targets or len(set(targets)) < len(targets):
+        raise ConfigError(f"config.study.targets={targets}: name at least one, each only once")
+    if config.study.ladder_games:
+        strength.check(ladder_settings(config), "config.study.ladder_")
+    spec_lib.make_spec(config)
+    devices.choose(config)
 
 
 def run(config: ConfigDict, directory: Path) -> None:
     """The whole study, or the rest of it: (config, workdir) -> results.json, report.html."""
     config = resolve(config)
+    runner.prepare(config)  # before anything looks for devices, as `validate` does for the dtype
     validate(config)
-    runner.prepare(config)
     workdir.claim(directory, config, STUDY)
     environment = workdir.environment()
     workdir.write_json(directory / workdir.ENVIRONMENT, environment)
     members = make_members(config)
-    tracker = Tracker(directory, config, STUDY)
-    trained = runner.train(config, members, directory, tracker)
-    if jax.process_index() != 0:
-        return
+    with Tracker(directory, config, STUDY) as tracker:
+        trained = runner.train(config, members, directory, tracker)
+        if jax.process_index() == 0:
+            tracker.finish(conclude(config, directory, trained, members, environment))
+
+
+def conclude(
+    config: ConfigDict,
+    directory: Path,
+    trained: Trained,
+    members: list[Member],
+    environment: dict[str, Any],
+) -> Final:
+    """Plays the tournaments and writes `results.json`, `games/`, the figures and the report."""
     print("playing the final tournaments...", file=sys.stderr, flush=True)
     started = time.monotonic()
     tournaments, entries = play_tournaments(config, trained, members)
@@ -95,15 +104,27 @@ def run(config: ConfigDict, directory: Path) -> None:
     results = describe(config, trained, members, rows, tournaments, entries, seconds)
     results["environment"] = environment
     workdir.write_json(directory / workdir.RESULTS, results)
-    save_games(directory, tournaments, entries)
+    saved.games(directory, tournaments, entries)
+    if config.study.ladder_games:
+        started = time.monotonic()
+        opened = runs.open_run(directory)
+        results["ladder"] = strength.measure([opened], ladder_settings(config))[0]
+        ladder.write(opened, results["ladder"])
+        seconds["ladder"] = time.monotonic() - started
+        results["cost"] |= {"phases": seconds, "wall_seconds": sum(seconds.values())}
+        workdir.write_json(directory / workdir.RESULTS, results)
     report = write_report(directory)
-    elo = tournaments["final"].ratings.elo
-    tracker.finish(
-        figures=sorted((directory / "figures").glob("*.png")),
-        curves={name: list(curve["elo"]) for name, curve in results["training_elo"].items()},
-        summary={e.name: {"elo/final": float(elo[i])} for i, e in enumerate(entries)},
-    )
     print(f"report: {report}", file=sys.stderr)
+    return final(workdir.read_json(directory / workdir.RESULTS), directory)
+
+
+def ladder_settings(config: ConfigDict) -> strength.Settings:
+    """How the kept networks are measured against fixed opponents."""
+    return strength.Settings(
+        games=config.study.ladder_games,
+        opponents=tuple(config.study.ladder_opponents),
+        seed=config.seed,
+    )
 
 
 def play_tournaments(
@@ -114,17 +135,17 @@ def play_tournaments(
     Pool: all runs' final networks, the untrained network of each seed, plain MCTS with rollouts and
     a random player; temperature 0 (000 section 6.3: m = 100, c = 1, 20 rounds).
     """
-    entries, kinds, with_simulations = pool.build(config, trained, members)
-    match = pool.round_robin(config, trained.spec, kinds)
+    players = pool.Pool(config, trained, members)
     published = trained.spec.switches.elo_first_listed_advantage
     tournaments = {}
     for name, simulations in (
         ("final", config.study.tournament_simulations),
         ("low", config.study.low_simulations),
     ):
-        played = match(with_simulations(simulations), jax.random.key(2 * config.seed + 1))
-        tournaments[name] = pool.rate(played, len(entries), published=published)
-    return tournaments, entries
+        key = jax.random.key(2 * config.seed + 1)
+        match = players.play(simulations, key, f"{name} tournament")
+        tournaments[name] = pool.rate(match, len(players.entries), published=published)
+    return tournaments, players.entries
 
 
 def training_elo(
@@ -195,20 +216,14 @@ def describe(
         "runs": [{"name": m.name, "target": m.target, "seed": m.seed} for m in members],
         "training_elo": training_elo(config, members, rows, published=published),
         "tournaments": [
-            {
-                "name": name,
-                "title": titles[name],
-                "num_simulations": simulations[name],
-                "games_per_pair": config.study.tournament_games,
-                "players": [e._asdict() for e in entries],
-                "results": t.results,
-                "elo": t.ratings.elo,
-                "stderr": t.ratings.stderr,
-                "advantage": t.ratings.advantage,
-                "draw_elo": t.ratings.draw_elo,
-                "games": t.games,
-                "distinct_games": t.distinct,
-            }
+            saved.entry(
+                t,
+                entries,
+                name=name,
+                title=titles[name],
+                num_simulations=simulations[name],
+                games_per_pair=config.study.tournament_games,
+            )
             for name, t in tournaments.items()
         ],
         "checks": pool.checks(members, rows, tournaments, entries),
@@ -219,20 +234,6 @@ def run_counts(rows: list[dict[str, Any]]) -> dict[str, float]:
     """Work of one run, summed over its iterations."""
     names = ("evaluations", "useful_evaluations", "gradient_steps", "games")
     return {n: sum(r.get(f"count/{n}", 0.0) for r in rows) for n in names}
-
-
-def save_games(
-    directory: Path, tournaments: dict[str, Tournament], entries: list[pool.Entry]
-) -> None:
-    """games/<tournament>.npz: moves int16[max_plies, M, k] (-1 after the end) and the names."""
-    (directory / "games").mkdir(exist_ok=True)
-    for name, played in tournaments.items():
-        np.savez_compressed(
-            directory / "games" / f"{name}.npz",
-            actions=played.actions,
-            pairs=played.results[:, :2],
-            names=np.array([e.name for e in entries]),
-        )
 
 
 if __name__ == "__main__":

@@ -2,33 +2,26 @@
 
 import dataclasses
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 from ml_collections import ConfigDict
 
-from jaxzero import iteration, learner, tournament
+from experiments import opponents
+from experiments.contestants import network_players
+from experiments.opponents import Entry
+from jaxzero import iteration, tournament
 from jaxzero.arena import Match
-from jaxzero.players import Players, Searcher, random_players, rollout_evaluate, search_players
+from jaxzero.players import Players
+from jaxzero.round_robin import compile_round_robin
 from jaxzero.runner import Trained
 from jaxzero.runs import Member
-from jaxzero.search.options import SearchOptions
-from jaxzero.spec import Spec
 from jaxzero.tournament import Tournament
 
 PUBLISHED_ADVANTAGE = 32.8  # BayesElo's defaults, which the papers' ratings used (facts 1.8)
 PUBLISHED_DRAW_ELO = 97.3
-
-
-class Entry(NamedTuple):
-    """A player of the pool: kind is trained, untrained, random or rollouts."""
-
-    name: str
-    kind: str
-    target: str | None = None
-    seed: int | None = None
 
 
 def networks_of(trained: Trained, members: Sequence[Member]) -> tuple[list[Entry], Any]:
@@ -47,67 +40,52 @@ def networks_of(trained: Trained, members: Sequence[Member]) -> tuple[list[Entry
     return entries, jax.tree.map(lambda a, b: jnp.concatenate([a, b]), finals, untrained)
 
 
-def build(
-    config: ConfigDict, trained: Trained, members: Sequence[Member]
-) -> tuple[list[Entry], list[Players], Callable[[int], list[Any]]]:
-    """The pool.
+class Pool:
+    """All networks of a study, one rollout player and a random one; plays at any m.
 
-    Returns:
-      Entries; players by kind; (m) -> params of each kind with m simulations for the networks.
+    Attributes:
+      entries: the players.
     """
-    spec = trained.spec
-    entries, networks = networks_of(trained, members)
-    count = len(entries)
-    rollouts = config.study.rollout_simulations
-    entries = [*entries, Entry(f"mcts_{rollouts}", "rollouts"), Entry("random", "random")]
-    gumbel = spec.search.algorithm == "gumbel"
-    most = config.study.tournament_simulations
-    searches = config.search.tree_moves if spec.switches.keep_tree else 1
-    options = dataclasses.replace(spec.arena_search, capacity=searches * most + 1)
 
-    def searchers(simulations: int) -> Searcher:
-        m = min(simulations, most)
-        return Searcher(
-            networks,
-            jnp.full((count,), m, jnp.int32),
-            jnp.full((count,), config.search.c_puct, jnp.float32),
+    def __init__(self, config: ConfigDict, trained: Trained, members: Sequence[Member]) -> None:
+        self._config, self._spec = config, trained.spec
+        networks, self._networks = networks_of(trained, members)
+        others, self._opponents = opponents.build(
+            trained.spec.game, (f"mcts_{config.study.rollout_simulations}", "random")
         )
+        self._count = len(networks)
+        self.entries = [*networks, *others]
+        self._programs: dict[int, Callable[..., Match]] = {}
 
-    kinds = [
-        search_players(
-            spec.game,
-            lambda network: learner.acting(spec, network),
-            searchers(most),
-            options,
-            keep_tree=spec.switches.keep_tree,
-            fixed_simulations=most if gumbel else None,
-        ),
-        search_players(
-            spec.game,
-            lambda _: rollout_evaluate(spec.game),
-            Searcher((), jnp.full((1,), rollouts, jnp.int32), jnp.full((1,), jnp.sqrt(2.0))),
-            SearchOptions(capacity=rollouts + 1),
-        ),
-        random_players(spec.game),
-    ]
+    def play(self, simulations: int, key: jax.Array, title: str | None = None) -> Match:
+        """A round robin, the networks with m simulations. Has a bar if it has a title."""
+        kinds = self._kinds(simulations)
+        # Sequential halving is compiled for its m; one program of PUCT takes any.
+        static = simulations if self._spec.search.algorithm == "gumbel" else 0
+        if static not in self._programs:
+            self._programs[static] = self._compile(kinds)
+        return self._programs[static]([players.params for players in kinds], key, title)
 
-    def with_simulations(simulations: int) -> list[Any]:
-        return [searchers(simulations), kinds[1].params, kinds[2].params]
+    def _kinds(self, simulations: int) -> list[Players]:
+        study = self._config.study
+        networks = network_players(
+            self._spec,
+            self._networks,
+            [simulations] * self._count,
+            [self._config.search.c_puct] * self._count,
+            tree_moves=self._config.search.tree_moves,
+            most=max(study.tournament_simulations, study.low_simulations),
+        )
+        return [networks, *self._opponents]
 
-    return entries, kinds, with_simulations
-
-
-def round_robin(
-    config: ConfigDict, spec: Spec, kinds: list[Players]
-) -> Callable[[Sequence[Any], jax.Array], Match]:
-    """The pool's compiled round robin."""
-    return tournament.compile_round_robin(
-        spec.game,
-        kinds,
-        games_per_direction=config.study.tournament_games // 2,
-        opening_plies=spec.opening_plies,
-        draw_for_asked=spec.search.draw_for_asked,
-    )
+    def _compile(self, kinds: Sequence[Players]) -> Callable[..., Match]:
+        return compile_round_robin(
+            self._spec.game,
+            kinds,
+            games_per_direction=self._config.study.tournament_games // 2,
+            opening_plies=self._spec.opening_plies,
+            draw_for_asked=self._spec.search.draw_for_asked,
+        )
 
 
 def rate(match: Match, num_players: int, *, published: bool) -> Tournament:

@@ -3,7 +3,7 @@
 Games are laid out by the player whose turn it is: [P, P - 1, k], row i holding the games in which
 player i is to act, so that each player evaluates exactly its own games. After every ply the layout
 is turned over, (i, j) <-> (j, i). A game in which the same player moves twice (Reversi) waits for a
-turn.
+turn. Where not everyone meets everyone, the rows of a kind of players are as long as their games.
 """
 
 from collections.abc import Sequence
@@ -24,7 +24,7 @@ from jaxzero.spec import DATA_AXIS
 
 @struct.dataclass
 class Match:
-    """Results of a match. M = P (P - 1) ordered pairs in the order of `ordered_pairs`, k games.
+    """Results of a match. M ordered pairs in the order given (of `ordered_pairs`), k games each.
 
     Attributes:
       outcome: float32[M, k, 2], for the player who moved first and for the other.
@@ -45,11 +45,18 @@ def ordered_pairs(num_players: int) -> np.ndarray:
     return np.array(pairs, np.int32).reshape(-1, 2)
 
 
-def _turned_over(num_players: int) -> np.ndarray:
-    """int[M]: where each ordered pair's reverse stands; an involution."""
-    pairs = ordered_pairs(num_players)
-    index = {tuple(pair): m for m, pair in enumerate(pairs.tolist())}
-    return np.array([index[j, i] for i, j in pairs.tolist()], np.int32)
+def _by_second(pairs: np.ndarray | jax.Array) -> tuple[Any, Any]:
+    """int[M] twice: the pairs grouped by who moves second, and the way back."""
+    numpy = np if isinstance(pairs, np.ndarray) else jnp  # static pairs make a static layout
+    order = numpy.argsort(pairs[:, 1], stable=True)
+    return order, numpy.argsort(order)
+
+
+def _count_opponents(kinds: Sequence[Players], pairs: np.ndarray) -> list[int]:
+    """For each kind, how many games of every number its players move first in."""
+    first = np.bincount(pairs[:, 0], minlength=sum(players.size for players in kinds))
+    starts = np.cumsum([0, *(players.size for players in kinds)])[:-1]
+    return first[starts].tolist()
 
 
 def random_opening(game: Game, key: jax.Array, plies: int) -> tuple[State, jax.Array]:
@@ -93,6 +100,9 @@ def play_match(
     *,
     games_per_direction: int,
     played: jax.Array | int | None = None,
+    pairs: np.ndarray | jax.Array | None = None,
+    opponents: Sequence[int] | None = None,
+    first_game: jax.Array | int = 0,
     opening_plies: int = 0,
     draw_for_asked: float = 0.0,
     data_devices: int = 1,
@@ -104,7 +114,13 @@ def play_match(
       kinds: players by kind; they are numbered in this order.
       key: consumed. The pair (i, j) and the pair (j, i) share the opening of their g-th game.
       games_per_direction: k, of each ordered pair, over all devices.
-      played: how many of the k are played, may be traced; all by default.
+      played: the games numbered below it are played, may be traced; all k by default.
+      pairs: int32[M, 2] (moves first, moves second), all ordered pairs by default. Grouped by the
+        first, ascending; everyone moves second as often as first, and players of one kind equally
+        often. A player paired with itself sits out. May be traced, then `opponents` is needed.
+      opponents: for each kind, how many pairs one of its players moves first in.
+      first_game: number of the first of the k games, may be traced: a match in parts plays the
+        same games as the whole.
       opening_plies: random plies before each colour-swapped pair of games.
       draw_for_asked: see `scoring.arena_outcome`.
       data_devices: devices that share the match, each its part of the k games.
@@ -113,16 +129,19 @@ def play_match(
       The match; k is rounded up to equal parts of the devices, and each holds its own part.
     """
     num_players = sum(players.size for players in kinds)
-    pairs = ordered_pairs(num_players)
+    pairs = ordered_pairs(num_players) if pairs is None else pairs
+    if opponents is None:
+        opponents = _count_opponents(kinds, np.asarray(pairs))
     part = -(-games_per_direction // data_devices)
-    batch = (num_players - 1) * part  # games of one player at a time
+    batches = [count * part for count in opponents]  # games of one player at a time, by kind
     number = jnp.arange(part)
     if data_devices > 1:
         number = number + jax.lax.axis_index(DATA_AXIS) * part
-    wanted = number < (games_per_direction if played is None else played)
-    wanted = jnp.tile(wanted, len(pairs))
+    number = number + first_game
+    wanted = number < (first_game + games_per_direction if played is None else played)
+    wanted = ((pairs[:, 0] != pairs[:, 1])[:, None] & wanted[None, :]).reshape(-1)
 
-    def game_keys(key: jax.Array, pair: np.ndarray) -> jax.Array:
+    def game_keys(key: jax.Array, pair: np.ndarray | jax.Array) -> jax.Array:
         """[M k]: a game's key depends on its pair and number, not on devices or layout."""
         by_pair = jax.vmap(jax.random.fold_in, (None, 0))(key, jnp.asarray(pair, jnp.uint32))
         by_game = jax.vmap(jax.vmap(jax.random.fold_in, (None, 0)), (0, None))(by_pair, number)
@@ -134,26 +153,32 @@ def play_match(
     states, actions = jax.vmap(lambda k: random_opening(game, k, opening_plies))(
         game_keys(opening_key, unordered)
     )
-    flip = _turned_over(num_players)[:, None] * part + np.arange(part)[None, :]
-    layouts = jnp.stack([jnp.arange(flip.size), jnp.asarray(flip.reshape(-1))])
+    # Which game of the first side's layout stands at each place of either layout, and which place
+    # of the one layout goes to each place of the other.
+    by_second, by_first = (
+        jnp.asarray((order[:, None] * part + np.arange(part)[None, :]).reshape(-1))
+        for order in _by_second(pairs)
+    )
+    layouts = jnp.stack([jnp.arange(by_second.size), by_second])
+    turns = jnp.stack([by_second, by_first])
 
     def is_live(states: State, wanted: jax.Array) -> jax.Array:
         return wanted & ~jax.vmap(game.is_terminal)(states)
 
     def body(carry: _Carry) -> _Carry:
         side = carry.tick % 2
-        here = layouts[side]  # which game of the first layout stands at each place
+        here, turn_over = layouts[side], turns[side]
         turn = jax.vmap(game.to_move)(carry.states) == side
         live = is_live(carry.states, wanted[here]) & turn
         ply_keys = jax.vmap(jax.random.fold_in)(keys[here], carry.plies[here])
-        action, acting, cost = _choose(kinds, carry.acting, ply_keys, carry.states, live, batch)
-        acting = _notice(kinds, acting, action, live, batch)
-        waiting = _notice(kinds, carry.waiting, action[layouts[1]], live[layouts[1]], batch)
+        action, acting, cost = _choose(kinds, carry.acting, ply_keys, carry.states, live, batches)
+        acting = _notice(kinds, acting, action, live, batches)
+        waiting = _notice(kinds, carry.waiting, action[turn_over], live[turn_over], batches)
         moved = jax.vmap(game.step)(carry.states, action)
         states = where_lanes(live, moved, carry.states)
         row = jnp.where(live, carry.plies[here], game.max_plies)
         return _Carry(
-            states=jax.tree.map(lambda x: x[layouts[1]], states),
+            states=jax.tree.map(lambda x: x[turn_over], states),
             acting=waiting,
             waiting=acting,
             actions=carry.actions.at[row, here].set(action.astype(jnp.int16), mode="drop"),
@@ -164,8 +189,8 @@ def play_match(
 
     carry = _Carry(
         states=states,
-        acting=tuple(_remember(players, batch) for players in kinds),
-        waiting=tuple(_remember(players, batch) for players in kinds),
+        acting=tuple(map(_remember, kinds, batches)),
+        waiting=tuple(map(_remember, kinds, batches)),
         actions=actions.T,
         plies=(actions >= 0).sum(-1, dtype=jnp.int32),
         tick=jnp.int32(0),
@@ -174,8 +199,8 @@ def play_match(
     carry = jax.lax.while_loop(
         lambda c: any_member(is_live(c.states, wanted[layouts[c.tick % 2]])), body, carry
     )
-    first_layout = layouts[carry.tick % 2]
-    outcome = jax.vmap(game.outcome)(jax.tree.map(lambda x: x[first_layout], carry.states))
+    place = jnp.where(carry.tick % 2 == 0, layouts[0], by_first)  # of each game, at the end
+    outcome = jax.vmap(game.outcome)(jax.tree.map(lambda x: x[place], carry.states))
     shape = (len(pairs), part)
     return Match(
         outcome=scoring.arena_outcome(outcome, draw_for_asked).reshape(*shape, 2),
@@ -190,17 +215,18 @@ def _remember(players: Players, batch: int) -> Any:
     return jax.tree.map(lambda x: jnp.broadcast_to(x, (players.size, *x.shape)), memory)
 
 
-def _rows(kinds: Sequence[Players], tree: Any, batch: int) -> list[Any]:
-    """[P batch, ...] -> for each kind [its players, batch, ...]."""
+def _rows(kinds: Sequence[Players], tree: Any, batches: Sequence[int]) -> list[Any]:
+    """[games of all players] -> for each kind [its players, batch, ...]."""
 
-    def part(start: int, end: int) -> Any:  # sizes spelled out: a leaf may have no elements
-        def cut(x: jax.Array) -> jax.Array:
-            return x.reshape(x.shape[0] // batch, batch, *x.shape[1:])[start:end]
+    def part(start: int, count: int, batch: int) -> Any:
+        def cut(x: jax.Array) -> jax.Array:  # sizes spelled out: a leaf may have no elements
+            return x[start : start + count * batch].reshape(count, batch, *x.shape[1:])
 
         return jax.tree.map(cut, tree)
 
-    ends = np.cumsum([players.size for players in kinds]).tolist()
-    return [part(end - players.size, end) for players, end in zip(kinds, ends, strict=True)]
+    counts = [players.size for players in kinds]
+    starts = np.cumsum([0, *np.multiply(counts, batches)])[:-1].tolist()
+    return list(map(part, starts, counts, batches))
 
 
 def _choose(
@@ -209,11 +235,11 @@ def _choose(
     keys: jax.Array,
     states: State,
     live: jax.Array,
-    batch: int,
+    batches: Sequence[int],
 ) -> tuple[jax.Array, Any, Cost]:
     """Every player chooses in its own games, one player after another."""
     actions, new_memories, total = [], [], no_cost()
-    parts = _rows(kinds, (keys, states, live), batch)
+    parts = _rows(kinds, (keys, states, live), batches)
     for players, memory, part in zip(kinds, memories, parts, strict=True):
         turn = jax.lax.map(
             lambda x, choose=players.choose: choose(x[0], x[1], *x[2]),
@@ -226,9 +252,13 @@ def _choose(
 
 
 def _notice(
-    kinds: Sequence[Players], memories: Any, action: jax.Array, live: jax.Array, batch: int
+    kinds: Sequence[Players],
+    memories: Any,
+    action: jax.Array,
+    live: jax.Array,
+    batches: Sequence[int],
 ) -> Any:
-    parts = _rows(kinds, (action, live), batch)
+    parts = _rows(kinds, (action, live), batches)
     return tuple(
         jax.vmap(players.notice)(memory, *part) if jax.tree.leaves(memory) else memory
         for players, memory, part in zip(kinds, memories, parts, strict=True)

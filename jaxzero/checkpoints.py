@@ -56,10 +56,11 @@ class Checkpoints:
           read_only: another process may be writing there.
         """
         self._directory = directory.absolute()
-        options = ocp.CheckpointManagerOptions(
-            max_to_keep=keep, create=not read_only, read_only=read_only
-        )
-        self._manager = ocp.CheckpointManager(self._directory, options=options)
+        with _without_background_log():
+            options = ocp.CheckpointManagerOptions(
+                max_to_keep=keep, create=not read_only, read_only=read_only
+            )
+            self._manager = ocp.CheckpointManager(self._directory, options=options)
 
     @staticmethod
     def steps(directory: Path) -> list[int]:
@@ -119,7 +120,8 @@ class Checkpoints:
         plain = jax.eval_shape(to_plain, like)
         cpu = jax.sharding.SingleDeviceSharding(jax.local_devices(backend="cpu")[0])
         target = jax.tree.map(lambda x: jax.ShapeDtypeStruct(x.shape, x.dtype, sharding=cpu), plain)
-        restored = self._manager.restore(iteration, args=ocp.args.StandardRestore(target))
+        with _without_background_log():
+            restored = self._manager.restore(iteration, args=ocp.args.StandardRestore(target))
         return to_typed(jax.tree.map(np.asarray, restored), like)
 
     def damage(self, iteration: int) -> str | None:

@@ -9,7 +9,7 @@ import jax.numpy as jnp
 from ml_collections import ConfigDict
 
 from jaxzero import config as config_lib
-from jaxzero import iteration, workdir
+from jaxzero import iteration, weights, workdir
 from jaxzero import spec as spec_lib
 from jaxzero.checkpoints import Checkpoints
 from jaxzero.config import ConfigError
@@ -103,7 +103,7 @@ def open_run(directory: str | Path) -> Run:
         for saved in workdir.read_json(directory / MEMBERS)
     )
     snapshots = directory / SNAPSHOTS
-    saved_steps = Checkpoints.steps(snapshots)
+    saved_steps = Checkpoints.steps(snapshots) or weights.iterations(directory)  # of an export
     return Run(
         directory=directory,
         study=study,
@@ -130,9 +130,16 @@ def networks(run: Run, at: int | None = None) -> Learner:
         kept = ", ".join(map(str, run.iterations))
         raise ConfigError(f"{run.directory} keeps no networks of iteration {at}: choose of {kept}")
     seeds = jnp.array([m.seed for m in run.members], jnp.int32)
-    start = jax.vmap(lambda seed: without_optimiser(iteration.init(run.spec, seed).learner))
+
+    def start_one(seed: jax.Array) -> Learner:
+        return without_optimiser(iteration.init(run.spec, seed).learner)
+
+    start = jax.vmap(start_one)
     if at == 0:
         return jax.jit(start)(seeds)
+    if at not in Checkpoints.steps(run.directory / SNAPSHOTS):
+        names = [m.name for m in run.members]
+        return weights.load(run.directory, names, jax.eval_shape(start_one, seeds[0]))
     snapshots = Checkpoints(run.directory / SNAPSHOTS, keep=None, read_only=True)
     try:
         restored = snapshots.restore(at, jax.eval_shape(start, seeds))

@@ -1,4 +1,4 @@
-"""Everyone against everyone: a compiled round robin, its results without repeated games, ratings.
+"""What a round robin says: its results without repeated games, and ratings.
 
 Two deterministic players repeat themselves when an opening comes up again, and a repeated game says
 nothing new. A game whose moves equal an earlier one's of the same ordered pair is therefore left
@@ -6,15 +6,11 @@ out of the counts, so that error bars do not pretend to more games than there ar
 """
 
 import dataclasses
-from collections.abc import Callable, Sequence
-from typing import Any, Literal
+from typing import Literal
 
-import jax
 import numpy as np
 
 from jaxzero import arena
-from jaxzero.games.base import Game
-from jaxzero.players import Players
 from jaxzero.ratings import Ratings, bayes_elo
 
 DEFAULT_DRAW_ELO = 97.3  # BayesElo's
@@ -59,17 +55,16 @@ def is_first_of_its_kind(actions: np.ndarray, played: np.ndarray) -> np.ndarray:
     return new
 
 
-def result_rows(outcome: np.ndarray, counted: np.ndarray, num_players: int) -> np.ndarray:
+def result_rows(outcome: np.ndarray, counted: np.ndarray, pairs: np.ndarray) -> np.ndarray:
     """int64[M, 5] rows from results.
 
     Args:
       outcome: float[M, k, 2], for the player who moved first and for the other.
       counted: bool[M, k].
-      num_players: P, M = P (P - 1).
+      pairs: int[M, 2], who moved first and who second.
     """
     first = outcome[..., 0]
     columns = [(counted & (first == result)).sum(-1) for result in (1, 0, -1)]
-    pairs = arena.ordered_pairs(num_players)
     return np.concatenate([pairs, np.stack(columns, -1)], axis=1).astype(np.int64)
 
 
@@ -93,19 +88,33 @@ def rate(
     """
     actions, played = np.asarray(match.actions), np.asarray(match.played)
     counted = is_first_of_its_kind(actions, played)
-    rows = result_rows(np.asarray(match.outcome), counted, num_players)
+    rows = result_rows(np.asarray(match.outcome), counted, arena.ordered_pairs(num_players))
     rated = merge_colours(rows) if first_listed else rows
-    decided_both_ways = rated[:, 2].any() and rated[:, 4].any()
-    if draw_elo == "fit" and not decided_both_ways:
-        draw_elo = DEFAULT_DRAW_ELO  # one side never wins: advantage and draws can't be told apart
     return Tournament(
         results=rows,
-        ratings=bayes_elo(rated, advantage=advantage, draw_elo=draw_elo, num_players=num_players),
+        ratings=fit(rated, num_players, advantage=advantage, draw_elo=draw_elo),
         games=int(played.sum()),
         distinct=int(counted.sum()),
         actions=actions,
         evaluations=float(match.cost.evaluations),
     )
+
+
+def fit(
+    rows: np.ndarray,
+    num_players: int,
+    *,
+    advantage: float | Literal["fit"] = "fit",
+    draw_elo: float | Literal["fit"] = "fit",
+) -> Ratings:
+    """`bayes_elo`, for pools in which one side may never win: draw_elo is BayesElo's default then.
+
+    Advantage and draws cannot be told apart there.
+    """
+    decided_both_ways = rows[:, 2].any() and rows[:, 4].any()
+    if draw_elo == "fit" and not decided_both_ways:
+        draw_elo = DEFAULT_DRAW_ELO
+    return bayes_elo(rows, advantage=advantage, draw_elo=draw_elo, num_players=num_players)
 
 
 def merge_colours(rows: np.ndarray) -> np.ndarray:
@@ -117,42 +126,3 @@ def merge_colours(rows: np.ndarray) -> np.ndarray:
         seen = counts[::-1] if swapped else counts
         merged[pair] = merged.get(pair, np.zeros(3, np.int64)) + np.array(seen)
     return np.array([[*pair, *counts] for pair, counts in sorted(merged.items())], np.int64)
-
-
-def compile_round_robin(
-    game: Game,
-    kinds: Sequence[Players],
-    *,
-    games_per_direction: int,
-    opening_plies: int,
-    draw_for_asked: float = 0.0,
-) -> Callable[[Sequence[Any], jax.Array], arena.Match]:
-    """A round robin as a function of its players' params, compiled at its first call.
-
-    Args:
-      game: the rules.
-      kinds: players by kind, numbered in this order.
-      games_per_direction: games of each ordered pair, so a pair plays twice as many.
-      opening_plies: random plies before each colour-swapped pair of games.
-      draw_for_asked: see `scoring.arena_outcome`.
-
-    Returns:
-      (params of each kind, key) -> the match, on the host.
-    """
-
-    @jax.jit
-    def run(params: Sequence[Any], key: jax.Array) -> arena.Match:
-        given = [players._replace(params=p) for players, p in zip(kinds, params, strict=True)]
-        return arena.play_match(
-            game,
-            given,
-            key,
-            games_per_direction=games_per_direction,
-            opening_plies=opening_plies,
-            draw_for_asked=draw_for_asked,
-        )
-
-    def play(params: Sequence[Any], key: jax.Array) -> arena.Match:
-        return jax.tree.map(np.asarray, run(params, key))
-
-    return play

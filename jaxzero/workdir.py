@@ -17,7 +17,7 @@ import numpy as np
 from ml_collections import ConfigDict
 
 from jaxzero import __version__, devices
-from jaxzero.config import ConfigError, flatten
+from jaxzero.config import ConfigError, default_config, flatten
 
 CONFIG, ENVIRONMENT, METRICS, RESULTS = (
     "config.json",
@@ -26,8 +26,8 @@ CONFIG, ENVIRONMENT, METRICS, RESULTS = (
     "results.json",
 )
 LOCK = ".lock"
-# May differ when a workdir is gone on with: how long, how it is logged, where it runs.
-MAY_DIFFER = ("train.iterations", "execution.", "tracking.")
+# May differ when a workdir is gone on with: how long, how it is logged and measured, where it runs.
+MAY_DIFFER = ("train.iterations", "execution.", "tracking.", "study.ladder_")
 _PACKAGES = ("jax", "jaxlib", "flax", "optax", "mctx", "chex", "orbax-checkpoint", "numpy")
 
 
@@ -71,8 +71,15 @@ def write_json(path: Path, value: Any) -> None:
 
 
 def read_json(path: Path) -> Any:
-    """The contents of a JSON file."""
-    return json.loads(path.read_text())
+    """The contents of a JSON file.
+
+    Raises:
+      ConfigError: it is not JSON any more.
+    """
+    try:
+        return json.loads(path.read_text())
+    except ValueError as error:
+        raise ConfigError(f"{path} is damaged ({error}): put back a copy of it") from error
 
 
 def environment() -> dict[str, Any]:
@@ -106,7 +113,12 @@ def _commit() -> str:
 
 
 def differing_keys(old: dict[str, Any], new: dict[str, Any]) -> list[str]:
-    """Dotted keys that forbid going on, as `key: old -> new`."""
+    """Dotted keys that forbid going on, as `key: old -> new`.
+
+    A key that is younger than the run directory had its default value in it.
+    """
+    defaults = plain(flatten(default_config()))
+    old = {key: defaults.get(key, value) for key, value in new.items()} | old
     keys = sorted(set(old) | set(new))
     return [
         f"{key}: {old.get(key)!r} -> {new.get(key)!r}"

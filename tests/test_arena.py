@@ -96,9 +96,9 @@ def test_ordered_pairs() -> None:
     for count in (2, 3, 5):
         pairs = arena.ordered_pairs(count)
         assert len(pairs) == count * (count - 1)
-        flip = arena._turned_over(count)
+        flip, back = arena._by_second(pairs)
         np.testing.assert_array_equal(pairs[flip], pairs[:, ::-1])
-        np.testing.assert_array_equal(flip[flip], np.arange(len(pairs)))
+        np.testing.assert_array_equal(flip, back)
 
 
 @pytest.mark.parametrize("openings", [0, 2])
@@ -148,7 +148,7 @@ def test_results_are_attributed_to_the_right_player() -> None:
 def test_colour_swapped_pairs_share_their_openings() -> None:
     match = match_of(openings=2, games=8)
     pairs = arena.ordered_pairs(3).tolist()
-    flip = arena._turned_over(3)
+    flip, _ = arena._by_second(arena.ordered_pairs(3))
     openings = match.actions[:2]
     np.testing.assert_array_equal(openings, openings[:, flip])
     # Games of a pair, and pairs, start differently.

@@ -5,7 +5,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from jaxzero import arena, tournament
+from jaxzero import arena, round_robin, tournament
 from jaxzero.arena import Match
 from jaxzero.games import make_game
 from jaxzero.players import no_cost, random_players
@@ -42,7 +42,7 @@ def test_rows_count_wins_draws_and_losses_of_the_first() -> None:
     outcomes = np.array([[1, 1, 0, -1], [-1, -1, -1, 0]])
     match = made_up_match(outcomes)
     counted = np.array([[1, 1, 1, 1], [1, 1, 0, 1]], bool)
-    rows = tournament.result_rows(match.outcome, counted, 2)
+    rows = tournament.result_rows(match.outcome, counted, arena.ordered_pairs(2))
     np.testing.assert_array_equal(rows, [[0, 1, 2, 1, 1], [1, 0, 0, 1, 2]])
 
 
@@ -87,7 +87,7 @@ def test_elo_first_listed_advantage() -> None:
 def test_a_round_robin_counts_distinct_games_only() -> None:
     game = make_game(NAME)
     kinds = [scripted_players(NAME, (LOWEST, HIGHEST, MIDDLE)), random_players(game)]
-    play = tournament.compile_round_robin(game, kinds, games_per_direction=5, opening_plies=0)
+    play = round_robin.compile_round_robin(game, kinds, games_per_direction=5, opening_plies=0)
     match = play([players.params for players in kinds], jax.random.key(0))
     assert all(isinstance(x, np.ndarray) for x in jax.tree.leaves(match))
     rated = tournament.rate(match, 4)

@@ -30,6 +30,16 @@ def test_iterations_logging_and_devices_may_differ(tmp_path: Path) -> None:
     assert workdir.read_json(tmp_path / workdir.CONFIG)["train.iterations"] == 9
 
 
+def test_a_key_younger_than_the_directory_had_its_default(tmp_path: Path) -> None:
+    workdir.claim(tmp_path, small.small_config(), "a study")
+    stored = workdir.read_json(tmp_path / workdir.CONFIG)
+    del stored["train.momentum"]
+    workdir.write_json(tmp_path / workdir.CONFIG, stored)
+    with pytest.raises(ConfigError, match=r"\(train.momentum: 0.9 -> 0.5\)"):
+        workdir.claim(tmp_path, small.small_config({"train.momentum": 0.5}), "a study")
+    workdir.claim(tmp_path, small.small_config(), "a study")
+
+
 def test_another_process_in_the_same_directory_is_refused(tmp_path: Path) -> None:
     workdir.claim(tmp_path, small.small_config(), "a study")
     lines = [
@@ -42,6 +52,13 @@ def test_another_process_in_the_same_directory_is_refused(tmp_path: Path) -> Non
     )
     assert done.returncode != 0
     assert "is in use by another process" in done.stderr
+
+
+def test_a_cut_file_is_one_line(tmp_path: Path) -> None:
+    workdir.claim(tmp_path, small.small_config(), "a study")
+    (tmp_path / workdir.CONFIG).write_text("{")
+    with pytest.raises(ConfigError, match=r"config.json is damaged"):
+        workdir.claim(tmp_path, small.small_config(), "a study")
 
 
 def test_a_file_in_the_way_of_a_directory_is_one_line(tmp_path: Path) -> None:

@@ -54,8 +54,8 @@ class Page:
     sections: Sequence[Section]
 
 
-def write(page: Page, workdir: Path) -> Path:
-    """Writes `figures/*.svg`, `figures/*.png` and `report.html`; returns the path of the latter."""
+def write(page: Page, workdir: Path, *, name: str = "report.html") -> Path:
+    """Writes `figures/*.svg`, `figures/*.png` and the page; returns the path of the latter."""
     folder = workdir / "figures"
     folder.mkdir(parents=True, exist_ok=True)
     inlined = {}
@@ -63,7 +63,7 @@ def write(page: Page, workdir: Path) -> Path:
         for plate in section.plates:
             svg = save(plate.figure, folder / plate.name)
             inlined[plate.name] = Markup(inline(svg, plate.name))
-    path = workdir / "report.html"
+    path = workdir / name
     path.write_text(_template().render(page=page, svg=inlined), encoding="utf-8")
     return path
 

@@ -12,7 +12,7 @@ from typing import Any
 from matplotlib.figure import Figure
 
 from experiments import published
-from experiments.reporting import figures, page, study, tables, tournament, verdicts
+from experiments.reporting import figures, ladder, page, study, tables, tournament, verdicts
 from experiments.reporting.page import Plate, Section
 from experiments.reporting.study import Study
 from experiments.reporting.tables import Table
@@ -40,7 +40,7 @@ def write_report(workdir: str | Path) -> Path:
 
 def build(found: Study) -> page.Page:
     """The page of a study, figures drawn, nothing written yet."""
-    sections = [_losses(found), _training_elo(found)]
+    sections = [_losses(found), _training_elo(found), _ladder(found)]
     sections += [_tournament(found, played, n) for n, played in enumerate(found.tournaments)]
     sections += [_health(found), _record(found)]
     preset = found.results.get("preset")
@@ -163,6 +163,34 @@ def _training_elo(found: Study) -> Section:
         f"of the other losses. {theirs}",
     )
     return Section("Training Elo", plates=_present([plate]))
+
+
+def _ladder(found: Study) -> Section:
+    """Strength over training on one scale, where it was measured."""
+    title = "Strength against fixed opponents"
+    measured = found.results.get("ladder")
+    groups = ladder.of_study(found)
+    if not measured or not groups:
+        return Section(title)
+    settings = measured["settings"]
+    m = settings["simulations"]
+    plate = _plate(
+        "ladder",
+        ladder.figure(groups, measured["anchors"]),
+        title,
+        "Kept networks against opponents that do not learn (dashed), who also played each other; "
+        "networks did not meet. One pool, random = 0: unlike training Elo, levels of different "
+        "runs can be compared, also with those of other studies on this board. Mean over seeds, "
+        "band ± 1 standard deviation, thin lines single seeds. Untrained networks are one player "
+        f"a seed. {number(settings['games'])} games against each opponent, "
+        f"{f'{m} simulations a move' if m else 'simulations a move as in training'}; "
+        f"{number(measured['games'])} games, {number(measured['distinct_games'])} distinct.",
+    )
+    return Section(
+        title,
+        plates=_present([plate]),
+        tables=(ladder.table(groups), ladder.anchors_table(measured)),
+    )
 
 
 def _tournament(found: Study, played: dict[str, Any], place: int) -> Section:

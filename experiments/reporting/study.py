@@ -227,6 +227,9 @@ def load(workdir: Path) -> Study:
         notes.append("There is no results.json: the study has not finished.")
         if config_path.exists():
             results["config"] = json.loads(config_path.read_text(encoding="utf-8"))
+    ladder_path = workdir / "ladder.json"
+    if ladder_path.exists():  # of `experiments.ladder`: as new as the study's own, or newer
+        results["ladder"] = json.loads(ladder_path.read_text(encoding="utf-8"))
     rows, damaged = _read_metrics(metrics_path)
     if not rows:
         notes.append("There are no metrics.")

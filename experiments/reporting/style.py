@@ -109,9 +109,10 @@ def draw_band(
     dashed: bool = False,
     strong: bool = True,
     seeds: bool = True,
+    shade: str | None = None,
 ) -> None:
     """Mean, +-1 standard deviation and every seed of one metric, in the colour of `name`."""
-    shade = colour(name)
+    shade = shade or colour(name)
     if seeds and len(band.seeds) > 1:
         for values in band.seeds:
             axes.plot(
@@ -190,6 +191,21 @@ def limit_height(axes: Axes, values: Sequence[np.ndarray], *, bottom: float | No
             fontsize=8,
             color="#B00020",
         )
+
+
+def level(axes: Axes, value: float, text: str) -> None:
+    """A dashed line across the panel at a height that has a name."""
+    axes.axhline(value, color=FAINT, linewidth=0.9, linestyle=(0, (4, 3)), zorder=1)
+    axes.annotate(
+        text,
+        (1.0, value),
+        xycoords=("axes fraction", "data"),
+        xytext=(4, 0),
+        textcoords="offset points",
+        va="center",
+        fontsize=8,
+        color="#555555",
+    )
 
 
 def handle(name: str, text: str | None = None, **options: Any) -> Line2D:

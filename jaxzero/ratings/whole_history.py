@@ -4,29 +4,34 @@ A thin layer over the optional package `whole-history-rating` (3.7 or newer), an
 Coulom, "Whole-History Rating", Computers and Games 2008.
 """
 
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+_FIRST = 1  # the package's category of games in which the first player has an advantage: all
+
 
 def whole_history_ratings(
-    games: ArrayLike, *, w2: float = 300.0, precision: float = 1e-4
+    games: ArrayLike,
+    *,
+    w2: float = 300.0,
+    advantage: float | Literal["fit"] = 0.0,
+    precision: float = 1e-4,
 ) -> list[NDArray[np.float64]]:
     """Rates players at each time at which they played.
-
-    Playing first is worth nothing in this model: give both players of a pair the first move equally
-    often.
 
     Args:
       games: `[G, 4]`, rows (first, second, score of first: 1, 1/2 or 0, time); players are
         numbered from 0, the time is an integer in any unit (an iteration, say).
       w2: variance, in Elo^2, that a player's strength gains per unit of time.
+      advantage: Elo that playing first is worth, the same in all games, or "fit".
       precision: of the gradient at which the fit stops.
 
     Returns:
       For each player float64 `[K, 3]`, rows (time, Elo, its standard error) in order of time. Elo
-      is relative to an average player's first appearance and rounded to integers by the package.
+      is relative to an average player's first appearance and rounded to integers by the package,
+      whose errors take the opponents' ratings as known.
 
     Raises:
       ImportError: the package isn't installed.
@@ -39,10 +44,14 @@ def whole_history_ratings(
         raise ValueError("scores must be 1, 1/2 or 0")
     if (rows[:, :2] < 0).any() or (rows[:, (0, 1, 3)] % 1 != 0).any():
         raise ValueError("games must number players from 0 and give integer times")
-    base = _package().WHR({"w2": w2, "display_uncertainty": "elo"})
+    if advantage != "fit" and not np.isfinite(advantage):
+        raise ValueError(f'advantage must be a finite number or "fit", got {advantage!r}')
+    pinned = {} if advantage == "fit" else {_FIRST: float(advantage)}
+    settings = {"w2": w2, "display_uncertainty": "elo", "pinned_handicap": pinned}
+    base = _package().WHR(settings)
     for first, second, score, time in rows:
         winner = {1.0: "B", 0.5: "D", 0.0: "W"}[score]  # the package's first player is black
-        base.create_game(str(int(first)), str(int(second)), winner, int(time), 0)
+        base.create_game(str(int(first)), str(int(second)), winner, int(time), _FIRST)
     base.auto_iterate(precision=precision)
     players = range(int(rows[:, :2].max()) + 1)
     seen = {int(player) for player in rows[:, :2].ravel()}

@@ -2,21 +2,18 @@
 
 import json
 import shutil
-import sys
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
 from ml_collections import ConfigDict
 
-from experiments import loss_ablation, pool
+from experiments import contestants, loss_ablation, pool
 from experiments.configs.loss_ablation import PRESETS, get_config
 from jaxzero import population, workdir
 from jaxzero.config import ConfigError, validate
 from jaxzero.runner import Trained
-from jaxzero.tracking import Tracker
 from tests import small
 
 TARGETS = ("sum", "value")  # two runs share the program with the tests of populations
@@ -37,6 +34,8 @@ def tiny(changes: dict[str, Any] | None = None) -> ConfigDict:
             "study.tournament_simulations": 6,
             "study.low_simulations": 2,
             "study.rollout_simulations": 3,
+            "study.ladder_games": 2,
+            "study.ladder_opponents": ("random", "mcts_3"),
             **(changes or {}),
         },
     )
@@ -106,6 +105,13 @@ def test_results_have_their_shape(finished: Path) -> None:
         assert counted["gradient_steps"] == sum(row["count/gradient_steps"] for row in own)
         assert counted["games"] == 16
     assert {check["name"] for check in results["checks"]} >= {"above_untrained", "sum_falls"}
+    ladder = results["ladder"]
+    assert ladder == json.loads((finished / "ladder.json").read_text())
+    assert [anchor["name"] for anchor in ladder["anchors"]] == ["mcts_3", "random"]
+    assert sorted(ladder["runs"]) == sorted(runs)
+    assert all(curve["iterations"] == [0, 2] for curve in ladder["runs"].values())
+    assert results["cost"]["phases"]["ladder"] > 0
+    assert "Strength against fixed opponents" in (finished / "report.html").read_text()
 
 
 def test_saved_games_are_those_that_were_counted(finished: Path) -> None:
@@ -149,6 +155,9 @@ def test_a_workdir_of_other_settings_is_refused_and_untouched(finished: Path) ->
         ({"study.targets": ("sum", "valu")}, "config.study.targets='valu': did you mean 'value'?"),
         ({"study.seeds": 0}, "config.study.seeds=0: at least 1 is needed"),
         ({"study.tournament_games": 5}, "e.g. 6"),
+        ({"study.ladder_games": 3}, "config.study.ladder_games=3: both colours need"),
+        ({"study.ladder_opponents": ("mcts_50",)}, "config.study.ladder_opponents=mcts_50: random"),
+        ({"study.ladder_opponents": ("random", "gredy")}, "did you mean 'greedy'?"),
         ({"arena.games": 3}, "config.arena.games=3"),
         ({"game": "connect_four_3x3_line3"}, "convnet needs boards of at least 5x5"),
     ],
@@ -198,6 +207,43 @@ def test_tournament_one_model_per_target(published: bool) -> None:
         np.testing.assert_array_equal(kernels[i], states[i].learner.params["policy"]["kernel"])
 
 
+@pytest.mark.parametrize("algorithm", ["puct", "gumbel"])
+def test_both_tournaments_search_as_much_as_they_say(
+    algorithm: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """PUCT shares one program with room for the larger m; Gumbel is compiled for each."""
+    changes = {"search.algorithm": algorithm}
+    config = tiny({**changes, "study.low_simulations": 9})  # more than the final one's 6
+    members = loss_ablation.make_members(config)
+    spec = small.small_spec(changes)
+    start = small.compiled_init(small.small_spec())  # weights do not depend on the search
+    states = [start(number) for number in range(len(members))]
+    made: list[Any] = []
+
+    def note(game: Any, kinds: Any, **options: Any) -> Any:
+        made.append(kinds)
+        return lambda params, key, title: params
+
+    monkeypatch.setattr(pool, "compile_round_robin", note)
+    capacities: list[int] = []
+    search_players = contestants.search_players
+
+    def look(game: Any, evaluate: Any, searchers: Any, options: Any, **more: Any) -> Any:
+        capacities.append(options.capacity)
+        assert more["fixed_simulations"] in (None, int(searchers.num_simulations[0]))
+        assert (more["fixed_simulations"] is None) == (algorithm == "puct")
+        return search_players(game, evaluate, searchers, options, **more)
+
+    monkeypatch.setattr(contestants, "search_players", look)
+    players = pool.Pool(config, Trained(spec, population.stack(states), 0.0, 0.0), members)
+    for m in (6, 9, 6):
+        networks, rollouts, _ = players.play(m, None)
+        assert networks.num_simulations.tolist() == [m] * 3
+        assert rollouts.num_simulations.tolist() == [3]
+    assert len(made) == (1 if algorithm == "puct" else 2)
+    assert set(capacities) == {10}
+
+
 @pytest.mark.parametrize("published", [False, True])
 def test_training_elo_gives_the_advantage_to_the_newer_or_to_the_mover(published: bool) -> None:
     # Every game is won by whoever moves first: the candidate is as good as its opponent.
@@ -222,55 +268,3 @@ def test_training_elo_gives_the_advantage_to_the_newer_or_to_the_mover(published
         assert elo[0] - elo[1] > 5  # the newer is thought to have had the advantage
     else:
         np.testing.assert_allclose(elo, 0, atol=1e-6)
-
-
-def test_weights_and_biases_is_off_unless_asked_for(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setitem(sys.modules, "wandb", None)  # as if it were not installed
-    Tracker(tmp_path, tiny(), "test").log([])
-    with pytest.raises(ConfigError) as caught:
-        Tracker(tmp_path, tiny({"tracking.wandb": "offline"}), "test")
-    assert "wandb is not installed, pip install" in str(caught.value)
-    assert "\n" not in str(caught.value)
-
-
-def test_weights_and_biases_gets_one_run_for_each_run(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    started: dict[str, SimpleNamespace] = {}
-
-    def init(**settings: Any) -> SimpleNamespace:
-        logged: list[tuple[dict[str, Any], int | None]] = []
-        run = SimpleNamespace(
-            settings=settings,
-            logged=logged,
-            log=lambda values, step=None: logged.append((values, step)),
-            define_metric=lambda *names, **_: None,
-            summary={},
-            finish=lambda: logged.append(({"finished": True}, None)),
-        )
-        started[settings["name"]] = run
-        return run
-
-    fake = SimpleNamespace(init=init, Image=str)
-    monkeypatch.setitem(sys.modules, "wandb", fake)
-    tracker = Tracker(tmp_path, tiny({"tracking.wandb": "offline"}), "test")
-    for number in (0, 1):
-        tracker.log(
-            [
-                {"iteration": number, "run": target, "target": target, "seed": 0, "loss/sum": 1.5}
-                for target in TARGETS
-            ]
-        )
-    tracker.finish(figures=[], curves={}, summary={"sum": {"elo/final": 3.0}})
-    assert started.keys() == set(TARGETS)
-    for run in started.values():
-        assert run.settings["mode"] == "offline"
-        assert [entry for entry in run.logged if entry[1] is not None] == [
-            ({"loss/sum": 1.5}, 0),
-            ({"loss/sum": 1.5}, 1),
-        ]
-        assert run.logged[-1] == ({"finished": True}, None)
-    assert started["sum"].summary == {"elo/final": 3.0}
-    assert len(workdir.read_rows(tmp_path / workdir.METRICS)) == 4  # the local file gets all

@@ -18,7 +18,7 @@ from experiments.reporting.study import Study, band_of, load
 from experiments.reporting.wording import duration, number, plus_minus, short
 
 TARGETS = ("policy", "value", "sum", "product")
-FIGURES = ("losses", "held_out", "epochs", "training_elo", "tournament_1", "selfplay")
+FIGURES = ("losses", "held_out", "epochs", "training_elo", "ladder", "tournament_1", "selfplay")
 
 
 def _losses(rng: np.random.Generator) -> dict[str, float]:
@@ -109,6 +109,23 @@ def _results(targets: tuple[str, ...], seeds: int, iterations: int, game: str) -
                 "stderr": [5.0] * (iterations + 1),
             }
             for run in runs
+        },
+        "ladder": {
+            "settings": {"games": 8, "simulations": None},
+            "games": 3456,
+            "distinct_games": 3210,
+            "anchors": [
+                {"name": "random", "elo": 0.0, "stderr": 0.0},
+                {"name": "mcts_50", "elo": 512.25, "stderr": 33.5},
+            ],
+            "runs": {
+                run["name"]: {
+                    "iterations": [0, iterations],
+                    "elo": [101.0, 402.0 + 10 * run["seed"]],
+                    "stderr": [20.0, 30.0],
+                }
+                for run in runs
+            },
         },
         "tournaments": [
             {
@@ -274,13 +291,30 @@ def test_cross_table_scores_add_up(full):
     assert by_player.rows[0][2] == "50.0"  # 6.5 of 10 as first, 3.5 of 10 as second
 
 
+def test_strength_against_fixed_opponents_is_told(full):
+    folder, text = full
+    cells = [cell.replace("\N{NO-BREAK SPACE}", " ") for cell in _Page(text).cells]
+    assert "Strength against fixed opponents" in text
+    assert "3,456 games, 3,210 distinct" in text
+    assert {"101 ± 14", "407 ± 21", "306", "mcts_50", "512", "34"} <= set(cells)
+    figure = (folder / "figures" / "ladder.svg").read_text(encoding="utf-8")
+    assert ">mcts_50</text>" in figure
+    # What was measured later, for more games or with other runs, takes its place.
+    later = json.loads((folder / "results.json").read_text())["ladder"] | {"games": 9999}
+    (folder / "ladder.json").write_text(json.dumps(later))
+    try:
+        assert load(folder).results["ladder"]["games"] == 9999
+    finally:
+        (folder / "ladder.json").unlink()
+
+
 def test_missing_pieces_are_said_and_nothing_is_invented(tmp_path):
     rows = [
         {k: v for k, v in row.items() if not k.startswith("heldout")}
         for row in _metrics(("sum",), 1, 2)
     ]
     results = _results(("sum", "value"), 1, 5, "gobang_5x5")
-    for key in ("checks", "training_elo", "cost"):
+    for key in ("checks", "training_elo", "cost", "ladder"):
         del results[key]
     folder = _write(tmp_path / "partial", rows, results)
     with (folder / "metrics.jsonl").open("a") as file:

@@ -1,0 +1,172 @@
+"""Strength over training against fixed opponents, on one scale for all runs.
+
+    python -m experiments.ladder runs/first runs/second
+
+The networks that each run kept play a random player, a greedy one and plain MCTS, who also play
+each other; networks do not meet. All are rated in one pool, in which random is 0, so curves of
+different runs can be compared. Writes ladder.json and figures/ladder.svg into each run's directory.
+See docs/tournaments.md.
+"""
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from experiments import arguments, contestants, opponents, strength
+from experiments.arguments import Parser
+from experiments.reporting import ladder as pictures
+from experiments.reporting import page
+from experiments.strength import OPPONENTS, POINTS, ZERO, Settings
+from jaxzero import devices, runner, runs, workdir
+from jaxzero.config import default_config
+from jaxzero.runs import Run
+
+FILE = "ladder.json"
+
+
+def parser() -> Parser:
+    """The command line."""
+    made = Parser(prog="python -m experiments.ladder", description=__doc__)
+    made.add_argument(
+        "runs", nargs="+", type=Path, metavar="RUN", help="run directory, finished or not"
+    )
+    made.add_argument(
+        "--games",
+        type=int,
+        default=Settings.games,
+        metavar="N",
+        help=f"games of each network against each opponent, both colours together (default "
+        f"{Settings.games})",
+    )
+    made.add_argument(
+        "--opponents",
+        type=arguments.words,
+        default=OPPONENTS,
+        metavar="NAMES",
+        help=f"{ZERO} and any of {','.join(n for n in opponents.NAMES if n != ZERO)} or another "
+        f"mcts_N (default {','.join(OPPONENTS)})",
+    )
+    made.add_argument(
+        "--iterations",
+        default="all",
+        metavar="WHICH",
+        help="all that a run kept (default), last, or numbers like 0,10,20",
+    )
+    made.add_argument(
+        "--points",
+        type=int,
+        default=POINTS,
+        metavar="N",
+        help=f"measure at most so many iterations of a run, evenly chosen (default {POINTS})",
+    )
+    made.add_argument(
+        "--simulations",
+        type=int,
+        metavar="M",
+        help="simulations a move, the same for all networks (default: each network's own)",
+    )
+    made.add_argument(
+        "--openings",
+        type=int,
+        default=Settings.openings,
+        metavar="PLIES",
+        help="random plies before each colour-swapped pair of games (default 2)",
+    )
+    made.add_argument("--seed", type=int, default=0, metavar="N", help="of the games (default 0)")
+    return made
+
+
+def climb(directories: Sequence[Path], settings: Settings) -> list[dict[str, Any]]:
+    """Measures runs and writes their ladders, or finds that they are measured.
+
+    Raises:
+      ConfigError: one line, before anything is written or compiled.
+    """
+    strength.check(settings)
+    runner.prepare(default_config())
+    opened = [runs.open_run(directory) for directory in directories]
+    contestants.same_board(opened)
+    told = strength.described(opened, settings)
+    found = [_stored(run) for run in opened]
+    if all(one.get("settings") == told for one in found):
+        print("already measured with these settings", file=sys.stderr)
+    else:
+        warning = devices.idle_accelerator()
+        if warning:
+            print(warning, file=sys.stderr)
+        found = strength.measure(opened, settings)
+        for run, one in zip(opened, found, strict=True):
+            write(run, one)
+        if len(opened) > 1:
+            _compare(opened, directories, found)
+    print(summary(opened, directories, found))
+    for run in opened:
+        print(f"written: {run.directory / FILE}", file=sys.stderr)
+    return found
+
+
+def _stored(run: Run) -> dict[str, Any]:
+    path = run.directory / FILE
+    return workdir.read_json(path) if path.is_file() else {}
+
+
+def targets_of(run: Run) -> dict[str, str]:
+    """What each member minimised."""
+    return {member.name: member.target for member in run.members}
+
+
+def write(run: Run, found: dict[str, Any]) -> None:
+    """ladder.json and figures/ladder of one run."""
+    workdir.write_json(run.directory / FILE, found)
+    groups = pictures.groups_of(found, targets_of(run))
+    page.save(pictures.figure(groups, found["anchors"]), run.directory / "figures" / "ladder")
+
+
+def _compare(
+    opened: Sequence[Run], directories: Sequence[Path], found: Sequence[dict[str, Any]]
+) -> None:
+    """One figure of all runs, in the directory of each."""
+    groups: dict[str, pictures.Group] = {}
+    for run, label, one in zip(opened, contestants.label_runs(directories), found, strict=True):
+        own = pictures.groups_of(one, targets_of(run))
+        groups |= {f"{label}: {name}" if len(own) > 1 else label: own[name] for name in own}
+    for run in opened:
+        drawn = pictures.figure(groups, found[0]["anchors"])
+        page.save(drawn, run.directory / "figures" / "ladder_compared")
+
+
+def summary(
+    opened: Sequence[Run], directories: Sequence[Path], found: Sequence[dict[str, Any]]
+) -> str:
+    """Elo above random, first and last, by run and target, and the opponents."""
+    lines = [
+        f"{anchor['name']:40} {anchor['elo']:7.0f} ± {anchor['stderr']:.0f}"
+        for anchor in sorted(found[0]["anchors"], key=lambda a: a["elo"])
+    ]
+    for run, label, one in zip(opened, contestants.label_runs(directories), found, strict=True):
+        for name, group in pictures.groups_of(one, targets_of(run)).items():
+            for at in dict.fromkeys((0, group.band.last)):
+                text = f"{label}: {name}, iteration {group.band.iterations[at]}"
+                mean, error = group.band.mean[at], group.error_of_mean(at)
+                lines.append(f"{text:40} {mean:7.0f} ± {error:.0f}")
+    return "\n".join(["Elo above the random player, ± standard error", *lines])
+
+
+def main(words: Sequence[str] | None = None) -> None:
+    """The command."""
+    given = parser().parse(words)
+    settings = Settings(
+        games=given.games,
+        opponents=tuple(given.opponents),
+        iterations=given.iterations,
+        points=given.points,
+        simulations=given.simulations,
+        openings=given.openings,
+        seed=given.seed,
+    )
+    climb(given.runs, settings)
+
+
+if __name__ == "__main__":
+    arguments.run(main)

@@ -1,0 +1,312 @@
+"""A tournament between finished runs, or unfinished ones, and fixed opponents.
+
+    python -m experiments.tournament runs/first runs/second --games=20
+
+The networks of any run directories on one board, after their last iteration or several, a random
+player, a greedy one and plain MCTS with random rollouts: everyone meets everyone with both colours,
+at temperature 0, in pairs of games that start from a random opening of their own. Writes
+results.json, games/tournament.npz, figures and tournament.html. See docs/tournaments.md.
+"""
+
+import dataclasses
+import hashlib
+import json
+import shlex
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import jax
+from ml_collections import ConfigDict
+
+from experiments import arguments, contestants, opponents, saved
+from experiments.arguments import Parser
+from experiments.contestants import Contestant
+from experiments.opponents import Entry
+from experiments.reporting import tournament_page
+from jaxzero import devices, round_robin, runner, runs, tournament, workdir
+from jaxzero.config import ConfigError, default_config
+from jaxzero.runs import Run
+
+STUDY = "tournament"
+
+
+@dataclasses.dataclass(frozen=True)
+class Settings:
+    """What a tournament is.
+
+    Attributes:
+      runs: run directories; one that is given twice plays as two.
+      games: of each pair, both colours together.
+      simulations: m of all networks; None: each its own run's.
+      opponents: names, see `opponents.NAMES`.
+      iterations: `last`, `all`, or numbers.
+      members: names of members of the runs; empty: all.
+      openings: random plies before each colour-swapped pair of games.
+      seed: of the games.
+    """
+
+    runs: tuple[Path, ...]
+    games: int = 20
+    simulations: int | None = None
+    opponents: tuple[str, ...] = opponents.NAMES
+    iterations: str = "last"
+    members: tuple[str, ...] = ()
+    openings: int = 2
+    seed: int = 0
+
+
+def parser() -> Parser:
+    """The command line."""
+    made = Parser(prog="python -m experiments.tournament", description=__doc__)
+    made.add_argument(
+        "runs", nargs="+", type=Path, metavar="RUN", help="run directory, finished or not"
+    )
+    made.add_argument(
+        "--games",
+        type=int,
+        default=20,
+        metavar="N",
+        help="games of each pair, both colours together (default 20)",
+    )
+    made.add_argument(
+        "--simulations",
+        type=int,
+        metavar="M",
+        help="simulations a move, the same for all networks (default: each network's own)",
+    )
+    made.add_argument(
+        "--opponents",
+        type=arguments.words,
+        default=opponents.NAMES,
+        metavar="NAMES",
+        help=f"fixed opponents, any of {','.join(opponents.NAMES)} (default: all), also mcts_N "
+        "with another number of rollouts; --opponents= for none",
+    )
+    made.add_argument(
+        "--iterations",
+        default="last",
+        metavar="WHICH",
+        help="last (default), all that a run keeps, or numbers like 0,10,20: each is a player",
+    )
+    made.add_argument(
+        "--members",
+        type=arguments.words,
+        default=(),
+        metavar="NAMES",
+        help="members of the runs, like sum_seed0,value_seed0 (default: all)",
+    )
+    made.add_argument(
+        "--openings",
+        type=int,
+        default=2,
+        metavar="PLIES",
+        help="random plies before each colour-swapped pair of games (default 2)",
+    )
+    made.add_argument("--seed", type=int, default=0, metavar="N", help="of the games (default 0)")
+    made.add_argument(
+        "--workdir",
+        type=Path,
+        metavar="DIR",
+        help="directory for the results (default: runs/tournament_X, X made of the settings)",
+    )
+    return made
+
+
+def play(settings: Settings, directory: Path | None = None) -> Path:
+    """Plays a tournament, or finds that it was played.
+
+    Args:
+      settings: of the tournament.
+      directory: for the results; by default made of the settings.
+
+    Returns:
+      The directory.
+
+    Raises:
+      ConfigError: one line, before anything is written or compiled.
+    """
+    check(settings)
+    runner.prepare(default_config())
+    opened = [runs.open_run(path) for path in settings.runs]
+    contestants.same_board(opened)
+    fielded = field(settings, opened)
+    told = describe(settings, opened, fielded)
+    directory = directory or Path("runs") / f"tournament_{_digest(told)}"
+    finished = directory / workdir.RESULTS
+    contestants.refuse_run(directory)
+    workdir.claim(directory, ConfigDict(told), STUDY)
+    if finished.is_file():
+        results = workdir.read_json(finished)
+        print(f"already played: {directory}", file=sys.stderr)
+    else:
+        results = _play(settings, opened, fielded, told, directory)
+    print(summary(results["tournaments"][0]))
+    print(f"report: {directory / tournament_page.PAGE}", file=sys.stderr)
+    return directory
+
+
+def check(settings: Settings) -> None:
+    """Refuses what needs no run to be seen as wrong.
+
+    Raises:
+      ConfigError: one line with flag, value and remedy.
+    """
+    arguments.check_games(settings.games, "--games")
+    arguments.check_at_least(settings.simulations, 1, "--simulations")
+    arguments.check_at_least(settings.openings, 0, "--openings")
+    opponents.check(settings.opponents, "--opponents")
+
+
+def field(settings: Settings, opened: Sequence[Run]) -> list[Contestant]:
+    """The networks that take part.
+
+    Raises:
+      ConfigError: a member or an iteration that there is not; a tournament of one.
+    """
+    contestants.check_members(opened, settings.members)
+    labels = contestants.label_runs(settings.runs)
+    found = []
+    for run, label in zip(opened, labels, strict=True):
+        found += contestants.field_run(
+            run,
+            label,
+            iterations=contestants.choose_iterations(run, settings.iterations),
+            members=contestants.choose_members(run, settings.members),
+            asked=settings.simulations,
+        )
+    if len(found) + len(settings.opponents) < 2:
+        raise ConfigError(
+            f"--opponents={','.join(settings.opponents)}: {found[0].entry.name} would play alone, "
+            "name opponents or more runs"
+        )
+    return found
+
+
+def describe(
+    settings: Settings, opened: Sequence[Run], fielded: Sequence[Contestant]
+) -> dict[str, Any]:
+    """The settings as they are stored, equal for equal tournaments."""
+    lines = []
+    for run, label in zip(opened, contestants.label_runs(settings.runs), strict=True):
+        iterations = dict.fromkeys(one.iteration for one in fielded if one.label == label)
+        members = contestants.choose_members(run, settings.members)
+        names = [run.members[i].name for i in members]
+        lines.append(
+            f"{label} = {run.directory.resolve()}, iterations {_listed(iterations)}, members "
+            f"{'all' if len(names) == len(run.members) else _listed(names)}"
+        )
+    told = dataclasses.asdict(settings) | {"runs": tuple(lines), "game": opened[0].spec.game.name}
+    del told["iterations"], told["members"]
+    return told | {"simulations": settings.simulations or 0}  # 0: each network's own
+
+
+def _listed(items: Any) -> str:
+    return " ".join(map(str, items))
+
+
+def _digest(told: dict[str, Any]) -> str:
+    return hashlib.sha256(json.dumps(told, sort_keys=True).encode()).hexdigest()[:8]
+
+
+def _play(
+    settings: Settings,
+    opened: Sequence[Run],
+    fielded: Sequence[Contestant],
+    told: dict[str, Any],
+    directory: Path,
+) -> dict[str, Any]:
+    """The tournament itself, its files written."""
+    started = time.monotonic()
+    game = opened[0].spec.game
+    networks, kinds = contestants.build(fielded)
+    others, more = opponents.build(game, settings.opponents)
+    entries, kinds = [*networks, *others], [*kinds, *more]
+    _announce(settings, game, entries)
+    match_of = round_robin.compile_round_robin(
+        game,
+        kinds,
+        games_per_direction=settings.games // 2,
+        opening_plies=settings.openings,
+    )
+    match = match_of([k.params for k in kinds], jax.random.key(settings.seed), STUDY)
+    played = tournament.rate(match, len(entries))
+    entry = saved.entry(
+        played,
+        entries,
+        name=STUDY,
+        title="Tournament",
+        num_simulations=settings.simulations,
+        games_per_pair=settings.games,
+    ) | saved.circles(played)
+    results = {
+        "study": STUDY,
+        "game": game.name,
+        "command": shlex.join(["python", "-m", "experiments.tournament", *sys.argv[1:]]),
+        "settings": told,
+        "environment": workdir.environment(),
+        "cost": {"wall_seconds": time.monotonic() - started},
+        "tournaments": [entry],
+    }
+    saved.games(directory, {STUDY: played}, entries)
+    tournament_page.write_page(directory, workdir.plain(results))
+    workdir.write_json(directory / workdir.RESULTS, results)  # last: it says that all is done
+    return workdir.plain(results)
+
+
+def _announce(settings: Settings, game: Any, entries: Sequence[Entry]) -> None:
+    """What will be played, on what, and how much that is at most."""
+    warning = devices.idle_accelerator()
+    if warning:
+        print(warning, file=sys.stderr)
+    most = round_robin.forecast(
+        game, [entry.simulations or 0 for entry in entries], settings.games // 2
+    )
+    rollouts = sum(
+        most.evaluations[i] for i, entry in enumerate(entries) if entry.kind == "rollouts"
+    )
+    print(
+        f"{len(entries)} players, {most.games:,} games of {game.name} on {devices.describe()}, at "
+        f"most {sum(most.evaluations) - rollouts:,} evaluations of networks and {rollouts:,} "
+        "random playouts; compiling...",
+        file=sys.stderr,
+        flush=True,
+    )
+
+
+def summary(played: dict[str, Any]) -> str:
+    """The ratings as a table for the terminal, and the circles."""
+    ranked = tournament_page.by_rating(played)
+    table = tournament_page.ratings_table(ranked)
+    lines = [table.headers, *table.rows]
+    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+    text = [
+        "  ".join(
+            cell.ljust(width) if i < table.text_columns else cell.rjust(width)
+            for i, (cell, width) in enumerate(zip(line, widths, strict=True))
+        ).rstrip()
+        for line in lines
+    ]
+    return "\n".join([*text, "", *tournament_page.sentences(ranked)])
+
+
+def main(words: Sequence[str] | None = None) -> None:
+    """The command."""
+    given = parser().parse(words)
+    settings = Settings(
+        runs=tuple(given.runs),
+        games=given.games,
+        simulations=given.simulations,
+        opponents=tuple(given.opponents),
+        iterations=given.iterations,
+        members=given.members,
+        openings=given.openings,
+        seed=given.seed,
+    )
+    play(settings, given.workdir)
+
+
+if __name__ == "__main__":
+    arguments.run(main)

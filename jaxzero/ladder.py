@@ -1,0 +1,97 @@
+"""Newcomers against anchors: the anchors meet everyone, the newcomers do not meet each other.
+
+Networks of many iterations and runs are measured against the same few opponents, so that the work
+grows with their number and not with its square, and so that all ratings have one scale.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from tqdm import tqdm
+
+from jaxzero import arena, tournament
+from jaxzero.games.base import Game
+from jaxzero.players import Players
+from jaxzero.ratings import Ratings
+
+
+def ladder_pairs(newcomers: int, anchors: int) -> np.ndarray:
+    """int32[M, 2]: all ordered pairs but those of two newcomers, who are numbered first."""
+    pairs = arena.ordered_pairs(newcomers + anchors)
+    return pairs[pairs.max(1) >= newcomers]
+
+
+class Climb:
+    """Games of newcomers against anchors, and of the anchors among themselves, compiled once."""
+
+    def __init__(
+        self,
+        game: Game,
+        newcomers: Players,
+        anchors: Sequence[Players],
+        *,
+        games_per_direction: int,
+        opening_plies: int,
+        at_once: int,
+    ) -> None:
+        """What is played.
+
+        Args:
+          game: the rules.
+          newcomers: numbered from 0; `play` takes the params of any others of their kind.
+          anchors: by kind, numbered after the newcomers.
+          games_per_direction: k, of each ordered pair.
+          opening_plies: random plies before each colour-swapped pair of games.
+          at_once: games of each ordered pair that are played together; it changes no game.
+        """
+        self.pairs = ladder_pairs(newcomers.size, sum(players.size for players in anchors))
+        self.games = len(self.pairs) * games_per_direction
+        self._params = newcomers.params
+        self._starts = range(0, games_per_direction, at_once)
+
+        @jax.jit
+        def run(params: Any, key: jax.Array, first_game: jax.Array) -> arena.Match:
+            return arena.play_match(
+                game,
+                [newcomers._replace(params=params), *anchors],
+                key,
+                games_per_direction=at_once,
+                played=games_per_direction,
+                pairs=self.pairs,
+                first_game=first_game,
+                opening_plies=opening_plies,
+            )
+
+        self._run = run
+        self._compiled: Callable[..., arena.Match] | None = None
+
+    def compile(self) -> None:
+        """Before a bar starts, so that its estimate is of playing. Compiles once."""
+        if self._compiled is None:
+            lowered = self._run.lower(self._params, jax.random.key(0), jnp.int32(0))
+            self._compiled = lowered.compile()
+
+    def play(self, params: Any, key: jax.Array, bar: tqdm) -> np.ndarray:
+        """int64[M, 5]: rows of distinct games of other newcomers; the bar is told of every game."""
+        self.compile()
+        assert self._compiled is not None
+        parts = []
+        for first_game in self._starts:
+            part = self._compiled(params, key, jnp.int32(first_game))
+            parts.append(jax.tree.map(np.asarray, part))
+            bar.update(int(parts[-1].played.sum()))
+        actions = np.concatenate([part.actions for part in parts], axis=2)
+        outcome = np.concatenate([part.outcome for part in parts], axis=1)
+        played = np.concatenate([part.played for part in parts], axis=1)
+        counted = tournament.is_first_of_its_kind(actions, played)
+        return tournament.result_rows(outcome, counted, self.pairs)
+
+
+def above(ratings: Ratings, zero: int) -> tuple[np.ndarray, np.ndarray]:
+    """Elo of all players [P] with one of them at 0, and the standard errors of the differences."""
+    covariance = ratings.covariance
+    variance = np.diag(covariance) + covariance[zero, zero] - 2 * covariance[zero]
+    return ratings.elo - ratings.elo[zero], np.sqrt(np.maximum(variance, 0.0))

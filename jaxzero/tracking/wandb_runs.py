@@ -1,0 +1,227 @@
+"""Weights & Biases: a W&B run for each run of a study, and one for the study's results."""
+
+import glob
+import importlib
+import json
+import re
+import secrets
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+from ml_collections import ConfigDict
+from tqdm import tqdm
+
+from jaxzero import runs, workdir
+from jaxzero.config import ConfigError, flatten
+from jaxzero.tracking.final import Final, Row, scalars
+
+LEDGER = "tracking.json"  # which W&B runs are this directory's, and what they were sent
+STUDY = "study"
+_PATIENCE = 120.0  # seconds to wait at the end for a slow network
+
+
+class WandbRuns:
+    """Sends rows to W&B, online or to offline files.
+
+    A W&B step is an iteration. Before a W&B run gets anything it is asked what it holds: online the
+    server knows, offline the files that earlier processes left. Rows up to there are skipped, so
+    that no step is there twice; rows that a crash lost are sent again.
+    """
+
+    def __init__(self, directory: Path, config: ConfigDict, study: str) -> None:
+        """Args: directory: the run directory. config: the study's settings. study: its name.
+
+        Raises:
+          ConfigError: wandb is missing, or nobody is logged in.
+        """
+        self._mode: str = config.tracking.wandb
+        self._library = _load(self._mode)
+        self._directory = directory.absolute()
+        self._config = config
+        self._study = study
+        self._group = f"{study}/{self._directory.name}"
+        self._runs: dict[str, Any] = {}  # W&B's, open
+        self._last: dict[str, int] = {}  # step that each holds, -1 if none
+        self._ledger: dict[str, Any] = {}
+
+    def log(self, rows: list[Row]) -> None:
+        """Sends those rows that W&B does not have yet."""
+        for row in rows:
+            name = row["run"]
+            if row["iteration"] > self._held(name):
+                self._run(name).log(scalars(row), step=row["iteration"])
+                self._last[name] = row["iteration"]
+        if rows:
+            self._write_ledger()
+
+    def finish(self, final: Final) -> None:
+        """Numbers to their runs; curves, tables, figures and the report to the study's own."""
+        for name, run in self._runs.items():
+            run.summary.update(dict(final.members.get(name, {})))
+            run.finish()
+        self._runs = {}
+        # Results after more iterations are other results: they get another W&B run.
+        name = f"{STUDY}-{final.iteration}"
+        for iteration in range(self._held(name) + 1, final.iteration + 1):
+            values = {
+                f"{metric}/{run}": curve[iteration]
+                for metric, curves in final.curves.items()
+                for run, curve in curves.items()
+                if iteration in curve
+            }
+            if iteration == final.iteration:
+                self._run(name).summary.update(dict(final.numbers))
+                values |= self._media(final)
+            if values:
+                self._run(name).log(values, step=iteration)
+            self._last[name] = iteration
+        for run in self._runs.values():
+            run.finish()
+        self._runs = {}
+        self._write_ledger()
+        self._say_where()
+
+    def close(self) -> None:
+        """Marks runs that were not finished as preempted: the same command goes on with them."""
+        broken_off, self._runs = self._runs, {}
+        for run in broken_off.values():
+            run.mark_preempting()
+            run.finish(exit_code=1)
+        if broken_off:
+            self._say_where()
+
+    def _media(self, final: Final) -> dict[str, Any]:
+        """Tables, figures and the report as W&B shows them."""
+        media: dict[str, Any] = {
+            name: self._library.Table(
+                columns=list(table.columns),
+                data=[list(row) for row in table.rows],
+                allow_mixed_types=True,
+            )
+            for name, table in final.tables.items()
+        }
+        for path in final.figures:
+            media[f"figures/{path.stem}"] = self._library.Image(str(path))
+        if final.report is not None:
+            media["report"] = self._library.Html(final.report.read_text(), inject=False)
+        return media
+
+    def _held(self, name: str) -> int:
+        """The last step that a W&B run holds, -1 if none."""
+        if name not in self._last:
+            if self._mode == "offline":
+                self._last[name] = self._held_offline(name)
+            else:
+                self._last[name] = self._run(name).starting_step - 1
+        return self._last[name]
+
+    def _held_offline(self, name: str) -> int:
+        """The last step in the files that earlier processes left; what they sent if there is none.
+
+        (`wandb clean` removes files that were synced.) A process that was killed leaves a file that
+        is cut short, at which `wandb sync` would stop: it is removed, and what was in it is sent
+        again, unless it has been synced as far as it goes.
+        """
+        folder = glob.escape(str(self._directory / "wandb"))
+        files = glob.glob(f"{folder}/offline-run-*-{glob.escape(self._identity(name))}/*.wandb")
+        if not files or self._ledger["mode"] != "offline":
+            return int(self._ledger["sent"].get(name, -1))
+        for file in map(Path, sorted(files, reverse=True)):  # newest first: names hold the time
+            step, whole = _read_log(file)
+            was_synced = file.with_name(f"{file.name}.syncstate").exists()
+            if not whole:
+                shutil.rmtree(file.parent)
+            if step >= 0 and (whole or was_synced):
+                return step
+        return -1
+
+    def _run(self, name: str) -> Any:
+        """The W&B run of a run of the study or, by any other name, of the study itself."""
+        if name not in self._runs:
+            identity, member = self._identity(name), self._members().get(name)
+            settings = flatten(self._config)
+            if member is not None:
+                own = {key: member[key] for key in ("target", "seed")}
+                settings |= member["settings"] | own
+            self._runs[name] = self._library.init(
+                project=self._config.tracking.wandb_project,
+                group=self._group,
+                job_type=STUDY if member is None else "training",
+                name=name,
+                id=identity,
+                resume="allow",
+                mode=self._mode,
+                dir=str(self._directory),
+                config=settings | {"study": self._study, "environment": self._environment()},
+                reinit="create_new",
+                settings=self._library.Settings(
+                    console="off",
+                    silent=True,
+                    x_disable_stats=bool(self._runs),  # one of them watches the machine
+                    finish_timeout=_PATIENCE,
+                    finish_timeout_raises=True,
+                ),
+            )
+        return self._runs[name]
+
+    def _identity(self, name: str) -> str:
+        """A run's W&B id: the directory's own and the name, without what ids may not have."""
+        if not self._ledger:
+            path = self._directory / LEDGER
+            fresh = {"id": secrets.token_hex(4), "mode": self._mode, "sent": {}}
+            self._ledger = workdir.read_json(path) if path.is_file() else fresh
+        return f"{self._ledger['id']}-{re.sub(r'[^A-Za-z0-9_.=-]', '-', name)}"
+
+    def _write_ledger(self) -> None:
+        self._ledger["mode"] = self._mode
+        self._ledger["sent"] |= self._last
+        workdir.write_json(self._directory / LEDGER, self._ledger)
+
+    def _members(self) -> dict[str, Any]:
+        path = self._directory / runs.MEMBERS
+        members = workdir.read_json(path) if path.is_file() else []
+        return {member["name"]: member for member in members}
+
+    def _environment(self) -> dict[str, Any]:
+        path = self._directory / workdir.ENVIRONMENT
+        return workdir.read_json(path) if path.is_file() else workdir.environment()
+
+    def _say_where(self) -> None:
+        where = f"{self._config.tracking.wandb_project}, group {self._group}"
+        if self._mode == "offline":
+            where = f"offline, to send it: wandb sync {self._directory}/wandb/offline-run-*"
+        tqdm.write(f"W&B: {where}", file=sys.stderr)
+
+
+def _read_log(file: Path) -> tuple[int, bool]:
+    """Of a W&B log file: the last step, -1 without any; whether it was brought to its end."""
+    command = [sys.executable, "-m", "wandb", "leet", "inspect", "--json", str(file)]
+    printed = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    records = [json.loads(line) for line in printed.splitlines()]
+    steps = [r["history"]["item"]["_step"] for r in records if r.get("type") == "history"]
+    return max(map(int, steps), default=-1), any(r.get("type") == "exit" for r in records)
+
+
+def _load(mode: str) -> Any:
+    """The library, ready for a mode."""
+    try:
+        library = importlib.import_module("wandb")
+    except ImportError as error:
+        raise ConfigError(
+            f"config.tracking.wandb={mode!r}: wandb is not installed, "
+            'pip install "jaxzero[wandb]" or set it to off'
+        ) from error
+    if mode == "online":
+        try:
+            library.login()  # asks for the key where somebody can answer
+        except library.errors.UsageError as error:
+            raise ConfigError(
+                f"config.tracking.wandb={mode!r}: nobody is logged in; run `wandb login`, set "
+                "WANDB_API_KEY or choose offline"
+            ) from error
+        except library.errors.Error:
+            pass  # no network, say: training goes on without, and the first call tells
+    return library
