@@ -6,12 +6,14 @@ exist must look different from one that agrees.
 
 import functools
 import json
+from dataclasses import dataclass
 from importlib import resources
 from typing import Any, NamedTuple
 
 import numpy as np
 
 LOSSES = "wang2021_losses"  # papers 000, 001 and 003
+CLAIMS = "claims_losses"  # what they say of the four losses, and what decides it
 
 
 class Curve(NamedTuple):
@@ -20,6 +22,39 @@ class Curve(NamedTuple):
     iterations: np.ndarray  # int [N]
     mean: np.ndarray  # float [N]
     sd: np.ndarray  # float [N]
+
+
+@dataclass(frozen=True)
+class Contrast:
+    """What decides a claim: mean of some targets' runs less mean of others', seed by seed.
+
+    Attributes:
+      plus, minus: targets; an empty `minus` is 0.
+      board: whose runs.
+      against: a board on which the same is taken and subtracted, or None.
+      statistic: of a run, a name in the file's `statistics`.
+      direction: claimed: "greater" or "less" than 0, "equal" to it, or "different".
+      margin: differences below it count as none.
+    """
+
+    plus: tuple[str, ...]
+    minus: tuple[str, ...]
+    board: str
+    against: str | None
+    statistic: str
+    direction: str
+    margin: float
+
+
+@dataclass(frozen=True)
+class Claim:
+    """What the papers say, where, and all contrasts that must hold for it."""
+
+    id: str
+    words: str
+    where: tuple[str, ...]
+    note: str
+    contrasts: tuple[Contrast, ...]
 
 
 @functools.cache
@@ -79,5 +114,48 @@ def settings(game: str) -> dict[str, float] | None:
     """The papers' default settings for a board, by our config keys (000, Table 1 and section 5)."""
     if _section("losses", game) is None:
         return None
+    return default_settings(game)
+
+
+def default_settings(game: str) -> dict[str, float]:
+    """The same for any board: I is 200 on 5x5 boards and 100 elsewhere (7x7, 8x8: not stated)."""
     published = load(LOSSES) or {}
-    return published["settings"] | published["settings_by_game"].get(game, {})
+    by_rule = {"train.iterations": 200} if "_5x5" in game else {}
+    return published["settings"] | by_rule | published["settings_by_game"].get(game, {})
+
+
+@functools.cache
+def claims() -> tuple[Claim, ...]:
+    """The claims about the four losses, each contrast spelt out for each of its boards."""
+    return tuple(
+        Claim(
+            raw["id"],
+            raw["words"],
+            tuple(raw["where"]),
+            raw.get("note", ""),
+            tuple(
+                _contrast(raw, contrast, board)
+                for board in raw["boards"]
+                for contrast in raw["contrasts"]
+                if contrast.get("on", board) == board
+            ),
+        )
+        for raw in (load(CLAIMS) or {})["claims"]
+    )
+
+
+def _contrast(claim: dict[str, Any], raw: dict[str, Any], board: str) -> Contrast:
+    return Contrast(
+        plus=tuple(raw["plus"]),
+        minus=tuple(raw["minus"]),
+        board=board,
+        against=raw.get("against"),
+        statistic=raw.get("statistic", claim["statistic"]),
+        direction=raw.get("direction", claim["direction"]),
+        margin=float(raw.get("margin", claim["margin"])),
+    )
+
+
+def random_plies(game: str) -> float | None:
+    """Mean length of random games on one of the papers' boards."""
+    return (load(CLAIMS) or {})["plies"].get(game)
