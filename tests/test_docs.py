@@ -1,0 +1,149 @@
+"""The documentation: its code runs, its links and keys exist, its tables are those of the code."""
+
+import ast
+import re
+import sys
+from pathlib import Path
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+import yaml
+
+import jaxzero
+from experiments import glossary
+from jaxzero import config as config_lib
+from jaxzero import games, runs, workdir
+from jaxzero.checkpoints import Checkpoints
+from jaxzero.games import conformance, make_game
+from jaxzero.spec import make_spec
+from tests import small
+
+ROOT = Path(__file__).resolve().parents[1]
+PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/*.md")])
+NAMES = [str(page.relative_to(ROOT)) for page in PAGES]
+
+
+def code_of(page: str, language: str = "python") -> list[str]:
+    """The fenced blocks of a language, in order."""
+    text = (ROOT / page).read_text()
+    return re.findall(rf"^```{language}\n(.*?)^```$", text, re.DOTALL | re.MULTILINE)
+
+
+def test_the_glossary_is_that_of_the_keys() -> None:
+    assert (ROOT / "docs" / "glossary.md").read_text() == glossary.page(), (
+        "run: python -m experiments.glossary > docs/glossary.md"
+    )
+
+
+@pytest.mark.parametrize("page", NAMES)
+def test_links_lead_somewhere(page: str) -> None:
+    folder = (ROOT / page).parent
+    text = re.sub(r"^```.*?^```$", "", (ROOT / page).read_text(), flags=re.DOTALL | re.MULTILINE)
+    for target in re.findall(r"\]\(([^)#\s]+)(?:#[^)]*)?\)", text):
+        if "://" not in target:
+            assert (folder / target).exists(), f"{page} links to {target}"
+
+
+@pytest.mark.parametrize("page", NAMES)
+def test_keys_exist(page: str) -> None:
+    known = set(config_lib.flatten(config_lib.default_config()))
+    for keys in glossary.study_keys().values():
+        known |= {key.name for key in keys}
+    sections = {name.rpartition(".")[0] for name in known}
+    text, name = (ROOT / page).read_text(), r"([a-z_]+(?:\.[a-z_]+)*)"
+    for key in re.findall(rf"--config\.{name}=", text):
+        assert key in known | {"key"}, f"{page} names config.{key}"
+    for key in re.findall(rf"`config\.{name}[=`]", text):
+        assert key in known | sections | {"json"}, f"{page} names config.{key}"
+
+
+def test_every_page_is_in_the_index() -> None:
+    index = (ROOT / "docs" / "index.md").read_text()
+    for page in (ROOT / "docs").glob("*.md"):
+        assert page.name == "index.md" or f"]({page.name})" in index, page.name
+
+
+def test_every_switch_has_its_row() -> None:
+    rows = re.findall(r"^\| `(\w+)`", (ROOT / "docs" / "semantics.md").read_text(), re.MULTILINE)
+    assert set(rows) == set(config_lib.SWITCHES)
+
+
+def save_run(directory: Path, config: Any, network: Any) -> None:
+    """A run directory with one member, as training leaves it."""
+    workdir.claim(directory, config, "test")
+    runs.write_members(directory, config, [runs.Member("sum_seed0", "sum", 0, config)])
+    snapshots = Checkpoints(directory / runs.SNAPSHOTS, keep=None)
+    snapshots.save(2, jax.tree.map(lambda x: x[None], runs.without_optimiser(network)))
+    snapshots.close()
+
+
+def test_the_library_page_runs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    train, reopen, search = code_of("docs/library.md")
+    assert len(train.splitlines()) <= 35
+    [tiny] = re.findall(r"^tiny = (\{.*?\})", train, re.MULTILINE | re.DOTALL)
+    assert ast.literal_eval(tiny).items() <= small.SETTINGS.items()  # compiled for other tests too
+    names: dict[str, Any] = {}
+    exec(train, names)
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.split()[0] for line in lines[:2]] == ["1", "2"]
+    assert all(np.isfinite(float(line.split()[1])) for line in lines[:2])
+    assert lines[-1].startswith("O to move")  # X has moved
+    assert int(names["found"].visit_counts.sum()) == 25
+
+    monkeypatch.chdir(tmp_path)
+    save_run(Path("runs/quick"), names["config"], names["state"].learner)
+    trained, observation = names["network"], jnp.zeros((1, 5, 5, 1), jnp.int8)
+    exec(reopen, names)
+    assert capsys.readouterr().out == "test connect_four_5x5 ['sum_seed0'] (0, 2)\n"
+    for ours, theirs in zip(names["network"](observation), trained(observation), strict=True):
+        assert ours is theirs is None or (ours == theirs).all()
+
+    exec(search, {})
+    assert "[" in capsys.readouterr().out
+
+
+def test_the_readmes_example_runs() -> None:
+    [example] = code_of("README.md")
+    exec(example, {})
+
+
+def test_the_example_game_conforms(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(games, "_FAMILIES", dict(games._FAMILIES))
+    rules, check, settings = code_of("docs/add_a_game.md")
+    assert len(rules.splitlines()) < 100
+    (tmp_path / "misere.py").write_text(rules)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    monkeypatch.delitem(sys.modules, "misere", raising=False)
+    exec(check, {})
+    assert "passed=" in capsys.readouterr().out
+    names: dict[str, Any] = {}
+    exec(settings, names)
+    config = names["get_config"]("quick")
+    assert make_spec(config).game.name == config.game == "misere_tic_tac_toe_3x3"
+    for observation in ("signed", "cells"):
+        game = make_game("misere_tic_tac_toe_3x3", observation=observation)
+        assert "symmetric_games" in conformance.check_game(game, num_games=8).passed
+    step = jax.jit(game.step)
+    state = game.init()
+    for action in (0, 3, 1, 4, 2):  # X completes the first row
+        state = step(state, jnp.int32(action))
+    np.testing.assert_array_equal(game.outcome(state), [-1, 1])
+    with pytest.raises(ValueError, match="3x3"):
+        make_game("misere_tic_tac_toe_4x4")
+
+
+def test_the_citation_file_is_whole() -> None:
+    cited = yaml.safe_load((ROOT / "CITATION.cff").read_text())
+    assert {"cff-version", "message", "title", "authors", "version", "license"} <= cited.keys()
+    assert cited["version"] == jaxzero.__version__
+    assert len(cited["references"]) == 5
+    for paper in cited["references"]:
+        assert {"type", "title", "authors", "year"} <= paper.keys()
+        assert all({"family-names", "given-names"} <= author.keys() for author in paper["authors"])
