@@ -19,13 +19,21 @@ def _chances(elo, advantage, draw_elo):
 
 
 def _simulate(rng, elo, games, advantage=0.0, draw_elo=97.3):
-    """Random pairings, one row per game."""
+    """Random pairings."""
     first = rng.integers(len(elo), size=games)
     second = (first + rng.integers(1, len(elo), size=games)) % len(elo)
+    return _played(rng, elo, first, second, advantage, draw_elo)
+
+
+def _played(rng, elo, first, second, advantage, draw_elo):
+    """One row per ordered pair, results drawn from the model."""
     win, draw, _ = _chances(elo[first] - elo[second], advantage, draw_elo)
-    luck = rng.random(games)
-    outcome = np.select([luck < win, luck < win + draw], [0, 1], 2)
-    return np.column_stack([first, second, np.eye(3, dtype=int)[outcome]])
+    luck = rng.random(len(first))
+    counts = np.eye(3, dtype=int)[np.select([luck < win, luck < win + draw], [0, 1], 2)]
+    pairs, row = np.unique(np.column_stack([first, second]), axis=0, return_inverse=True)
+    total = np.zeros((len(pairs), 3), int)
+    np.add.at(total, row.ravel(), counts)
+    return np.column_stack([pairs, total])
 
 
 def _log_posterior(parameters, results, prior, count):
@@ -170,17 +178,91 @@ def test_mean_is_zero_and_order_of_rows_does_not_matter():
     np.testing.assert_allclose(shuffled.covariance, ratings.covariance, rtol=1e-8, atol=1e-8)
 
 
-def test_intervals_cover_the_truth():
-    """95% intervals of 30 players after 3,000 games, over 40 tournaments: 1,200 intervals."""
+def _round_robin(rng, elo, games, advantage=0.0, draw_elo=97.3):
+    """Every ordered pair in turn."""
+    pairs = np.array([(a, b) for a in range(len(elo)) for b in range(len(elo)) if a != b])
+    first, second = pairs[np.arange(games) % len(pairs)].T
+    return _played(rng, elo, first, second, advantage, draw_elo)
+
+
+def _neighbours(rng, elo, games, advantage=0.0, draw_elo=97.3):
+    """Each against the next, as a run's arena matches, either one first."""
+    lower = rng.integers(len(elo) - 1, size=games)
+    swap = rng.random(games) < 0.5
+    return _played(rng, elo, lower + swap, lower + ~swap, advantage, draw_elo)
+
+
+def _coverage(pairing, *, fit, sd=150.0, advantage=60.0, draw_elo=97.3, tournaments=20, **settings):
+    """(share of 95% intervals with the truth in them, standard deviation of error / stderr).
+
+    30 players with true strengths from a normal distribution, 3,000 games with draws and an
+    advantage of the first, over some tournaments; the truth on the scale that is displayed. Where
+    only neighbours meet, intervals of their differences: all others add up the same errors.
+    """
     rng = np.random.default_rng(7)
-    covered = []
-    for _ in range(40):
-        truth = rng.normal(0, 150, 30)
+    deviations = []
+    for _ in range(tournaments):
+        truth = rng.normal(0, sd, 30)
         truth -= truth.mean()
-        ratings = bayes_elo(_simulate(rng, truth, 3000, advantage=32.8))
-        error = np.abs(ratings.elo - displayed_scale(97.3) * truth)
-        covered.append(error < 1.96 * ratings.stderr)
-    assert 0.93 < np.mean(covered) < 0.975  # binomial sd 0.006, if they were independent
+        results = pairing(rng, truth, 3000, advantage=advantage, draw_elo=draw_elo)
+        known = {"advantage": advantage, "draw_elo": draw_elo}
+        given = dict.fromkeys(known, "fit") if fit else known
+        ratings = bayes_elo(results, **given, **settings)
+        truth = displayed_scale(draw_elo) * truth
+        if pairing is _neighbours:
+            rated = np.array([ratings.difference(i, i + 1) for i in range(29)])
+            deviations.append((rated[:, 0] + np.diff(truth)) / rated[:, 1])
+        else:
+            deviations.append((ratings.elo - truth) / ratings.stderr)
+    deviations = np.array(deviations)
+    return (np.abs(deviations) < 1.96).mean(), deviations.std()
+
+
+@pytest.mark.parametrize("fit", [False, True])
+@pytest.mark.parametrize("pairing", [_simulate, _round_robin, _neighbours])
+def test_intervals_cover_the_truth(pairing, fit):
+    # About 600 intervals: a standard deviation of 0.009 if they were independent; they nearly are.
+    covered, spread = _coverage(pairing, fit=fit)
+    assert 0.92 < covered < 0.98
+    assert 0.88 < spread < 1.12
+
+
+@pytest.mark.parametrize("draw_elo", [20.0, 250.0])
+def test_intervals_cover_the_truth_with_few_and_many_draws(draw_elo):
+    covered, _ = _coverage(_round_robin, fit=True, draw_elo=draw_elo)
+    assert 0.92 < covered < 0.98
+
+
+def test_the_default_prior_pulls_wide_pools_together_and_a_smaller_one_does_not():
+    # docs/ratings.md: what a prior of 2 does to players who are 600 Elo (one sd) from the mean.
+    default, _ = _coverage(_round_robin, fit=True, sd=600.0)
+    smaller, _ = _coverage(_round_robin, fit=True, sd=600.0, prior=0.5)
+    assert default < 0.88
+    assert 0.92 < smaller < 0.98
+
+
+def test_the_movers_advantage_and_that_of_the_listed_are_told_apart():
+    rng = np.random.default_rng(5)
+    truth = rng.normal(0, 150, 12)
+    truth -= truth.mean()
+    by_mover = _round_robin(rng, truth, 132 * 60, advantage=80.0)
+    listed = by_mover.copy()  # the same games, the lower number first in every row
+    swapped = listed[:, 0] > listed[:, 1]
+    listed[swapped] = listed[swapped][:, [1, 0, 4, 3, 2]]
+    mover, first = (bayes_elo(rows, advantage="fit", draw_elo="fit") for rows in (by_mover, listed))
+    assert abs(mover.advantage - 80) < 4 * mover.advantage_stderr
+    assert abs(first.advantage) < 4 * first.advantage_stderr  # both move first equally often
+    np.testing.assert_allclose(first.elo, mover.elo, atol=15)
+    # Taking 32.8 for the listed: the lower numbers are thought weaker than they are.
+    published = bayes_elo(listed, advantage=32.8)
+    lower = np.polyfit(np.arange(12), published.elo - mover.elo, 1)[0]
+    assert lower > 1  # Elo for each number further down
+
+
+def test_a_fixed_advantage_of_the_listed_moves_a_balanced_pair_by_its_size():
+    # Both colours in one row, nobody better: all that is left is the advantage that is taken off.
+    elo, _ = bayes_elo([[0, 1, 20, 10, 20]], advantage=32.8, prior=0.0).difference(0, 1)
+    assert elo == pytest.approx(-32.8 * displayed_scale(97.3), abs=1e-8)
 
 
 def test_fit_recovers_advantage_and_draw_elo():

@@ -4,6 +4,8 @@ import sys
 
 import numpy as np
 import pytest
+from scipy.optimize import minimize_scalar
+from scipy.special import expit, log_expit
 
 from jaxzero.ratings import expected_score, incremental_elo, whole_history_ratings
 
@@ -85,3 +87,42 @@ def test_whole_history_follows_a_player_who_improves():
     assert gap[0] < -100
     assert gap[-1] > 100
     assert (learner[:, 2] > 0).all()
+
+
+def test_whole_history_of_one_day_in_closed_form():
+    pytest.importorskip("whr")
+    wins, losses = 30, 10
+    games = [[0, 1, 1, 1]] * wins + [[0, 1, 0, 1]] * losses
+    first, second = whole_history_ratings(games)
+    natural = np.log(10) / 400
+
+    def loss(r):  # Bradley-Terry at +-r, and half a win and half a loss of each against 0
+        chances = wins * log_expit(2 * r) + losses * log_expit(-2 * r)
+        return -(chances + log_expit(r) + log_expit(-r))
+
+    expected = minimize_scalar(loss).x / natural
+    np.testing.assert_allclose([first[0, 1], second[0, 1]], [expected, -expected], atol=1)
+    # docs/ratings.md: its errors take the opponents' ratings as known.
+    won, above = expit(2 * expected * natural), expit(expected * natural)
+    known = (wins + losses) * won * (1 - won) + above * (1 - above)
+    assert first[0, 2] == pytest.approx(1 / natural / np.sqrt(known), rel=0.1)
+
+
+@pytest.mark.parametrize("both_colours", [False, True])
+def test_whole_history_takes_the_advantage_of_the_first_off(both_colours):
+    pytest.importorskip("whr")
+    scores = [1] * 16 + [0] * 9  # as those of a player who is 100 Elo stronger
+    assert np.mean(scores) == pytest.approx(expected_score(100), abs=1e-3)
+    pairs = [(0, 1), (1, 0)] if both_colours else [(0, 1)]
+    games = [[*pair, score, 1] for pair in pairs for score in scores * 2]
+
+    def lead(advantage):
+        first, second = whole_history_ratings(games, advantage=advantage)
+        return first[0, 1] - second[0, 1]
+
+    assert lead(100.0) == pytest.approx(0, abs=2)  # equal players
+    assert lead(0.0) == pytest.approx(0 if both_colours else 97, abs=4)  # the prior takes a little
+    if both_colours:
+        assert lead("fit") == pytest.approx(0, abs=2)
+    with pytest.raises(ValueError, match="finite number"):
+        lead(float("nan"))
