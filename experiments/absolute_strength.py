@@ -1,0 +1,334 @@
+"""How often the networks of a run play perfectly, and how well they know who wins.
+
+    python -m experiments.absolute_strength runs/quick --positions=500
+
+Positions of random games are solved exactly; the networks of all members, alone and with search,
+plain MCTS and a random player are asked for a move in each of them. Other than ratings, the
+answers do not depend on who else was asked. Connect Four and Othello. Writes
+absolute_strength.json and absolute_strength.npz (the solved positions, used again by the next
+call) into the run's directory. See docs/solvers.md.
+"""
+
+import dataclasses
+import functools
+import re
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import jax
+import numpy as np
+from tqdm import tqdm
+
+from experiments import arguments, contestants, opponents
+from experiments.arguments import Parser
+from jaxzero import devices, learner, runner, runs, solvers, workdir
+from jaxzero.config import ConfigError, default_config
+from jaxzero.games import Game
+from jaxzero.runs import Run
+from jaxzero.solvers import Labelled
+
+FILE = "absolute_strength.json"
+POSITIONS = "absolute_strength.npz"
+OPPONENTS = ("mcts_200",)
+
+
+@dataclasses.dataclass(frozen=True)
+class Settings:
+    """What is measured.
+
+    Attributes:
+      positions: how many.
+      plies: stones placed since the start, `LOW-HIGH`; None: see `solvers.default_plies`.
+      simulations: m of all networks; None: each its own run's.
+      iterations: `last`, `all`, or numbers.
+      opponents: names, see `opponents.NAMES`.
+      seed: of the positions, and of players who need chance.
+    """
+
+    positions: int = 500
+    plies: str | None = None
+    simulations: int | None = None
+    iterations: str = "last"
+    opponents: tuple[str, ...] = OPPONENTS
+    seed: int = 0
+
+
+def parser() -> Parser:
+    """The command line."""
+    made = Parser(prog="python -m experiments.absolute_strength", description=__doc__)
+    made.add_argument("run", type=Path, metavar="RUN", help="run directory, finished or not")
+    made.add_argument(
+        "--positions",
+        type=int,
+        default=Settings.positions,
+        metavar="N",
+        help=f"how many are solved (default {Settings.positions})",
+    )
+    made.add_argument(
+        "--plies",
+        metavar="LOW-HIGH",
+        help="stones placed since the start (default: as early as takes about a second a position)",
+    )
+    made.add_argument(
+        "--simulations",
+        type=int,
+        metavar="M",
+        help="simulations a move, the same for all networks (default: each network's own)",
+    )
+    made.add_argument(
+        "--iterations",
+        default=Settings.iterations,
+        metavar="WHICH",
+        help="last (default), all that the run kept, or numbers like 0,10,20",
+    )
+    made.add_argument(
+        "--opponents",
+        type=arguments.words,
+        default=OPPONENTS,
+        metavar="NAMES",
+        help=f"any of {','.join(opponents.NAMES)} or another mcts_N (default "
+        f"{','.join(OPPONENTS)}); the random player is always there, computed exactly",
+    )
+    made.add_argument("--seed", type=int, default=0, metavar="N", help="of the positions (0)")
+    return made
+
+
+def plies_of(game: Game, text: str | None) -> range:
+    """The plies that `LOW-HIGH` means.
+
+    Raises:
+      ConfigError: it means none, or more than the board has.
+    """
+    if text is None:
+        return solvers.default_plies(game)
+    match = re.fullmatch(r"(\d+)-(\d+)", text)
+    most = int(np.prod(game.observation_shape[:2])) - int(solvers.stones_placed(game.init())) - 1
+    if match is None or not int(match[1]) <= int(match[2]) <= most:
+        raise ConfigError(
+            f"--plies={text}: give LOW-HIGH with LOW at most HIGH and HIGH at most {most}, "
+            f"e.g. {most // 2}-{most}"
+        )
+    return range(int(match[1]), int(match[2]) + 1)
+
+
+def check(run: Run, settings: Settings) -> None:
+    """Refuses what cannot be measured, before anything is solved or compiled.
+
+    Raises:
+      ConfigError: one line with flag, value and remedy.
+    """
+    game = run.spec.game
+    solvers.solver_of(game)
+    arguments.check_at_least(settings.positions, 1, "--positions")
+    arguments.check_at_least(settings.simulations, 1, "--simulations")
+    arguments.check_at_least(settings.seed, 0, "--seed")
+    opponents.check(settings.opponents, "--opponents")
+    contestants.choose_iterations(run, settings.iterations)
+    plies_of(game, settings.plies)
+    for i in range(len(run.members)):
+        contestants.simulations_of(run, i, settings.simulations)
+
+
+def labelled_positions(run: Run, settings: Settings) -> Labelled:
+    """The solved positions: those of the run's file if it has the same, else solved and kept."""
+    game, path = run.spec.game, run.directory / POSITIONS
+    plies = plies_of(game, settings.plies)
+    asked = {
+        "positions": settings.positions,
+        "plies": [plies.start, plies.stop - 1],
+        "seed": settings.seed,
+    }
+    if path.is_file():
+        labelled, stored = solvers.load(path)
+        if stored == asked and labelled.game.name == game.name:
+            return dataclasses.replace(labelled, game=game)
+    states = solvers.sample(game, positions=settings.positions, plies=plies, seed=settings.seed)
+    bar = functools.partial(tqdm, desc="solving", unit="position", mininterval=0.5)
+    labelled = solvers.label(game, states, progress=bar)
+    solvers.save(path, labelled, asked)
+    return labelled
+
+
+def measure(run: Run, settings: Settings) -> dict[str, Any]:
+    """What absolute_strength.json holds.
+
+    Args:
+      run: opened.
+      settings: checked.
+
+    Returns:
+      `positions` (how many, by ply), `players` (the fixed ones: move accuracies), `networks` (for
+      each member and iteration: `network` and `search` move accuracies, `value` accuracy) and
+      `targets` (for each target and iteration the mean over seeds and its standard error).
+    """
+    labelled = labelled_positions(run, settings)
+    key = jax.random.key(settings.seed)
+    players = _fixed_players(labelled, settings, key)
+    networks = []
+    for at in contestants.choose_iterations(run, settings.iterations):
+        networks += _networks(run, labelled, settings, at, key)
+    plies, counts = np.unique(labelled.plies, return_counts=True)
+    found = {
+        "game": run.spec.game.name,
+        "settings": dataclasses.asdict(settings),
+        "positions": {
+            "asked": settings.positions,
+            "found": len(labelled.plies),
+            "contested": int(labelled.contested.sum()),
+            "constant_mse": float(labelled.value.var()),
+            "by_ply": dict(zip(plies.tolist(), counts.tolist(), strict=True)),
+            "results": {
+                name: int((labelled.value == value).sum())
+                for name, value in (("won", 1), ("drawn", 0), ("lost", -1))
+            },
+        },
+        "players": players,
+        "networks": networks,
+        "targets": by_target(networks),
+    }
+    return workdir.plain(found)
+
+
+def _fixed_players(labelled: Labelled, settings: Settings, key: jax.Array) -> dict[str, Any]:
+    found = {"random": solvers.move_accuracy(labelled, solvers.uniform(labelled))}
+    names = [name for name in settings.opponents if name != "random"]
+    entries, kinds = opponents.build(labelled.game, names)
+    rows = [row for kind in kinds for row in solvers.chosen_moves(kind, labelled.states, key)]
+    for entry, actions in zip(entries, rows, strict=True):
+        found[entry.name] = _moves(labelled, actions)
+    return found
+
+
+def _moves(labelled: Labelled, actions: np.ndarray) -> dict[str, dict[str, float]]:
+    return solvers.move_accuracy(labelled, solvers.certain(labelled, actions))
+
+
+def _networks(
+    run: Run, labelled: Labelled, settings: Settings, at: int, key: jax.Array
+) -> list[dict[str, Any]]:
+    """All members after one iteration."""
+    players = contestants.all_members(run, at, settings.simulations)
+    alone, values = solvers.opinions(
+        run.spec.game,
+        functools.partial(learner.acting, run.spec),
+        players.params.variables,
+        labelled.states,
+    )
+    searched = solvers.chosen_moves(players, labelled.states, key)
+    return [
+        {
+            "name": member.name,
+            "target": member.target,
+            "seed": member.seed,
+            "iteration": at,
+            "simulations": contestants.simulations_of(run, i, settings.simulations),
+            "network": _moves(labelled, alone[i]),
+            "search": _moves(labelled, searched[i]),
+            "value": solvers.value_accuracy(labelled, values[i]),
+        }
+        for i, member in enumerate(run.members)
+    ]
+
+
+# What the tables show: title, where it stands in a network's record.
+COLUMNS = (
+    ("network", ("network", "contested", "weak")),
+    ("search", ("search", "contested", "weak")),
+    ("search, early", ("search", "contested_early", "weak")),
+    ("middle", ("search", "contested_middle", "weak")),
+    ("late", ("search", "contested_late", "weak")),
+    ("value error", ("value", "all", "mse")),
+)
+
+
+def by_target(networks: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Means over the seeds of a target after an iteration, with standard errors.
+
+    Returns:
+      For each target and iteration `seeds` and, by part, group and number as in the records of
+      networks, `mean` and `stderr` (NaN of one seed).
+    """
+    found = []
+    for target, at in dict.fromkeys((n["target"], n["iteration"]) for n in networks):
+        own = [n for n in networks if (n["target"], n["iteration"]) == (target, at)]
+        record: dict[str, Any] = {"target": target, "iteration": at, "seeds": len(own)}
+        for part, groups in (("network", own[0]["network"]), ("search", own[0]["search"])):
+            record[part] = {
+                group: {
+                    kind: _mean_and_error([n[part][group][kind] for n in own])
+                    for kind in ("weak", "strong")
+                }
+                for group in groups
+            }
+        record["value"] = {
+            group: {"mse": _mean_and_error([n["value"][group]["mse"] for n in own])}
+            for group in own[0]["value"]
+        }
+        found.append(record)
+    return found
+
+
+def _mean_and_error(values: Sequence[float]) -> dict[str, float]:
+    error = np.std(values, ddof=1) / np.sqrt(len(values)) if len(values) > 1 else np.nan
+    return {"mean": float(np.mean(values)), "stderr": float(error)}
+
+
+def table(found: dict[str, Any]) -> str:
+    """Fixed players, members and targets, for people."""
+    count = found["positions"]
+    lines = [
+        f"{found['game']}: {count['found']} positions, {count['contested']} of them contested; "
+        "share of moves that keep the result in those",
+        f"value error of the best constant: {found['positions']['constant_mse']:.3f}",
+        "",
+        f"{'':32}" + "".join(f"{title:>15}" for title, _ in COLUMNS),
+    ]
+    for name, moves in found["players"].items():
+        record = {"search": moves}
+        lines.append(f"{name:32}" + "".join(_cell(record, path) for _, path in COLUMNS))
+    for record in found["networks"]:
+        name = f"{record['name']}@{record['iteration']}"
+        lines.append(f"{name:32}" + "".join(_cell(record, path) for _, path in COLUMNS))
+    lines += ["", "mean over seeds ± its standard error"]
+    for record in found["targets"]:
+        name = f"{record['target']}@{record['iteration']} ({record['seeds']} seeds)"
+        lines.append(f"{name:32}" + "".join(_cell(record, path) for _, path in COLUMNS))
+    return "\n".join(lines)
+
+
+def _cell(record: dict[str, Any], path: Sequence[str]) -> str:
+    value: Any = record
+    for word in path:
+        value = value.get(word) if isinstance(value, dict) else None
+    error = None
+    if isinstance(value, dict):
+        value, error = value["mean"], value["stderr"]
+    if value is None:
+        return f"{'-':>15}"
+    return f"{value:.3f}{'' if error is None else f' ± {error:.3f}'}".rjust(15)
+
+
+def main(words: Sequence[str] | None = None) -> None:
+    """The command."""
+    given = vars(parser().parse(words))
+    directory = given.pop("run")
+    settings = Settings(**given)
+    runner.prepare(default_config())
+    run = runs.open_run(directory)
+    check(run, settings)
+    warning = devices.idle_accelerator()
+    if warning:
+        print(warning, file=sys.stderr)
+    started = time.monotonic()
+    found = measure(run, settings)
+    found |= {"seconds": time.monotonic() - started, "environment": workdir.environment()}
+    workdir.write_json(directory / FILE, found)
+    print(table(found))
+    print(f"written: {directory / FILE}", file=sys.stderr)
+
+
+if __name__ == "__main__":
+    arguments.run(main)

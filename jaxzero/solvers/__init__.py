@@ -1,0 +1,33 @@
+"""Exact values of positions on small boards, and how well players know them."""
+
+from jaxzero.solvers.accuracy import (
+    certain,
+    chosen_moves,
+    move_accuracy,
+    opinions,
+    uniform,
+    value_accuracy,
+)
+from jaxzero.solvers.boards import Solver, own_and_other, solver_of, stones_placed
+from jaxzero.solvers.bounds import ILLEGAL
+from jaxzero.solvers.labels import Labelled, default_plies, label, load, sample, save
+
+__all__ = [
+    "ILLEGAL",
+    "Labelled",
+    "Solver",
+    "certain",
+    "chosen_moves",
+    "default_plies",
+    "label",
+    "load",
+    "move_accuracy",
+    "opinions",
+    "own_and_other",
+    "sample",
+    "save",
+    "solver_of",
+    "stones_placed",
+    "uniform",
+    "value_accuracy",
+]

@@ -1,0 +1,163 @@
+"""How well moves and values agree with the truth about positions."""
+
+from collections.abc import Callable
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from jaxzero.games import Game
+from jaxzero.games.base import State
+from jaxzero.players import Players
+from jaxzero.search.core import Evaluate
+from jaxzero.solvers.labels import Labelled
+
+STAGES = ("early", "middle", "late")
+_IMPOSSIBLE = -1e9  # finite: a row of -inf would be NaN
+
+
+def chosen_moves(players: Players, states: State, key: jax.Array) -> np.ndarray:
+    """What players choose, compiled as one program; nothing is remembered between positions.
+
+    Args:
+      players: P of them.
+      states: unfinished, leaves [N, ...].
+      key: consumed; all players get the same ones.
+
+    Returns:
+      int32[P, N], actions.
+    """
+    count = _count(states)
+
+    @jax.jit
+    def choose(params: Any, states: State, keys: jax.Array) -> jax.Array:
+        live, memory = jnp.ones((count,), bool), players.remember(count)
+
+        def one(params: Any) -> jax.Array:
+            return players.choose(params, memory, keys, states, live).action
+
+        return jax.lax.map(one, params)  # not vmap: a search is slow below one
+
+    return np.asarray(choose(players.params, states, jax.random.split(key, count)))
+
+
+def opinions(
+    game: Game, evaluate_with: Callable[[Any], Evaluate], variables: Any, states: State
+) -> tuple[np.ndarray, np.ndarray]:
+    """What networks alone say, compiled as one program.
+
+    Args:
+      game: the rules.
+      evaluate_with: variables of one network -> evaluate.
+      variables: of P networks, leaves [P, ...].
+      states: unfinished, leaves [N, ...].
+
+    Returns:
+      int32[P, N], the legal action of the highest logit, and float32[P, N], the value for the
+      player to move.
+    """
+
+    @jax.jit
+    def ask(variables: Any, states: State) -> tuple[jax.Array, jax.Array]:
+        observations = jax.vmap(game.observe)(states)
+        legal = jax.vmap(game.legal_actions)(states)
+
+        def one(variables: Any) -> tuple[jax.Array, jax.Array]:
+            logits, value = evaluate_with(variables)(observations)[:2]
+            best = jnp.where(legal, logits.astype(jnp.float32), _IMPOSSIBLE).argmax(-1)
+            return best.astype(jnp.int32), value.astype(jnp.float32)
+
+        return jax.lax.map(one, variables)
+
+    actions, values = ask(variables, states)
+    return np.asarray(actions), np.asarray(values)
+
+
+def certain(labelled: Labelled, actions: np.ndarray) -> np.ndarray:
+    """float64[N, A]: the policy that plays these actions, int[N]."""
+    return np.eye(labelled.scores.shape[1])[actions]
+
+
+def uniform(labelled: Labelled) -> np.ndarray:
+    """float64[N, A]: the policy of a random player."""
+    legal = labelled.legal
+    return legal / legal.sum(axis=1, keepdims=True)
+
+
+def stages(labelled: Labelled) -> dict[str, np.ndarray]:
+    """bool[N] for each of `STAGES`: thirds of the plies that the positions span."""
+    first, last = labelled.plies.min(), labelled.plies.max()
+    third = (labelled.plies - first) * len(STAGES) // (last - first + 1)
+    return {name: third == i for i, name in enumerate(STAGES)}
+
+
+def move_accuracy(labelled: Labelled, policy: np.ndarray) -> dict[str, dict[str, float]]:
+    """How often a policy plays an optimal move, in expectation.
+
+    Args:
+      labelled: the truth.
+      policy: float[N, A], probabilities; of `certain` or `uniform`.
+
+    Returns:
+      For `all` positions, the `contested` ones (some legal move gives away result) and those by
+      stage: `positions`, `weak` (share of moves that keep the result) and `strong` (that reach the
+      best score). NaN where there are no positions.
+    """
+    groups = {"all": np.ones_like(labelled.contested), "contested": labelled.contested}
+    groups |= {f"contested_{n}": s & labelled.contested for n, s in stages(labelled).items()}
+    weak = (policy * labelled.weak).sum(axis=1)
+    strong = (policy * labelled.strong).sum(axis=1)
+    return {
+        name: {"positions": int(g.sum()), "weak": _mean(weak[g]), "strong": _mean(strong[g])}
+        for name, g in groups.items()
+    }
+
+
+def value_accuracy(
+    labelled: Labelled, values: np.ndarray, *, bins: int = 10
+) -> dict[str, dict[str, Any]]:
+    """How far predicted values are from the exact ones.
+
+    Args:
+      labelled: the truth.
+      values: float[N], predicted for the player to move, in [-1, 1].
+      bins: of equal width.
+
+    Returns:
+      For `all` positions and by stage: `positions`, `mse` (mean squared error), `constant_mse`
+      (that of the best constant) and `bins`, each with its edges `low` and `high`, `positions`,
+      the mean `predicted` and the mean `exact` value.
+    """
+    exact = labelled.value.astype(float)
+    predicted = np.asarray(values, float)
+    groups = {"all": np.ones(len(exact), bool)} | stages(labelled)
+    edges = np.linspace(-1.0, 1.0, bins + 1)
+    place = np.clip(np.digitize(predicted, edges) - 1, 0, bins - 1)
+    found = {}
+    for name, group in groups.items():
+        found[name] = {
+            "positions": int(group.sum()),
+            "mse": _mean((predicted - exact)[group] ** 2),
+            "constant_mse": _mean((exact[group] - _mean(exact[group])) ** 2),
+            "bins": [
+                {
+                    "low": float(edges[i]),
+                    "high": float(edges[i + 1]),
+                    "positions": int(inside.sum()),
+                    "predicted": _mean(predicted[inside]),
+                    "exact": _mean(exact[inside]),
+                }
+                for i in range(bins)
+                for inside in [group & (place == i)]
+            ],
+        }
+    return found
+
+
+def _count(states: State) -> int:
+    return jax.tree.leaves(states)[0].shape[0]
+
+
+def _mean(x: np.ndarray) -> float:
+    return float(x.mean()) if x.size else float("nan")

@@ -1,0 +1,174 @@
+"""Positions with the exact score of every action: sampled, solved, kept in a file."""
+
+import dataclasses
+import json
+import zipfile
+import zlib
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import jax
+import numpy as np
+
+from jaxzero import workdir
+from jaxzero.config import ConfigError
+from jaxzero.games import ConnectFour, Game, make_game
+from jaxzero.games.playouts import random_playout
+from jaxzero.solvers import boards
+from jaxzero.solvers.bounds import ILLEGAL
+
+_GAMES_AT_ONCE = 256
+_BATCHES = 40  # of games: rare plies stay short of positions rather than take for ever
+_EMPTY_AT_MOST = {True: 24, False: 12}  # Connect Four, Othello: solved in a second each at most
+_EMPTY_AT_LEAST = 4  # with fewer there is little to choose
+
+
+@dataclasses.dataclass(frozen=True)
+class Labelled:
+    """Unfinished positions of one game and the truth about them, as NumPy arrays.
+
+    Attributes:
+      game: the rules.
+      states: pytree, leaves [N, ...].
+      scores: int16[N, A], of every action for the player to move (see `connect_four` and
+        `othello`), `ILLEGAL` where it cannot be played.
+      plies: int[N], stones placed since the start.
+    """
+
+    game: Game
+    states: Any
+    scores: np.ndarray
+    plies: np.ndarray
+
+    @property
+    def legal(self) -> np.ndarray:
+        """bool[N, A]."""
+        return self.scores != ILLEGAL
+
+    @property
+    def value(self) -> np.ndarray:
+        """float32[N]: the result under best play for the player to move, -1, 0 or 1."""
+        return np.sign(self.scores.max(axis=1)).astype(np.float32)
+
+    @property
+    def weak(self) -> np.ndarray:
+        """bool[N, A]: the actions that keep that result."""
+        return self.legal & (np.sign(self.scores) == self.value[:, None])
+
+    @property
+    def strong(self) -> np.ndarray:
+        """bool[N, A]: those that lead to the best score."""
+        return self.scores == self.scores.max(axis=1, keepdims=True)
+
+    @property
+    def contested(self) -> np.ndarray:
+        """bool[N]: positions in which some action gives away result."""
+        return (self.legal & ~self.weak).any(axis=1)
+
+
+def label(
+    game: Game, states: Any, progress: Callable[[Sequence[Any]], Iterator[Any]] | None = None
+) -> Labelled:
+    """Solves positions exactly.
+
+    Args:
+      game: of `boards.solver_of`.
+      states: unfinished, leaves [N, ...].
+      progress: wraps the sequence of the positions, for a bar.
+
+    Raises:
+      ConfigError: the game has no solver.
+    """
+    solver = boards.solver_of(game)
+    pairs = boards.own_and_other(states)
+    scores = np.full((len(pairs), game.num_actions), ILLEGAL, np.int16)
+    # From the end: what is learnt of late positions shortens the search of early ones.
+    order = np.argsort(-boards.stones_placed(states), kind="stable").tolist()
+    for i in progress(order) if progress else order:
+        scores[i] = solver.action_scores(*pairs[i])
+    start = int(boards.stones_placed(game.init()))
+    return Labelled(game, states, scores, boards.stones_placed(states) - start)
+
+
+def default_plies(game: Game) -> range:
+    """Plies whose positions are solved in about a second or less: at the end of the game."""
+    squares = int(np.prod(game.observation_shape[:2]))
+    start = int(boards.stones_placed(game.init()))
+    empty = _EMPTY_AT_MOST[isinstance(game, ConnectFour)]
+    return range(max(0, squares - empty - start), squares - _EMPTY_AT_LEAST - start + 1)
+
+
+def sample(game: Game, *, positions: int, plies: range, seed: int) -> Any:
+    """Different unfinished positions of random games, the same number of every ply if there are.
+
+    Args:
+      game: one whose stones stay on the board.
+      positions: how many, N; fewer where random games do not reach so many.
+      plies: stones placed since the start.
+      seed: of the games.
+
+    Returns:
+      States [N], NumPy leaves, by ply.
+    """
+    quota = {p: positions // len(plies) for p in plies}
+    for p in list(plies)[: positions % len(plies)]:
+        quota[p] += 1
+    start = int(boards.stones_placed(game.init()))
+    found: dict[int, dict[bytes, Any]] = {p: {} for p in plies}
+    for batch in range(_BATCHES):
+        if all(len(found[p]) == quota[p] for p in plies):
+            break
+        played = random_playout(game, num_games=_GAMES_AT_ONCE, seed=seed * _BATCHES + batch)
+        placed = boards.stones_placed(played.states) - start
+        fine = ~played.views.terminal
+        for p in plies:
+            for where in zip(*np.nonzero(fine & (placed == p)), strict=True):
+                if len(found[p]) == quota[p]:
+                    break
+                state = jax.tree.map(lambda x, where=where: x[where], played.states)
+                identity = state.stones.tobytes() + state.to_move.tobytes()
+                found[p].setdefault(identity, state)
+    states = [state for p in plies for state in found[p].values()]
+    if not states:
+        raise ConfigError(
+            f"random games of {game.name} have no unfinished position with {plies.start} to "
+            f"{plies.stop - 1} stones placed: choose other plies"
+        )
+    return jax.tree.map(lambda *leaves: np.stack(leaves), *states)
+
+
+def save(path: Path, labelled: Labelled, settings: dict[str, Any]) -> None:
+    """Writes positions and scores, and how they were made, as one file; whole or not at all."""
+    leaves = jax.tree.leaves(labelled.states)
+    part = path.with_name(f".{path.name}.part.npz")
+    with workdir.writing(path):
+        np.savez_compressed(
+            part,
+            game=np.array(labelled.game.name),
+            settings=np.array(json.dumps(settings, sort_keys=True)),
+            scores=labelled.scores,
+            plies=labelled.plies,
+            **{f"state_{i}": leaf for i, leaf in enumerate(leaves)},
+        )
+        part.replace(path)
+
+
+def load(path: Path) -> tuple[Labelled, dict[str, Any]]:
+    """What `save` wrote, its check sums verified.
+
+    Raises:
+      ConfigError: the file is damaged.
+    """
+    try:
+        with np.load(path, allow_pickle=False) as arrays:
+            game = make_game(str(arrays["game"]))
+            start, structure = jax.tree.flatten(game.init())
+            leaves = [arrays[f"state_{i}"] for i in range(len(start))]
+            states = jax.tree.unflatten(structure, leaves)
+            settings = json.loads(str(arrays["settings"]))
+            return Labelled(game, states, arrays["scores"], arrays["plies"]), settings
+    except (ValueError, OSError, KeyError, EOFError, zipfile.BadZipFile, zlib.error) as error:
+        raise ConfigError(
+            f"{path} is damaged ({error}): delete it, and it is made again"
+        ) from error

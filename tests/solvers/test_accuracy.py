@@ -1,0 +1,212 @@
+"""Positions with labels, what is counted on them, and the command that does it for a run."""
+
+import dataclasses
+import json
+from pathlib import Path
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from experiments import absolute_strength, arguments
+from jaxzero import runs, solvers
+from jaxzero.config import ConfigError
+from jaxzero.games import make_game
+from jaxzero.players import Players, Turn, no_cost
+from jaxzero.solvers import ILLEGAL, Labelled
+from tests.saved_runs import save_run
+from tests.small import assert_equal
+
+GAME = make_game("connect_four_5x5")
+PLIES = range(12, 18)
+
+
+@pytest.fixture(scope="module")
+def labelled() -> Labelled:
+    states = solvers.sample(GAME, positions=60, plies=PLIES, seed=0)
+    return solvers.label(GAME, states)
+
+
+def made_up(scores: list[list[int]], plies: list[int]) -> Labelled:
+    return Labelled(GAME, None, np.array(scores, np.int16), np.array(plies))
+
+
+# Two ways to win and one to lose; a draw that can be lost; lost whatever is played.
+TRUTH = made_up(
+    [[3, 1, -2, ILLEGAL], [0, -1, ILLEGAL, ILLEGAL], [-5, -1, -1, -5]],
+    [2, 5, 10],
+)
+
+
+def test_labels_of_a_table() -> None:
+    np.testing.assert_array_equal(TRUTH.value, [1, 0, -1])
+    np.testing.assert_array_equal(TRUTH.weak, [[1, 1, 0, 0], [1, 0, 0, 0], [1, 1, 1, 1]])
+    np.testing.assert_array_equal(TRUTH.strong, [[1, 0, 0, 0], [1, 0, 0, 0], [0, 1, 1, 0]])
+    np.testing.assert_array_equal(TRUTH.contested, [True, True, False])
+
+
+def test_a_random_player_is_counted_from_the_masks() -> None:
+    found = solvers.move_accuracy(TRUTH, solvers.uniform(TRUTH))
+    assert found["all"] == pytest.approx(
+        {"positions": 3, "weak": (2 / 3 + 1 / 2 + 1) / 3, "strong": (1 / 3 + 1 / 2 + 1 / 2) / 3}
+    )
+    assert found["contested"]["weak"] == pytest.approx((2 / 3 + 1 / 2) / 2)
+    assert [found[f"contested_{s}"]["positions"] for s in ("early", "middle", "late")] == [1, 1, 0]
+    assert np.isnan(found["contested_late"]["weak"])
+
+
+def test_moves_are_counted() -> None:
+    found = solvers.move_accuracy(TRUTH, solvers.certain(TRUTH, np.array([1, 1, 3])))
+    assert found["all"] == {"positions": 3, "weak": 2 / 3, "strong": 0.0}
+    assert found["contested"] == {"positions": 2, "weak": 0.5, "strong": 0.0}
+
+
+def test_values_are_compared_with_the_truth() -> None:
+    found = solvers.value_accuracy(TRUTH, np.array([1.0, 0.5, -0.9]), bins=4)["all"]
+    assert found["mse"] == pytest.approx((0 + 0.25 + 0.01) / 3)
+    assert found["constant_mse"] == pytest.approx(2 / 3)
+    assert [b["positions"] for b in found["bins"]] == [1, 0, 0, 2]
+    assert found["bins"][3]["predicted"] == pytest.approx(0.75)
+    assert found["bins"][3]["exact"] == pytest.approx(0.5)
+
+
+def test_samples_are_different_unfinished_positions_of_the_plies_asked_for(
+    labelled: Labelled,
+) -> None:
+    states = labelled.states
+    rows = np.concatenate([states.stones.reshape(60, -1), states.to_move[:, None]], axis=1)
+    assert len(np.unique(rows, axis=0)) == 60
+    assert not np.asarray(jax.vmap(GAME.is_terminal)(states)).any()
+    np.testing.assert_array_equal(np.bincount(labelled.plies)[PLIES.start :], [10] * len(PLIES))
+    again = solvers.sample(GAME, positions=60, plies=PLIES, seed=0)
+    assert_equal(again, states)
+    other = solvers.sample(GAME, positions=60, plies=PLIES, seed=1)
+    assert (np.asarray(other.stones) != states.stones).any()
+
+
+def test_rare_plies_are_short_of_positions() -> None:
+    states = solvers.sample(GAME, positions=50, plies=range(1, 3), seed=0)
+    np.testing.assert_array_equal(np.bincount(solvers.stones_placed(states)), [0, 5, 25])
+
+
+def test_a_perfect_player_makes_no_mistake(labelled: Labelled) -> None:
+    best = jnp.asarray(labelled.scores.argmax(axis=1), jnp.int32)
+
+    def choose(shift: Any, memory: Any, keys: Any, states: Any, live: Any) -> Turn:
+        return Turn((best + shift) % GAME.num_actions, memory, no_cost())
+
+    players = Players(params=jnp.array([0, 1]), choose=choose)
+    perfect, shifted = solvers.chosen_moves(players, labelled.states, jax.random.key(0))
+    found = solvers.move_accuracy(labelled, solvers.certain(labelled, perfect))
+    assert all(g["weak"] == g["strong"] == 1.0 for g in found.values())
+    np.testing.assert_array_equal(shifted, (perfect + 1) % GAME.num_actions)
+
+
+def test_a_network_alone_plays_its_best_legal_move(labelled: Labelled) -> None:
+    """Two made-up networks: one likes the left columns, one the right."""
+
+    def evaluate_with(slope: jax.Array) -> Any:
+        def evaluate(observation: jax.Array) -> tuple:
+            batch = observation.shape[0]
+            logits = jnp.broadcast_to(slope * jnp.arange(GAME.num_actions), (batch, 5))
+            return logits, jnp.broadcast_to(slope / 10, (batch,)), None
+
+        return evaluate
+
+    slopes = jnp.array([-1.0, 1.0])
+    actions, values = solvers.opinions(GAME, evaluate_with, slopes, labelled.states)
+    np.testing.assert_array_equal(actions[0], labelled.legal.argmax(axis=1))
+    np.testing.assert_array_equal(actions[1], 4 - labelled.legal[:, ::-1].argmax(axis=1))
+    assert (labelled.legal.sum(axis=1) < 5).any(), "a full column is needed to show anything"
+    np.testing.assert_allclose(values[:, 0], [-0.1, 0.1], rtol=1e-6)
+
+
+def test_a_file_of_labels_comes_back_or_is_refused(labelled: Labelled, tmp_path: Path) -> None:
+    path = tmp_path / "labels.npz"
+    solvers.save(path, labelled, {"seed": 0})
+    found, settings = solvers.load(path)
+    assert settings == {"seed": 0}
+    assert found.game == labelled.game
+    assert_equal(
+        (found.states, found.scores, found.plies),
+        (labelled.states, labelled.scores, labelled.plies),
+    )
+    assert [p.name for p in tmp_path.iterdir()] == ["labels.npz"]
+    whole = path.read_bytes()
+    flipped = bytearray(whole)
+    flipped[len(whole) // 2] ^= 0xFF
+    for damaged in (whole[: len(whole) // 2], bytes(flipped)):
+        path.write_bytes(damaged)
+        with pytest.raises(ConfigError, match="is damaged"):
+            solvers.load(path)
+
+
+def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    run = save_run(tmp_path / "run", targets=("sum", "value"), seeds=(0, 1), iterations=(2,))
+    words = [str(run), "--positions=40", "--plies=14-18", "--opponents=greedy", "--simulations=4"]
+    absolute_strength.main(words)
+    printed = capsys.readouterr().out
+    found = json.loads((run / absolute_strength.FILE).read_text())
+    assert list(found["players"]) == ["random", "greedy"]
+    assert [n["name"] for n in found["networks"]] == [
+        "sum_seed0",
+        "sum_seed1",
+        "value_seed0",
+        "value_seed1",
+    ]
+    for network in found["networks"]:
+        assert f"{network['name']}@2" in printed
+        assert network["simulations"] == 4
+        assert network["search"]["all"]["positions"] == found["positions"]["found"] == 40
+        assert 0 <= network["network"]["contested"]["weak"] <= 1
+    sums = found["targets"][0]
+    assert (sums["target"], sums["seeds"]) == ("sum", 2)
+    pair = [n["search"]["contested"]["weak"] for n in found["networks"][:2]]
+    told = sums["search"]["contested"]["weak"]
+    assert told["mean"] == pytest.approx(np.mean(pair))
+    assert told["stderr"] == pytest.approx(abs(pair[0] - pair[1]) / 2)
+
+
+def test_positions_of_the_same_settings_are_solved_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = runs.open_run(save_run(tmp_path / "run"))
+    settings = absolute_strength.Settings(positions=40, plies="14-18")
+    first = absolute_strength.labelled_positions(run, settings)
+
+    def solve_again(*_: Any, **__: Any) -> None:
+        raise AssertionError("solved again")
+
+    monkeypatch.setattr(solvers, "label", solve_again)
+    again = absolute_strength.labelled_positions(run, dataclasses.replace(settings, simulations=3))
+    assert_equal((again.states, again.scores), (first.states, first.scores))
+    for other in ({"seed": 1}, {"positions": 41}, {"plies": "14-17"}):
+        with pytest.raises(AssertionError, match="solved again"):
+            absolute_strength.labelled_positions(run, dataclasses.replace(settings, **other))
+
+
+@pytest.mark.parametrize(
+    ("game", "flag", "message"),
+    [
+        ("gobang_5x5", "", "gobang_5x5 has no solver: choose connect_four"),
+        ("connect_four_5x5", "--plies=7", "--plies=7: give LOW-HIGH"),
+        ("connect_four_5x5", "--plies=5-25", "HIGH at most 24"),
+        ("connect_four_5x5", "--positions=0", "--positions=0: at least 1"),
+        ("connect_four_5x5", "--iterations=7", "keeps no networks of iteration 7"),
+        ("connect_four_5x5", "--opponents=stockfish", "--opponents='stockfish'"),
+    ],
+)
+def test_what_cannot_be_measured_is_refused(
+    game: str, flag: str, message: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run = save_run(tmp_path / "run", changes={"game": game})
+    words = [str(run), *([flag] if flag else [])]
+    with pytest.raises(SystemExit) as stopped:
+        arguments.run(lambda: absolute_strength.main(words))
+    assert stopped.value.code == 2
+    said = capsys.readouterr().err
+    assert message in said
+    assert len(said.splitlines()) == 1
+    assert not (run / absolute_strength.FILE).exists()
