@@ -220,8 +220,10 @@ def described(opened: Sequence[Run], settings: Settings) -> dict[str, Any]:
     """The settings as they are stored: equal for equal measurements."""
     told = dataclasses.asdict(settings)
     del told["iterations"], told["points"]
+    alone = len(opened) == 1  # a run directory may be moved
     pool = [
-        f"{run.directory.resolve()}, iterations {' '.join(map(str, choose_points(run, settings)))}"
+        f"{'this run' if alone else run.directory.resolve()}, iterations "
+        + " ".join(map(str, choose_points(run, settings)))
         for run in opened
     ]
     return workdir.plain(told | {"pool": pool})
