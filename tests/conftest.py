@@ -1,6 +1,8 @@
 """Settings of every test: eight virtual devices, a compilation cache, strict shapes."""
 
+import gc
 import os
+from collections.abc import Iterator
 from pathlib import Path
 
 _DEVICES = "--xla_force_host_platform_device_count=8"
@@ -12,7 +14,24 @@ if _DEVICES.split("=")[0] not in os.environ.get("XLA_FLAGS", ""):
 os.environ.setdefault("JAX_COMPILATION_CACHE_DIR", str(_CACHE))
 
 import jax  # noqa: E402
+import pytest  # noqa: E402
 
 jax.config.update("jax_compilation_cache_dir", os.environ["JAX_COMPILATION_CACHE_DIR"])
 jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.5)
 jax.config.update("jax_numpy_rank_promotion", "raise")
+
+_MOST_MAPPINGS = 15_000  # of memory; the system allows 65,530, and every program takes some
+
+
+def _mappings() -> int:
+    maps = Path("/proc/self/maps")
+    return maps.read_text().count("\n") if maps.exists() else 0
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _compiled_programs_do_not_pile_up() -> Iterator[None]:
+    """Over a whole suite they would use up memory and the number of its mappings."""
+    yield
+    if _mappings() > _MOST_MAPPINGS:
+        jax.clear_caches()
+        gc.collect()

@@ -1,0 +1,109 @@
+"""The loss ablation from a notebook: the same run directory as from the command line."""
+
+import shlex
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from ml_collections import ConfigDict
+
+from experiments import loss_ablation, sizes
+from experiments.configs.loss_ablation import get_config
+from jaxzero import hardware, runner, workdir
+from jaxzero.config import flatten
+from jaxzero.stopping import Stopped
+from jaxzero.tracking import Table
+
+
+def words(config: ConfigDict, directory: Path) -> list[str]:
+    """The command line's words for these settings, the program's name left out."""
+    usual = flatten(get_config(config.preset))
+    changes = [
+        f"--config.{key}={value}"
+        for key, value in flatten(config).items()
+        if usual[key] != value and value is not None
+    ]
+    preset = f"--config=experiments/configs/loss_ablation.py:{config.preset}"
+    return [preset, f"--workdir={directory}", *changes]
+
+
+def is_finished(config: ConfigDict, directory: Path) -> bool:
+    """Has the directory results of as many iterations as are wanted?"""
+    path = directory / workdir.RESULTS
+    if not path.exists():
+        return False
+    return workdir.read_json(path)["config"]["train"]["iterations"] == config.train.iterations
+
+
+def run(config: ConfigDict, directory: Path) -> bool:
+    """Runs the study, or the rest of it; says how to go on where it was stopped.
+
+    Args:
+      config: its settings.
+      directory: the run directory.
+
+    Returns:
+      Whether it is finished.
+
+    Raises:
+      ConfigError: settings that cannot work, or a directory of other ones.
+    """
+    said = words(config, directory)
+    print("the same from a terminal:")
+    print(shlex.join(["python", "-m", "experiments.loss_ablation", *said]))
+    runner.prepare(config)
+    workdir.claim(directory, config, loss_ablation.STUDY)  # refuses a directory of another run
+    if is_finished(config, directory):
+        print(f"{directory} is finished: nothing left to do")
+        return True
+    try:
+        with _argv(["loss_ablation", *said]):  # the report shows how to do it again
+            loss_ablation.run(config, directory)
+    except Stopped as stopped:
+        print(str(stopped).replace("the same command", "running this cell again"))
+        return False
+    return True
+
+
+@contextmanager
+def _argv(values: list[str]) -> Iterator[None]:
+    before, sys.argv = sys.argv, values
+    try:
+        yield
+    finally:
+        sys.argv = before
+
+
+def estimate(config: ConfigDict, directory: Path) -> str:
+    """How long the rest of the study takes here, in words: measured by `hardware.trial`."""
+    if is_finished(config, directory):
+        return f"{directory} is finished"
+    runner.prepare(config)
+    done = [row["iteration"] for row in workdir.read_rows(directory / workdir.METRICS)]
+    pace = hardware.trial(config, loss_ablation.make_members(config))
+    training = pace.minutes(config, max(done, default=0))
+    matches = sizes.tournament_minutes(config, pace)
+    return (
+        f"about {_minutes(training)} of training and {_minutes(matches)} of tournaments, judged by "
+        f"a first iteration ({pace.playing:.1f} s of games, {pace.training:.1f} s of training; "
+        f"compiled in {pace.compiling:.0f} s, once)"
+    )
+
+
+def _minutes(value: float) -> str:
+    if value < 1:
+        return f"{60 * value:.0f} seconds"
+    return f"{value:.0f} minutes" if value < 90 else f"{value / 60:.1f} hours"
+
+
+def ratings(results: Mapping[str, Any], number: int = 0) -> Table:
+    """A tournament of `results.json`, strongest first: Elo and its standard error."""
+    played = results["tournaments"][number]
+    rated = zip(played["players"], played["elo"], played["stderr"], strict=True)
+    rows = sorted(
+        ((player["name"], round(elo), round(stderr)) for player, elo, stderr in rated),
+        key=lambda row: -row[1],
+    )
+    return Table(("player", "Elo", "+-"), tuple(rows))

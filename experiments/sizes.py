@@ -1,0 +1,216 @@
+"""Sizes of the loss ablation, and which of them suits the devices at hand."""
+
+import dataclasses
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from ml_collections import ConfigDict
+
+from experiments import loss_ablation
+from experiments.configs.loss_ablation import get_config
+from jaxzero import hardware as hardware_lib
+from jaxzero import runner, workdir
+from jaxzero.config import ConfigError, flatten, nearest
+from jaxzero.games import make_game
+from jaxzero.hardware import Hardware, Pace
+from jaxzero.memory import Forecast, mebibytes
+from jaxzero.tracking import Table
+
+_GIB = 2**30
+_TOLD = 0.7  # of a device's nominal memory: JAX tells what XLA set aside, which is less
+
+
+@dataclasses.dataclass(frozen=True)
+class Size:
+    """Settings with a name.
+
+    Attributes:
+      name: short.
+      meant_for: the devices, for people.
+      preset: of the study's settings file, from which it begins.
+      changes: dotted keys.
+      platforms: on which it ends within an evening.
+      least_memory: bytes of a device; less memory means an older, slower device.
+    """
+
+    name: str
+    meant_for: str
+    preset: str
+    changes: Mapping[str, Any]
+    platforms: tuple[str, ...]
+    least_memory: int = 0
+
+
+# From the largest to the smallest.
+SIZES: tuple[Size, ...] = (
+    Size("large", "a GPU or TPU with 24 GiB or more", "gpu", {}, ("gpu", "tpu"), 24 * _GIB),
+    Size(
+        "medium",
+        "a free Colab's GPU (T4) or TPU",
+        "quick",
+        {
+            "study.seeds": 4,
+            "network.channels": 64,
+            "network.hidden": (512, 256),
+            "search.num_simulations": 50,
+            "selfplay.episodes": 64,
+            "replay.window": 8,
+            "train.iterations": 30,
+            "arena.games": 32,
+            "study.tournament_simulations": 50,
+        },
+        ("gpu", "tpu"),
+    ),
+    Size("small", "two CPU cores", "quick", {}, ("cpu", "gpu", "tpu")),
+    Size(
+        "tiny",
+        "a look at what comes out",
+        "quick",
+        {
+            "study.seeds": 1,
+            "network.channels": 8,
+            "network.hidden": (32, 16),
+            "search.num_simulations": 10,
+            "study.tournament_simulations": 10,
+            "study.tournament_games": 20,
+            "selfplay.episodes": 16,
+            "train.iterations": 6,
+            "train.epochs": 2,
+            "arena.games": 8,
+            "evaluation.heldout_games": 8,
+        },
+        ("cpu", "gpu", "tpu"),
+    ),
+)
+AUTO = "auto"
+
+
+@dataclasses.dataclass(frozen=True)
+class Fit:
+    """A size, and whether a study of it suits the hardware.
+
+    Attributes:
+      size: which.
+      config: its settings, changed.
+      predicted: memory of one device; None where the platform says enough.
+      against: why not, in words; None if nothing speaks against it.
+    """
+
+    size: Size
+    config: ConfigDict
+    predicted: Forecast | None
+    against: str | None
+
+
+def settings(size: Size, changes: Mapping[str, Any] | None = None) -> ConfigDict:
+    """The settings of a size, then changed (dotted keys).
+
+    Raises:
+      ConfigError: a key that does not exist, or a value that it cannot have.
+    """
+    config = get_config(size.preset).copy_and_resolve_references()
+    for key, value in {**size.changes, **(changes or {})}.items():
+        try:
+            config.update_from_flattened_dict({key: value})
+        except (KeyError, AttributeError) as error:
+            hint = nearest(key, flatten(config))
+            raise ConfigError(f"unknown key config.{key}: {hint}") from error
+        except (TypeError, ValueError) as error:
+            raise ConfigError(f"config.{key}={value!r}: {error}") from error
+    config = loss_ablation.resolve(config)
+    runner.prepare(config)  # before anything looks for devices
+    loss_ablation.validate(config)
+    return config
+
+
+def fits(changes: Mapping[str, Any] | None = None, hardware: Hardware | None = None) -> list[Fit]:
+    """All sizes, from the largest to the smallest, held against the hardware.
+
+    Args:
+      changes: to the settings of every size (dotted keys).
+      hardware: what JAX sees by default.
+
+    Raises:
+      ConfigError: see `settings`.
+    """
+    configs = [settings(size, changes) for size in SIZES]
+    hardware = hardware or hardware_lib.look()
+    return [_fit(size, config, hardware) for size, config in zip(SIZES, configs, strict=True)]
+
+
+def _fit(size: Size, config: ConfigDict, hardware: Hardware) -> Fit:
+    if hardware.platform not in size.platforms:  # a forecast takes a second or two
+        return Fit(size, config, None, f"too much for a {hardware.platform.upper()}")
+    predicted = hardware_lib.forecast(config, loss_ablation.make_members(config), hardware)
+    against = hardware.refuses(predicted)
+    if hardware.memory is not None and hardware.memory < _TOLD * size.least_memory:
+        against = f"meant for {size.meant_for}"
+    return Fit(size, config, predicted, against)
+
+
+def choose(found: Sequence[Fit], name: str = AUTO, directory: Path | None = None) -> Fit:
+    """The largest that suits, or the one of that name.
+
+    Args:
+      found: of `fits`.
+      name: of a size; `AUTO`: by itself.
+      directory: a run directory, which may exist: `AUTO` goes on with the size that it has.
+
+    Raises:
+      ConfigError: there is none of that name, or nothing suits.
+    """
+    if name != AUTO:
+        names = [fit.size.name for fit in found]
+        if name not in names:
+            raise ConfigError(f"size {name!r}: {nearest(name, [AUTO, *names])}")
+        return found[names.index(name)]
+    begun = [fit for fit in found if directory is not None and _is_of(directory, fit.config)]
+    for fit in (*begun, *(fit for fit in found if fit.against is None)):
+        return fit
+    last = found[-1]
+    raise ConfigError(f"size {last.size.name!r}, the smallest, {last.against}: change its settings")
+
+
+def _is_of(directory: Path, config: ConfigDict) -> bool:
+    """Was the run directory begun with these settings?"""
+    if not (directory / workdir.CONFIG).exists():
+        return False
+    wanted = workdir.plain(flatten(config)) | {"study": loss_ablation.STUDY}
+    return not workdir.differing_keys(workdir.read_json(directory / workdir.CONFIG), wanted)
+
+
+def table(found: Sequence[Fit], chosen: Fit) -> Table:
+    """The sizes for people: what they are, what they need, and why one was taken."""
+    rows = []
+    for fit in found:
+        config = fit.config
+        verdict = fit.against or "fits, but a larger one does too"
+        runs = len(config.study.targets) * config.study.seeds
+        rows.append(
+            (
+                fit.size.name,
+                fit.size.meant_for,
+                f"{len(config.study.targets)} losses x {config.study.seeds} seeds = {runs} runs",
+                config.network.channels,
+                config.search.num_simulations,
+                f"{config.train.iterations} x {config.selfplay.episodes}",
+                None if fit.predicted is None else mebibytes(fit.predicted.total),
+                "**chosen**" if fit.size == chosen.size else verdict,
+            )
+        )
+    columns = ("size", "for", "population", "channels", "m", "iterations x games", "memory", "")
+    return Table(columns, tuple(rows))
+
+
+def tournament_minutes(config: ConfigDict, pace: Pace) -> float:
+    """Of the study's two tournaments, roughly: evaluations at the rate of self-play and arena.
+
+    Games are taken to be as long as the board allows; players without networks cost as much.
+    """
+    study = config.study
+    players = len(study.targets) * study.seeds + study.seeds + 2
+    games = players * (players - 1) // 2 * study.tournament_games
+    plies = make_game(config.game).max_plies
+    evaluations = games * plies * (study.tournament_simulations + study.low_simulations)
+    return evaluations * pace.playing / max(pace.evaluations, 1) / 60

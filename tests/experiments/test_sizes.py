@@ -1,0 +1,131 @@
+"""Which size of the loss ablation is taken on which device, and the study from a notebook."""
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from experiments import cli, loss_ablation, notebook, sizes
+from jaxzero import workdir
+from jaxzero.config import ConfigError, flatten
+from jaxzero.hardware import Hardware, Pace
+from tests.experiments.test_loss_ablation import tiny
+
+GIB = 2**30
+TWO_CORES = Hardware("cpu", "1 x cpu (2 cores)", 1, 12 * GIB)
+T4 = Hardware("gpu", "1 x Tesla T4", 1, 11 * GIB)
+LARGE_GPU = Hardware("gpu", "1 x NVIDIA A100", 1, 30 * GIB)
+TPU = Hardware("tpu", "8 x TPU v2", 8, 8 * GIB)
+
+
+@pytest.mark.parametrize(
+    ("here", "expected"),
+    [(TWO_CORES, "small"), (T4, "medium"), (TPU, "medium"), (LARGE_GPU, "large")],
+)
+def test_what_suits_is_taken(here: Hardware, expected: str) -> None:
+    found = sizes.fits(hardware=here)
+    chosen = sizes.choose(found)
+    assert chosen.size.name == expected
+    assert chosen.against is None
+    assert chosen.predicted is not None
+    assert chosen.predicted.total < sizes.hardware_lib.SHARE * (here.memory or 0)
+    shown = sizes.table(found, chosen).markdown()
+    assert shown.count("**chosen**") == 1
+    assert all(f"| {size.name} |" in shown for size in sizes.SIZES)
+
+
+def test_what_does_not_fit_is_not_taken() -> None:
+    found = sizes.fits(hardware=Hardware("gpu", "an old one", 1, GIB))
+    assert "of memory" in str(found[1].against)
+    assert sizes.choose(found).size.name == "small"
+    assert sizes.choose(found, "medium").against is not None  # by name it is taken all the same
+
+
+def test_nothing_fits() -> None:
+    found = sizes.fits(hardware=Hardware("cpu", "a toy", 1, 2**20))
+    with pytest.raises(ConfigError, match=r"size 'tiny', the smallest, needs .* of memory"):
+        sizes.choose(found)
+
+
+def test_a_begun_directory_keeps_its_size(tmp_path: Path) -> None:
+    found = sizes.fits(hardware=TWO_CORES)
+    workdir.write_json(
+        tmp_path / workdir.CONFIG, flatten(found[3].config) | {"study": loss_ablation.STUDY}
+    )
+    assert sizes.choose(found, directory=tmp_path).size.name == "tiny"
+    assert sizes.choose(found, directory=tmp_path / "new").size.name == "small"
+
+
+@pytest.mark.parametrize(
+    ("changes", "name", "message"),
+    [
+        ({"train.epoch": 3}, "auto", "unknown key config.train.epoch: did you mean 'train.epochs'"),
+        ({"train.epochs": 0}, "auto", "config.train.epochs=0"),
+        ({"train.epochs": "many"}, "auto", "config.train.epochs='many'"),
+        ({}, "smal", "size 'smal': did you mean 'small'"),
+    ],
+)
+def test_mistakes_are_one_line(changes: dict[str, Any], name: str, message: str) -> None:
+    with pytest.raises(ConfigError) as caught:
+        sizes.choose(sizes.fits(changes, TWO_CORES), name)
+    assert message in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("size", sizes.SIZES, ids=lambda size: size.name)
+def test_the_printed_command_has_the_same_settings(
+    size: sizes.Size, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    config = sizes.settings(size, {"game": "othello_6x6", "study.targets": ("sum", "value")})
+    monkeypatch.setattr(sys, "argv", ["study", *notebook.words(config, Path("runs/x"))])
+    asked: list[Any] = []
+    cli.run(lambda *given: asked.extend(given), "experiments/configs/loss_ablation.py:quick")
+    parsed, directory = asked
+    assert flatten(loss_ablation.resolve(parsed)) == flatten(config)
+    assert directory == Path("runs/x")
+
+
+def test_finished_directories_are_left_alone(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    config = tiny()
+    workdir.claim(tmp_path, config, loss_ablation.STUDY)
+    workdir.write_json(tmp_path / workdir.RESULTS, {"config": config.to_dict()})
+    assert notebook.is_finished(config, tmp_path)
+    assert notebook.run(config, tmp_path)
+    assert "nothing left to do" in capsys.readouterr().out
+    assert notebook.estimate(config, tmp_path) == f"{tmp_path} is finished"
+    longer = tiny({"train.iterations": 3})
+    assert not notebook.is_finished(longer, tmp_path)
+    with pytest.raises(ConfigError, match="holds another run"):
+        notebook.run(tiny({"train.learning_rate": 0.5}), tmp_path)
+
+
+def test_more_games_take_longer() -> None:
+    pace = Pace(compiling=0.0, playing=2.0, training=1.0, evaluations=1000.0)
+    few, many = (
+        sizes.tournament_minutes(tiny({"study.tournament_games": games}), pace) for games in (4, 8)
+    )
+    assert many == pytest.approx(2 * few)
+
+
+def test_ratings_are_sorted() -> None:
+    results = {
+        "tournaments": [
+            {"players": [{"name": "a"}, {"name": "b"}], "elo": [-10.4, 10.4], "stderr": [3.2, 3.2]}
+        ]
+    }
+    assert notebook.ratings(results).rows == (("b", 10, 3), ("a", -10, 3))
+
+
+@pytest.mark.parametrize("size", sizes.SIZES, ids=lambda size: size.name)
+def test_the_documentation_has_every_size(size: sizes.Size) -> None:
+    page = Path(__file__).resolve().parents[2] / "docs" / "colab.md"
+    (line,) = (li for li in page.read_text().splitlines() if li.startswith(f"| `{size.name}`"))
+    cells, config = [cell.strip() for cell in line.strip("|").split("|")], sizes.settings(size)
+    assert cells[1].startswith(size.meant_for)
+    assert int(cells[2]) == len(loss_ablation.make_members(config))
+    assert int(cells[3]) == config.network.channels
+    assert int(cells[4]) == config.search.num_simulations
+    assert cells[5] == f"{config.train.iterations} x {config.selfplay.episodes}"
