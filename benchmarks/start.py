@@ -1,0 +1,137 @@
+"""Starting: the quick study in a fresh process, with an empty and with a filled cache of programs.
+
+Cold and warm: seconds from the command to the first trained iteration, of which compiling. Memory:
+the most that the process held, against what was forecast before anything was compiled. Host:
+the share of the time between the first and the last iteration in which the device has nothing to
+do, because the host logs, saves or dispatches.
+"""
+
+import functools
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from benchmarks.cases import Case, Measured
+
+_ROOT = Path(__file__).resolve().parents[1]
+
+
+class Point(NamedTuple):
+    """The quick study, for `iterations` in the warm process, with `changes` to its settings."""
+
+    iterations: int
+    changes: tuple[str, ...] = ()
+
+
+_POINTS = {
+    "cpu": Point(12),
+    "gpu": Point(40),
+    "tiny": Point(
+        2,
+        (
+            "--config.network.channels=4",
+            "--config.network.hidden=(16, 8)",
+            "--config.search.num_simulations=8",
+            "--config.selfplay.episodes=8",
+            "--config.selfplay.temperature_plies=6",
+            "--config.replay.window=2",
+            "--config.train.epochs=2",
+            "--config.train.batch_size=16",
+            "--config.arena.games=4",
+            "--config.evaluation.heldout_games=2",
+            "--config.evaluation.heldout_simulations=2",
+            "--config.study.seeds=1",
+            "--config.study.targets=sum",
+        ),
+    ),
+}
+
+
+def cases(preset: str) -> Iterator[Case]:
+    """One case, of two processes."""
+    point = _POINTS[preset]
+    yield Case(
+        "start/quick", point._asdict(), functools.partial(_measure, point), guess=100.0, first=0
+    )
+
+
+def probe(point: Point, cache: Path, iterations: int) -> dict[str, Any]:
+    """Runs `benchmarks.probe` in a fresh process, see there.
+
+    Raises:
+      RuntimeError: with the end of what it said.
+    """
+    with tempfile.TemporaryDirectory() as directory:
+        result = Path(directory) / "probe.json"
+        environment = os.environ | {
+            "JAX_COMPILATION_CACHE_DIR": str(cache),
+            "XLA_PYTHON_CLIENT_PREALLOCATE": "false",  # the suite's process has memory already
+        }
+        words = [
+            f"--config.train.iterations={iterations}",
+            f"--workdir={Path(directory) / 'run'}",
+            *point.changes,
+        ]
+        command = [sys.executable, "-m", "benchmarks.probe", str(result), str(time.time()), *words]
+        done = subprocess.run(
+            command, cwd=_ROOT, env=environment, capture_output=True, text=True, check=False
+        )
+        if done.returncode or not result.exists():
+            raise RuntimeError(f"the quick study did not train: {done.stderr[-2000:]}")
+        return json.loads(result.read_text())
+
+
+def _measure(point: Point) -> Mapping[str, Measured]:
+    with tempfile.TemporaryDirectory() as cache:
+        cold = probe(point, Path(cache), 1)
+        warm = probe(point, Path(cache), point.iterations)
+    host = warm["host_seconds"]
+    found = {
+        "cold, to the first iteration": _time(cold),
+        "cold, compiling": Measured(value=cold["compile_seconds"], unit="s"),
+        "warm, to the first iteration": _time(warm),
+        "warm, compiling": Measured(value=warm["compile_seconds"], unit="s"),
+        "host between iterations": Measured(
+            value=host / warm["between_seconds"],
+            unit="of the time",
+            details={
+                "seconds": host,
+                "longest_seconds": warm["host_longest_seconds"],
+                "iterations": point.iterations,
+                "iteration_seconds": warm["between_seconds"] / (point.iterations - 1),
+            },
+        ),
+    }
+    memory = warm["memory"]
+    found["memory"] = Measured(
+        value=memory["peak"] / 2**20,
+        unit="MiB",
+        floor=memory["forecast"] / 2**20,
+        against="forecast before compiling",
+        fraction=memory["forecast"] / memory["peak"] if memory["peak"] else None,
+        details={
+            "xla_mib": memory["xla"] / 2**20,
+            "process_mib": memory["process"] / 2**20,
+            "before_training_mib": memory["before"] / 2**20,
+            "of": memory["of"],
+        },
+    )
+    return found
+
+
+def _time(seen: Mapping[str, Any]) -> Measured:
+    return Measured(
+        value=seen["first_seconds"],
+        unit="s",
+        details={
+            "imports_seconds": seen["imports_seconds"],
+            "compile_seconds": seen["compile_seconds"],
+            "all_compiling_seconds": seen["all_compiling_seconds"],
+        },
+    )

@@ -1,0 +1,59 @@
+"""The tables of docs/performance.md are those of the committed figures."""
+
+from pathlib import Path
+
+import pytest
+
+from benchmarks import docs, suite, targets
+from benchmarks.cases import Measured
+from benchmarks.records import Records
+from jaxzero import workdir
+
+FOLDER = docs.PAGE.with_suffix("")
+
+
+def test_the_page_holds_the_committed_figures() -> None:
+    page = docs.PAGE.read_text()
+    assert docs.fill(page, FOLDER) == page, "run: python -m benchmarks.docs"
+
+
+def test_every_family_has_its_table() -> None:
+    page = docs.PAGE.read_text()
+    for kind in (*suite.FAMILIES, "about", "targets", "predicted", "assumed"):
+        assert f" {kind} -->" in page, kind
+
+
+def test_a_changed_figure_changes_the_page(tmp_path: Path) -> None:
+    found = workdir.read_json(FOLDER / "cpu.json")
+    changed = next(f for f in found["figures"] if f["case"].startswith("selfplay/"))
+    changed["value"] = 123_456_789.0
+    workdir.write_json(tmp_path / "cpu.json", found)
+    page = "<!-- table cpu selfplay -->\nold\n<!-- end -->\nmore"
+    filled = docs.fill(page, tmp_path)
+    assert "123,456,789" in filled
+    assert "old" not in filled
+    assert filled.endswith("<!-- end -->\nmore")
+    assert docs.fill(filled, tmp_path) == filled
+
+
+def test_a_missing_file_is_said(tmp_path: Path) -> None:
+    assert "Not measured yet" in docs.fill("<!-- table gpu games -->\n<!-- end -->", tmp_path)
+
+
+@pytest.mark.parametrize(("value", "met"), [(1.19, "yes"), (1.21, "**no**")])
+def test_targets(value: float, met: str, tmp_path: Path) -> None:
+    target = next(t for t in targets.TARGETS if t.at_most and t.limit == 1.2)
+    case = next(c for c in suite.choose("cpu", ()) if c.name == target.figure)
+    kept = Records(tmp_path / "some.json")
+    kept.put(case, {"": Measured(value=1.0, unit="s", details={"over_floor": value})}, 1.0)
+    table = docs.fill("<!-- table some targets -->\n<!-- end -->", tmp_path)
+    [row] = [line for line in table.splitlines() if target.what in line]
+    assert row.split(" | ")[1:] == ["at most 1.2", f"{value:.2f}", f"{met} |"]
+    assert table.count("not measured") == len(targets.TARGETS) - 1
+
+
+@pytest.mark.parametrize(
+    ("number", "said"), [(123456.7, "123,457"), (12.345, "12.3"), (0.012345, "0.0123"), (0, "0.00")]
+)
+def test_numbers(number: float, said: str) -> None:
+    assert docs.short(number) == said
