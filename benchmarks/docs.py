@@ -34,6 +34,13 @@ def fill(page: str, folder: Path) -> str:
     return _MARK.sub(table, page)
 
 
+def _over_floor(details: dict[str, Any]) -> str:
+    """The best of all turns, and the median where it was kept."""
+    best = f"{details['over_floor']:.2f}"
+    median = details.get("over_floor_median")
+    return best if median is None else f"{best} ({median:.2f})"
+
+
 def _rows(head: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
     lines = [head, ["---"] * len(head), *rows]
     return "".join("| " + " | ".join(map(str, line)) + " |\n" for line in lines)
@@ -115,7 +122,7 @@ def _search(found: dict[str, Any]) -> str:
                 s["algorithm"],
                 s["m"],
                 short(1e3 * f["value"]),
-                f"{d['over_floor']:.2f} ({d['over_floor_median']:.2f})",
+                _over_floor(d),
                 short(d["simulations_per_second"]),
                 f"{d['depth_mean']:.1f} / {d['depth_max']}",
                 short(d["tree_bytes"] / 2**20),
@@ -178,7 +185,7 @@ def _populations(found: dict[str, Any]) -> str:
         s, d = f["settings"], f["details"]
         rows.append(
             (s["members"], s["channels"], s["mode"], short(d["examples_per_second"]),
-             f"{d['over_floor']:.2f} ({d['over_floor_median']:.2f})", f"{d['matmul_fraction']:.2f}")
+             _over_floor(d), f"{d['matmul_fraction']:.2f}")
         )  # fmt: skip
     head = (
         "members",
