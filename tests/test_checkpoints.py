@@ -17,7 +17,7 @@ from jaxzero.population import Layout
 from tests import small
 from tests.small import assert_equal
 
-STATE = {"weights": np.arange(5000, dtype=np.float32), "step": np.int32(3)}
+STATE = {"weights": np.arange(5000, dtype=np.float32), "step": np.array(3, np.int32)}
 
 
 @pytest.fixture(scope="module")
@@ -27,7 +27,7 @@ def three(tmp_path_factory: pytest.TempPathFactory) -> Path:
     checkpoints = Checkpoints(directory, keep=2)
     assert checkpoints.latest() is None
     for number in (1, 2, 3):
-        checkpoints.save(number, STATE | {"step": np.int32(number)})
+        checkpoints.save(number, STATE | {"step": np.array(number, np.int32)})
     checkpoints.close()
     return directory
 
@@ -72,7 +72,7 @@ def test_the_newest_two_are_kept(three: Path) -> None:
     assert Checkpoints.steps(three) == [2, 3]
     checkpoints = Checkpoints(three)
     assert checkpoints.newest_whole(pytest.fail) == 3
-    assert_equal(checkpoints.restore(2, STATE), STATE | {"step": np.int32(2)})
+    assert_equal(checkpoints.restore(2, STATE), STATE | {"step": np.array(2, np.int32)})
 
 
 @pytest.mark.parametrize("spoil", [flip, cut, Path.unlink])
@@ -106,8 +106,8 @@ def test_what_was_not_sealed_does_not_count_and_is_written_again(copy: Path) -> 
     checkpoints = Checkpoints(copy)
     assert checkpoints.newest_whole(pytest.fail) == 2
     checkpoints.drop_after(2)
-    checkpoints.save(3, STATE | {"step": np.int32(30)})
-    assert_equal(checkpoints.restore(3, STATE), STATE | {"step": np.int32(30)})
+    checkpoints.save(3, STATE | {"step": np.array(30, np.int32)})
+    assert_equal(checkpoints.restore(3, STATE), STATE | {"step": np.array(30, np.int32)})
 
 
 def test_what_comes_after_is_dropped(copy: Path) -> None:
@@ -121,7 +121,7 @@ def test_what_comes_after_is_dropped(copy: Path) -> None:
 def test_reading_changes_nothing(copy: Path) -> None:
     before = sorted(copy.rglob("*"))
     reader = Checkpoints(copy, read_only=True)
-    assert_equal(reader.restore(3, STATE), STATE | {"step": np.int32(3)})
+    assert_equal(reader.restore(3, STATE), STATE | {"step": np.array(3, np.int32)})
     reader.close()
     assert sorted(copy.rglob("*")) == before
 
