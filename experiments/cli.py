@@ -132,6 +132,10 @@ def _parse(words: Sequence[str], default_config: str) -> tuple[ConfigDict, Path]
     config = _overruled(settings, changes)
     if "max-minutes" in given:
         config.execution.max_minutes = _minutes(given["max-minutes"])
+    if "shard" in given:
+        if "execution.shard" not in settings.keys:
+            raise ConfigError(f"--shard={given['shard']}: this study has no shares, leave it out")
+        config.execution.shard = given["shard"]
     if not given.get("workdir"):
         raise ConfigError("--workdir is missing: name a directory for results, e.g. runs/first")
     return config, Path(given["workdir"])

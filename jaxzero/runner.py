@@ -18,6 +18,7 @@ from jaxzero import heldout, memory, metrics, population, runs, workdir
 from jaxzero import spec as spec_lib
 from jaxzero.checkpoints import Checkpoints
 from jaxzero.config import ConfigError
+from jaxzero.failures import Failures
 from jaxzero.iteration import RunState
 from jaxzero.runs import Member
 from jaxzero.spec import Spec
@@ -65,28 +66,38 @@ class _Job(NamedTuple):
     tracker: Tracker
     checkpoints: Checkpoints
     snapshots: Checkpoints
+    failures: Failures | None
 
 
 def train(
-    config: ConfigDict, members: Sequence[Member], directory: Path, tracker: Tracker
+    config: ConfigDict,
+    members: Sequence[Member],
+    directory: Path,
+    tracker: Tracker,
+    *,
+    failures: Failures | None = None,
 ) -> Trained:
     """Trains a population for I iterations, or goes on where its workdir left off.
 
     Args:
-      config: the study's.
-      members: their specs must be equal.
+      config: the study's; of m, E, rs, ep and n (`spec.CAPACITIES`) the largest of its members, or
+        more.
+      members: their specs must be equal, but for these.
       directory: a workdir that was claimed for this config.
       tracker: gets every iteration's rows.
+      failures: notes runs with a loss that is not finite and leaves their rows out; by default such
+        a loss stops the population.
 
     Raises:
       ConfigError: members that can't share a program; a disk that is full.
-      FloatingPointError: a loss that is not finite; what was saved stays.
+      FloatingPointError: a loss that is not finite (with `failures`: of all runs); what was saved
+        stays.
       Stopped: Ctrl-C, SIGTERM or the limit of minutes; everything is saved.
     """
     started = time.monotonic()
     devices = devices_lib.choose(config)
     layout = population.plan(len(members), len(devices))
-    spec = _common_spec(members, layout.data_devices)
+    spec = _common_spec(config, members, layout.data_devices)
     mode = population.resolve_mode(config.execution.population)
     program = population.make_program(spec, population.make_mesh(layout, devices), mode)
     job = _Job(
@@ -96,9 +107,12 @@ def train(
         tracker,
         Checkpoints(directory / "checkpoints", keep=config.execution.keep_checkpoints),
         Checkpoints(directory / runs.SNAPSHOTS, keep=None),
+        failures,
     )
     total = config.train.iterations
     first = job.checkpoints.newest_whole(_say) or 0
+    if failures is not None:
+        failures.forget_after(first)
     if first > total:
         raise ConfigError(
             f"config.train.iterations={total}: {directory} is at iteration {first} already, "
@@ -162,7 +176,10 @@ def _iterate(
         seconds = earlier + time.monotonic() - started
         values = population.fetch(measured)
         rows = metrics.make_rows(job.members, number, values, seconds=seconds, elo=elo)
-        metrics.refuse_nan(rows, saved)
+        if job.failures is None:
+            metrics.refuse_nan(rows, saved)
+        else:
+            rows = job.failures.sift(rows, saved)
         elo.update(metrics.newest_elo(job.members, rows))
         if jax.process_index() == 0:
             job.tracker.log(rows)
@@ -226,8 +243,9 @@ def _forecast(
     return memory.in_words(predicted, memory.capacity(device))
 
 
-def _common_spec(members: Sequence[Member], data_devices: int) -> Spec:
-    specs = [spec_lib.make_spec(m.config, data_devices=data_devices) for m in members]
+def _common_spec(config: ConfigDict, members: Sequence[Member], data_devices: int) -> Spec:
+    sized = [spec_lib.with_capacity(m.config, config) for m in members]
+    specs = [spec_lib.make_spec(each, data_devices=data_devices) for each in sized]
     for member, spec in zip(members, specs, strict=True):
         for field in dataclasses.fields(Spec):
             mine, first = getattr(spec, field.name), getattr(specs[0], field.name)

@@ -25,6 +25,14 @@ from jaxzero.search.options import SearchOptions
 
 DATA_AXIS = "data"  # devices that share one run
 RUN_AXIS = "run"  # devices that hold different runs
+# Keys that only bound arrays and trip counts: a run with smaller values fits where larger ones do.
+CAPACITIES = (
+    "search.num_simulations",
+    "selfplay.episodes",
+    "replay.window",
+    "train.epochs",
+    "arena.games",
+)
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -126,6 +134,30 @@ def make_hyper(config: ConfigDict) -> Hyper:
         arena_games=jnp.int32(config.arena.games if gated else 0),
         threshold=jnp.float32(config.arena.threshold),
     )
+
+
+def capacities(config: ConfigDict) -> tuple[str, ...]:
+    """The keys of `CAPACITIES` that a run's program leaves traced (sequential halving fixes m)."""
+    gumbel = config.search.algorithm == "gumbel"
+    return tuple(key for key in CAPACITIES if not (gumbel and key == "search.num_simulations"))
+
+
+def with_capacity(config: ConfigDict, capacity: ConfigDict) -> ConfigDict:
+    """A run's settings, with the sizes of a program that may hold larger runs.
+
+    Raises:
+      ConfigError: the run is larger than that program.
+    """
+    sizes = {key: config_lib.get(capacity, key) for key in capacities(config)}
+    for key, most in sizes.items():
+        if config_lib.get(config, key) > most:
+            raise ConfigError(
+                f"config.{key}={config_lib.get(config, key)}: the population has room for {most}, "
+                "raise the study's own value"
+            )
+    sized = config.copy_and_resolve_references()
+    sized.update_from_flattened_dict(sizes)
+    return sized.lock()
 
 
 def make_spec(config: ConfigDict, *, data_devices: int = 1) -> Spec:

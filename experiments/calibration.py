@@ -1,0 +1,153 @@
+"""What a run inside a population would have cost alone: counted work times measured unit seconds.
+
+Members of a population have no clock of their own. Their evaluations, gradient steps and games are
+counted; what one of each takes is measured here, each phase compiled alone for one run, with the
+run's own games at a time and minibatch.
+"""
+
+import dataclasses
+import sys
+import time
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Final, NamedTuple
+
+import jax
+import jax.numpy as jnp
+from ml_collections import ConfigDict
+
+from jaxzero import iteration, learner, replay
+from jaxzero import spec as spec_lib
+from jaxzero.replay import Examples
+from jaxzero.spec import Spec
+
+_SIMULATIONS: Final = 10  # at most, a move: an evaluation takes as long in a longer search
+_STEPS: Final = 40  # of training
+_REPEATS: Final = 3  # the fastest counts
+
+
+class UnitSeconds(NamedTuple):
+    """Seconds of one useful evaluation in self-play and in the arena, and of a gradient step."""
+
+    selfplay: float
+    arena: float
+    training: float
+
+
+class Cost(NamedTuple):
+    """Seconds of one run alone, by phase."""
+
+    selfplay: float
+    arena: float
+    training: float
+
+    @property
+    def total(self) -> float:
+        """All phases."""
+        return self.selfplay + self.arena + self.training
+
+
+def measure(configs: Mapping[str, ConfigDict]) -> dict[str, UnitSeconds]:
+    """Unit seconds of runs by their settings' names; settings that share a phase share its clock.
+
+    Args:
+      configs: they may differ in E, n, bs and in what costs nothing.
+    """
+    phases: dict[tuple[str, int], float] = {}
+    timers: dict[str, tuple[str, Callable[[ConfigDict], float]]] = {
+        "selfplay": ("selfplay.episodes", _time_selfplay),
+        "arena": ("arena.games", _time_arena),
+        "training": ("train.batch_size", _time_training),
+    }
+    found = {}
+    for name, config in configs.items():
+        units = []
+        for phase, (key, timer) in timers.items():
+            value = config[key.split(".")[0]][key.split(".")[1]]
+            if (phase, value) not in phases:
+                print(f"calibrating {phase} with {key}={value}...", file=sys.stderr, flush=True)
+                phases[phase, value] = timer(config)
+            units.append(phases[phase, value])
+        found[name] = UnitSeconds(*units)
+    return found
+
+
+def cost(rows: Sequence[Mapping[str, Any]], unit: UnitSeconds) -> Cost:
+    """Of one run, from its rows."""
+
+    def count(name: str) -> float:
+        return float(sum(row.get(f"count/{name}", 0.0) for row in rows))
+
+    return Cost(
+        unit.selfplay * count("selfplay_useful_evaluations"),
+        unit.arena * count("arena_useful_evaluations"),
+        unit.training * count("gradient_steps"),
+    )
+
+
+def _small(config: ConfigDict) -> tuple[Spec, Any]:
+    """The run's programs, with few simulations; and its traced settings."""
+    own = config.copy_and_resolve_references()
+    own.search.num_simulations = min(_SIMULATIONS, config.search.num_simulations)
+    own.replay.window, own.train.epochs = 1, 1
+    own.lock()
+    return spec_lib.make_spec(own), spec_lib.make_hyper(own)
+
+
+def _time_selfplay(config: ConfigDict) -> float:
+    spec, hyper = _small(config)
+    network = learner.init(spec, jax.random.key(0))
+
+    def play(network: Any, key: jax.Array) -> jax.Array:
+        metrics = iteration.self_play(spec, hyper, network, key)[1]
+        return metrics["count/selfplay_useful_evaluations"]
+
+    return _seconds_each(play, network)
+
+
+def _time_arena(config: ConfigDict) -> float:
+    spec, hyper = _small(config)
+    if spec.arena_games == 0:
+        return 0.0
+    network = learner.init(spec, jax.random.key(0))
+
+    def play(network: Any, key: jax.Array) -> jax.Array:
+        metrics = iteration.gate(spec, hyper, network, network, key)[1]
+        return metrics["count/arena_useful_evaluations"]
+
+    return _seconds_each(play, network)
+
+
+def _time_training(config: ConfigDict) -> float:
+    spec, hyper = _small(config)
+    positions = -(-_STEPS * spec.batch_size // spec.num_images)
+    spec = dataclasses.replace(spec, window=1, positions=positions)
+    game = spec.game
+    board = jax.eval_shape(lambda: game.observe(game.init()))
+    examples = Examples(
+        observation=jnp.zeros((positions, *board.shape), board.dtype),
+        policy=jnp.full((positions, game.num_actions), 1 / game.num_actions, jnp.float32),
+        value=jnp.ones((positions,), jnp.float32),
+        legal=jnp.ones((positions, game.num_actions), bool),
+    )
+    window = replay.empty(1, positions, board, game.num_actions)
+    window = replay.add(window, examples, jnp.int32(positions), jnp.int32(1))
+    network = learner.init(spec, jax.random.key(0))
+
+    def fit(given: Any, key: jax.Array) -> Any:
+        network, window = given
+        fitted, metrics = learner.fit(spec, hyper, network, window, jnp.int32(1), key)
+        return metrics["count/gradient_steps"], fitted.params  # or nothing would be learned
+
+    return _seconds_each(fit, (network, window))
+
+
+def _seconds_each(work: Callable[[Any, jax.Array], Any], given: Any) -> float:
+    """Seconds for each unit of what `work` counts, the fastest of a few times."""
+    program = jax.jit(work).lower(given, jax.random.key(1)).compile()
+    best = float("inf")
+    for repeat in range(_REPEATS):
+        started = time.perf_counter()
+        done = jax.block_until_ready(program(given, jax.random.key(repeat)))
+        seconds = time.perf_counter() - started
+        best = min(best, seconds / float(jax.tree.leaves(done)[0]))
+    return best

@@ -1,0 +1,169 @@
+"""Which hyper-parameters matter? Papers 000 and 003, section 6.1: one changed at a time.
+
+    python -m experiments.hyperparameter_sweep \\
+        --config=experiments/configs/hyperparameter_sweep.py:quick --workdir=runs/sweep
+
+Trains networks at the minimum, the default and the maximum of twelve hyper-parameters, as few
+populations, plays the results against each other, and writes `results.json` and `report.html`:
+losses, Table 3 (time), Table 4 (what matters for loss and for time), and what holds of the papers'
+remarks.
+"""
+
+import shlex
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import jax
+import numpy as np
+from ml_collections import ConfigDict
+
+from experiments import cli, group_training, importance, saved, setting_study
+from experiments.calibration import Cost
+from experiments.configs.hyperparameter_sweep import KEYS
+from experiments.final import final
+from experiments.importance import Outcome, Swept
+from experiments.reporting import sweep as report
+from experiments.setting_study import Plan, Player
+from experiments.setting_tournament import RoundRobin
+from experiments.settings import LETTERS, Setting, make_setting
+from jaxzero import config as config_lib
+from jaxzero import workdir
+from jaxzero.config import ConfigError
+from jaxzero.tracking import Final, Tracker
+
+STUDY = "hyperparameter_sweep"
+
+
+def swept(config: ConfigDict) -> list[Swept]:
+    """The hyper-parameters that have values beside the default, in the papers' order."""
+    found = []
+    for letter, key in LETTERS.items():
+        name, default = key.split(".")[1], config_lib.get(config, key)
+        field = {"games": "arena_games"}.get(name, name)
+        others = config.study[field]
+        if default in others or len(set(others)) < len(others):
+            raise ConfigError(
+                f"config.study.{field}={tuple(others)}: name values other than the default "
+                f"config.{key}={default}, each once"
+            )
+        values = tuple(sorted([*others, default]))
+        names = tuple(
+            "default" if v == default else make_setting(config, {letter: v}).name for v in values
+        )
+        if others:
+            found.append(Swept(letter, values, names))
+    return found
+
+
+def make_settings(config: ConfigDict) -> list[Setting]:
+    """The default, and every setting that differs from it in one hyper-parameter."""
+    settings = [make_setting(config, {})]
+    for one in swept(config):
+        settings += [
+            make_setting(config, {one.letter: value})
+            for value, name in zip(one.values, one.settings, strict=True)
+            if name != "default"
+        ]
+    for setting in settings:
+        config_lib.validate(setting.config)
+    return settings
+
+
+def validate(config: ConfigDict) -> None:
+    """Refuses what this study can't do, before anything compiles."""
+    setting_study.validate(config, KEYS)
+    if config.arena.gate == "none":
+        raise ConfigError(
+            "config.arena.gate='none': n and u would mean nothing, set it to threshold"
+        )
+
+
+def plan(config: ConfigDict) -> Plan:
+    """The study before anything is trained."""
+    return setting_study.make_plan(config, make_settings(config))
+
+
+def run(config: ConfigDict, directory: Path) -> None:
+    """The whole study, its share, or the rest of it: (config, workdir) -> report.html."""
+    setting_study.prepare(config)
+    validate(config)
+    planned = plan(config)
+    setting_study.begin(config, directory, STUDY)
+    with Tracker(directory, config, STUDY) as tracker:
+        whole = setting_study.train(config, planned, directory, STUDY, tracker)
+        if jax.process_index() == 0 and whole:
+            tracker.finish(conclude(config, directory))
+        elif not whole:
+            setting_study.say(
+                f"share {config.execution.shard} is done; python -m experiments.merge puts shares "
+                "together"
+            )
+    setting_study.refuse_failures(directory)
+
+
+def conclude(config: ConfigDict, directory: Path) -> Final:
+    """Plays the tournament and writes `results.json`, `games/`, the figures and the report.
+
+    Raises:
+      ConfigError: runs are missing, or all have failed.
+    """
+    planned = plan(config)
+    setting_study.refuse_missing(planned, directory)
+    found = group_training.places(directory)
+    rows = group_training.write_rows(directory)
+    listed = setting_study.players(planned, found)
+    if not listed:
+        raise ConfigError(f"--workdir={directory}: every run has failed, see its failed.json files")
+    costs = setting_study.costs(planned, listed, rows, directory)
+    seeds = sorted({player.seed for player in listed})
+    m = config.study.tournament_simulations
+    pool = RoundRobin(config, listed, found, untrained=seeds, most=m)
+    key = jax.random.key(2 * config.seed + 1)
+    played = pool.play([m] * (len(listed) + len(seeds)), key, "tournament")
+    results = setting_study.described(config, planned, directory, STUDY)
+    results["command"] = shlex.join(["python", "-m", f"experiments.{STUDY}", *sys.argv[1:]])
+    results["tournaments"] = [
+        saved.entry(
+            played,
+            pool.entries,
+            name="final",
+            title="Final networks of all settings",
+            num_simulations=m,
+            games_per_pair=config.study.tournament_games,
+        )
+    ]
+    results["sweep"] = describe(config, listed, costs, rows)
+    workdir.write_json(directory / workdir.RESULTS, results)
+    saved.games(directory, {"final": played}, pool.entries)
+    print(f"report: {report.write_report(directory)}", file=sys.stderr)
+    return final(workdir.read_json(directory / workdir.RESULTS), directory)
+
+
+def describe(
+    config: ConfigDict, listed: Sequence[Player], costs: Sequence[Cost], rows: Sequence[dict]
+) -> dict[str, Any]:
+    """The `sweep` section of results.json: costs, Tables 3 and 4, the remarks."""
+    outcomes = {}
+    for player, cost in zip(listed, costs, strict=True):
+        own = [r for r in rows if r["run"] == player.training]
+        own = [r for r in own if 0 < r["iteration"] <= player.iterations]
+        outcomes[player.setting, player.seed] = Outcome(
+            np.array([r["iteration"] for r in own]),
+            np.array([r["loss/sum"] for r in own], float),
+            cost.total,
+        )
+    parameters = swept(config)
+    return {
+        "players": [
+            player._asdict() | {"seconds": cost._asdict() | {"total": cost.total}}
+            for player, cost in zip(listed, costs, strict=True)
+        ],
+        "parameters": [importance.describe(one, outcomes) for one in parameters],
+        "remarks": importance.remarks(parameters, outcomes, config.train.iterations),
+    }
+
+
+if __name__ == "__main__":
+    cli.run(run, "experiments/configs/hyperparameter_sweep.py:quick")

@@ -1,0 +1,112 @@
+"""What a hyper-parameter study compares: settings, and the trainings that they need.
+
+Nothing in a run depends on how long it will go on, so settings that differ only in I (the number of
+iterations) are one training, looked at after different iterations: 81 settings of papers 000 and
+003 are 27 trainings.
+"""
+
+import dataclasses
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any, Final, NamedTuple
+
+from ml_collections import ConfigDict
+
+from jaxzero import config as config_lib
+from jaxzero import workdir
+from jaxzero.config import ConfigError
+
+ITERATIONS: Final = "train.iterations"
+
+# The twelve hyper-parameters of 000 and 003, Table 1, in its order: letter, key, meaning.
+LETTERS: Final[dict[str, str]] = {
+    "I": ITERATIONS,
+    "E": "selfplay.episodes",
+    "T'": "selfplay.temperature_plies",
+    "m": "search.num_simulations",
+    "c": "search.c_puct",
+    "rs": "replay.window",
+    "ep": "train.epochs",
+    "bs": "train.batch_size",
+    "lr": "train.learning_rate",
+    "d": "train.dropout_rate",
+    "n": "arena.games",
+    "u": "arena.threshold",
+}
+
+
+class Setting(NamedTuple):
+    """One setting of a study.
+
+    Attributes:
+      name: unique, e.g. `"E=10"`; `"default"` where nothing is changed.
+      values: what it changes, by letter.
+      config: the whole.
+    """
+
+    name: str
+    values: Mapping[str, Any]
+    config: ConfigDict
+
+    @property
+    def iterations(self) -> int:
+        """I."""
+        return int(self.config.train.iterations)
+
+
+@dataclasses.dataclass(frozen=True)
+class Training:
+    """One run of Algorithm 1, which serves settings that differ only in I.
+
+    Attributes:
+      name: unique, e.g. `"E=10_seed0"`.
+      seed: of weights, games and minibatches; settings of a seed start from the same weights.
+      config: of the longest setting, with this seed.
+      serves: names of its settings, and after how many iterations each is done.
+    """
+
+    name: str
+    seed: int
+    config: ConfigDict
+    serves: tuple[tuple[str, int], ...]
+
+
+def make_setting(base: ConfigDict, values: Mapping[str, Any]) -> Setting:
+    """The setting that changes some letters.
+
+    Args:
+      base: the study's settings.
+      values: by letter of `LETTERS`.
+    """
+    own = base.copy_and_resolve_references()
+    own.update_from_flattened_dict({LETTERS[letter]: v for letter, v in values.items()})
+    name = "_".join(f"{letter}={value:g}" for letter, value in values.items())
+    return Setting(name or "default", dict(values), own.lock())
+
+
+def trainings(settings: Sequence[Setting], seeds: Sequence[int]) -> list[Training]:
+    """The runs that settings need, in the order of the settings, then of the seeds.
+
+    Raises:
+      ConfigError: two settings are the same.
+    """
+    shared: dict[str, list[Setting]] = {}
+    for setting in settings:
+        flat = workdir.plain(config_lib.flatten(setting.config))
+        del flat[ITERATIONS]
+        shared.setdefault(json.dumps(flat, sort_keys=True), []).append(setting)
+    found = []
+    for same in shared.values():
+        lengths = [setting.iterations for setting in same]
+        if len(set(lengths)) < len(lengths):
+            twice = ", ".join(setting.name for setting in same)
+            raise ConfigError(f"config.study: {twice} are the same setting, name each value once")
+        longest = max(same, key=lambda setting: setting.iterations)
+        words = {k: v for k, v in longest.values.items() if k != "I"}
+        name = make_setting(longest.config, words).name
+        serves = tuple((s.name, s.iterations) for s in same)
+        for seed in seeds:
+            own = longest.config.copy_and_resolve_references()
+            own.seed = seed
+            found.append(Training(f"{name}_seed{seed}", seed, own.lock(), serves))
+    return found
