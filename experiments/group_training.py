@@ -221,8 +221,8 @@ def networks(wanted: Sequence[tuple[str, int]], found: Mapping[str, Place]) -> L
 
 
 def _directories(directory: Path) -> list[Path]:
-    """Groups in order, each before its retries."""
-    return sorted(p for p in (directory / GROUPS).glob("*") if p.is_dir())
+    """Groups in order, each before its retries; not those that are just being copied."""
+    return sorted(p for p in (directory / GROUPS).glob("[!.]*") if p.is_dir())
 
 
 def _say(text: str) -> None:

@@ -19,7 +19,7 @@ import jax
 import numpy as np
 from ml_collections import ConfigDict
 
-from experiments import cli, group_training, importance, saved, setting_study
+from experiments import cli, importance, saved, setting_study
 from experiments.calibration import Cost
 from experiments.configs.hyperparameter_sweep import KEYS
 from experiments.final import final
@@ -31,7 +31,7 @@ from experiments.settings import LETTERS, Setting, make_setting
 from jaxzero import config as config_lib
 from jaxzero import workdir
 from jaxzero.config import ConfigError
-from jaxzero.tracking import Final, Tracker
+from jaxzero.tracking import Final
 
 STUDY = "hyperparameter_sweep"
 
@@ -87,20 +87,7 @@ def plan(config: ConfigDict) -> Plan:
 
 def run(config: ConfigDict, directory: Path) -> None:
     """The whole study, its share, or the rest of it: (config, workdir) -> report.html."""
-    setting_study.prepare(config)
-    validate(config)
-    planned = plan(config)
-    setting_study.begin(config, directory, STUDY)
-    with Tracker(directory, config, STUDY) as tracker:
-        whole = setting_study.train(config, planned, directory, STUDY, tracker)
-        if jax.process_index() == 0 and whole:
-            tracker.finish(conclude(config, directory))
-        elif not whole:
-            setting_study.say(
-                f"share {config.execution.shard} is done; python -m experiments.merge puts shares "
-                "together"
-            )
-    setting_study.refuse_failures(directory)
+    setting_study.run(config, directory, STUDY, validate=validate, plan=plan, conclude=conclude)
 
 
 def conclude(config: ConfigDict, directory: Path) -> Final:
@@ -110,13 +97,7 @@ def conclude(config: ConfigDict, directory: Path) -> Final:
       ConfigError: runs are missing, or all have failed.
     """
     planned = plan(config)
-    setting_study.refuse_missing(planned, directory)
-    found = group_training.places(directory)
-    rows = group_training.write_rows(directory)
-    listed = setting_study.players(planned, found)
-    if not listed:
-        raise ConfigError(f"--workdir={directory}: every run has failed, see its failed.json files")
-    costs = setting_study.costs(planned, listed, rows, directory)
+    found, rows, listed, costs = setting_study.finished(config, planned, directory)
     seeds = sorted({player.seed for player in listed})
     m = config.study.tournament_simulations
     pool = RoundRobin(config, listed, found, untrained=seeds, most=m)

@@ -1,7 +1,7 @@
 """What the hyper-parameter studies share: the plan, training it, and merging shares of it."""
 
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -17,7 +17,7 @@ from jaxzero import config as config_lib
 from jaxzero import population, runner, runs, workdir
 from jaxzero import spec as spec_lib
 from jaxzero.config import ConfigError, Key
-from jaxzero.tracking import Tracker
+from jaxzero.tracking import Final, Tracker
 
 CALIBRATION = "calibration.json"  # unit seconds by setting
 
@@ -106,10 +106,67 @@ def train(config: ConfigDict, plan: Plan, directory: Path, study: str, tracker: 
     return all(t.name in settled for t in plan.trainings)
 
 
-def begin(config: ConfigDict, directory: Path, study: str) -> None:
-    """Claims the run directory and records where it is made."""
+def run(
+    config: ConfigDict,
+    directory: Path,
+    study: str,
+    *,
+    validate: Callable[[ConfigDict], None],
+    plan: Callable[[ConfigDict], Plan],
+    conclude: Callable[[ConfigDict, Path], Final],
+) -> None:
+    """A whole study, this machine's share, or the rest of it.
+
+    Args:
+      config: the study's settings.
+      directory: its run directory.
+      study: its name.
+      validate: refuses settings.
+      plan: the study before anything is trained.
+      conclude: plays, measures and reports once everything is trained.
+
+    Raises:
+      ConfigError, Stopped: as `runner.train`.
+      FloatingPointError: settings failed; the report, without them, is written.
+    """
+    runner.prepare(config)  # before anything looks for devices
+    validate(config)
+    planned = plan(config)
     workdir.claim(directory, config, study)
     workdir.write_json(directory / workdir.ENVIRONMENT, workdir.environment())
+    with Tracker(directory, config, study) as tracker:
+        whole = train(config, planned, directory, study, tracker)
+        if whole and jax.process_index() == 0:
+            tracker.finish(conclude(config, directory))
+        elif not whole:
+            say(
+                f"share {config.execution.shard} is done; python -m experiments.merge puts shares "
+                "together"
+            )
+    refuse_failures(directory)
+
+
+def finished(
+    config: ConfigDict, plan: Plan, directory: Path
+) -> tuple[dict[str, Place], list[dict[str, Any]], list[Player], list[Cost]]:
+    """What a study is concluded from: places of the networks, rows, players, their costs.
+
+    Raises:
+      ConfigError: runs are missing, or all have failed.
+    """
+    settled = {*group_training.places(directory), *group_training.failed_in(directory)}
+    missing = [t.name for t in plan.trainings if t.name not in settled]
+    if missing:
+        raise ConfigError(
+            f"{directory} lacks {len(missing)} of {len(plan.trainings)} runs ({missing[0]} is the "
+            "first): merge all shares, or run the study's command in it to train them"
+        )
+    found = group_training.places(directory)
+    if not found:
+        raise ConfigError(f"--workdir={directory}: every run has failed, see groups/*/failed.json")
+    rows = group_training.write_rows(directory)
+    listed = players(plan, found)
+    return found, rows, listed, costs(plan, listed, rows, directory)
 
 
 def refuse_failures(directory: Path) -> None:
@@ -182,26 +239,6 @@ def described(config: ConfigDict, plan: Plan, directory: Path, study: str) -> di
             "programs": timings,
         },
     }
-
-
-def prepare(config: ConfigDict) -> None:
-    """Before anything looks for devices."""
-    runner.prepare(config)
-
-
-def refuse_missing(plan: Plan, directory: Path) -> None:
-    """Refuses to report on a part of a study.
-
-    Raises:
-      ConfigError: trainings that neither are done nor failed.
-    """
-    settled = {*group_training.places(directory), *group_training.failed_in(directory)}
-    missing = [t.name for t in plan.trainings if t.name not in settled]
-    if missing:
-        raise ConfigError(
-            f"{directory} lacks {len(missing)} of {len(plan.trainings)} runs ({missing[0]} is the "
-            "first): merge all shares, or run the study's command in it to train them"
-        )
 
 
 def say(text: str) -> None:

@@ -10,7 +10,7 @@ from jaxzero.config import Key, Preset, preset_config
 
 PRESETS: dict[str, Preset] = {
     "quick": Preset(
-        "Othello 5x5, 25 settings, 1 seed, 16 channels: minutes on two CPU cores",
+        "Othello 5x5, 25 settings x 2 seeds, 16 channels: minutes on two CPU cores",
         {
             "game": "othello_5x5",
             "network.channels": 16,
@@ -25,6 +25,7 @@ PRESETS: dict[str, Preset] = {
             "arena.games": 8,
             "evaluation.heldout_games": 16,
             "evaluation.heldout_simulations": 20,
+            "study.seeds": 2,
             "study.programs": 4,
             "study.tournament_games": 4,
             "study.tournament_simulations": 16,

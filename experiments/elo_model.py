@@ -1,0 +1,246 @@
+"""Elo explained by I, E, m and ep: a linear model on their logarithms, and the papers' claims.
+
+Settings that differ in I alone are one training seen at different times, so trainings, not players,
+are what is resampled for the intervals (cluster bootstrap).
+"""
+
+import dataclasses
+import math
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Final
+
+import numpy as np
+
+from experiments import decisions, pareto, published
+
+LETTERS: Final = ("I", "E", "m", "ep")
+RESAMPLES: Final = 4000
+_TAILS: Final = (0.025, 0.975)
+
+
+@dataclasses.dataclass(frozen=True)
+class Data:
+    """P rated players.
+
+    Attributes:
+      values: float[P, 4], I, E, m, ep.
+      elo: float[P].
+      covariance: float[P, P], of the ratings, from the games.
+      seconds: float[P, 2], self-play and training of the run alone.
+      cluster: int[P], the number of the training.
+      seed: int[P].
+    """
+
+    values: np.ndarray
+    elo: np.ndarray
+    covariance: np.ndarray
+    seconds: np.ndarray
+    cluster: np.ndarray
+    seed: np.ndarray
+
+    @property
+    def total(self) -> np.ndarray:
+        """float[P], seconds."""
+        return self.seconds.sum(1)
+
+
+@dataclasses.dataclass(frozen=True)
+class Effect:
+    """A number and its 95 % interval; NaN where there is none."""
+
+    value: float
+    low: float
+    high: float
+
+    @property
+    def interval(self) -> tuple[float, float]:
+        """(low, high)."""
+        return self.low, self.high
+
+    def judge(self, direction: str, margin: float) -> str:
+        """A verdict of `decisions`: an interval inside the margin is no effect."""
+        if math.isnan(self.low):
+            return decisions.UNDECIDED
+        if -margin < self.low and self.high < margin:
+            return decisions.EQUIVALENT
+        if self.low > 0 or self.high < 0:
+            held = (self.low > 0) == (direction == "greater")
+            return decisions.REPRODUCED if held else decisions.CONTRADICTED
+        return decisions.UNDECIDED
+
+
+def slopes(values: np.ndarray, response: np.ndarray) -> np.ndarray:
+    """float[4]: change of the response for each doubling of a letter, others equal; NaN for a
+    letter that does not vary.
+
+    Args:
+      values: float[P, 4].
+      response: float[P].
+    """
+    logs = np.log2(values)
+    varies = np.ptp(logs, axis=0) > 0
+    design = np.column_stack([np.ones(len(values)), logs[:, varies]])
+    found = np.full(values.shape[1], np.nan)
+    found[varies] = np.linalg.lstsq(design, response, rcond=None)[0][1:]
+    return found
+
+
+def fit(data: Data) -> dict[str, Any]:
+    """The model for results.json: slopes of Elo and of log2 cost with intervals, R squared."""
+    found = _bootstrap(data, lambda d: np.concatenate([slopes(d.values, d.elo), _of_cost(d)]))
+    logs = np.log2(data.values)
+    design = np.column_stack([np.ones(len(logs)), logs])
+    fitted = design @ np.linalg.lstsq(design, data.elo, rcond=None)[0]
+    left, all_of_it = ((data.elo - fitted) ** 2).sum(), ((data.elo - data.elo.mean()) ** 2).sum()
+    return {
+        "elo_for_each_doubling": dict(
+            zip(LETTERS, map(dataclasses.asdict, found[:4]), strict=True)
+        ),
+        "log2_cost_for_each_doubling": dict(
+            zip(LETTERS, map(dataclasses.asdict, found[4:]), strict=True)
+        ),
+        "explained": float(1 - left / all_of_it) if all_of_it else math.nan,
+    }
+
+
+def _of_cost(data: Data) -> np.ndarray:
+    return slopes(data.values, np.log2(data.total))
+
+
+def _bootstrap(data: Data, statistic: Callable[[Data], np.ndarray]) -> list[Effect]:
+    """The statistics with percentile intervals over resampled trainings."""
+    rng = np.random.default_rng(0)
+    members = [np.flatnonzero(data.cluster == c) for c in np.unique(data.cluster)]
+    drawn = []
+    for _ in range(RESAMPLES):
+        chosen = rng.integers(len(members), size=len(members))
+        index = np.concatenate([members[c] for c in chosen])
+        drawn.append(statistic(_pick(data, index)))
+    low, high = np.nanquantile(np.array(drawn), _TAILS, axis=0)
+    value = statistic(data)
+    return [Effect(*map(float, x)) for x in zip(value, low, high, strict=True)]
+
+
+def _pick(data: Data, index: np.ndarray) -> Data:
+    return dataclasses.replace(
+        data, values=data.values[index], elo=data.elo[index], seconds=data.seconds[index]
+    )
+
+
+# ---- the papers' claims
+
+
+def claims(data: Data) -> list[dict[str, Any]]:
+    """Verdicts on what the papers say of the four hyper-parameters (`claims_correlation.json`)."""
+    found = []
+    for claim in (published.load("claims_correlation") or {})["claims"]:
+        effect = _effect(claim, data)
+        found.append(
+            {k: claim[k] for k in ("id", "words", "where", "statistic", "direction", "margin")}
+            | {
+                "verdict": effect.judge(claim["direction"], claim["margin"]),
+                "effect": effect.value,
+                "interval": effect.interval,
+            }
+        )
+    return found
+
+
+def _effect(claim: Mapping[str, Any], data: Data) -> Effect:
+    statistic = claim["statistic"]
+    if statistic == "corner":
+        return _corner(data)
+    if statistic == "front_epochs":
+        return _front_epochs(data)
+    plus, minus = ([LETTERS.index(x) for x in claim[side]] for side in ("plus", "minus"))
+
+    def difference(d: Data) -> np.ndarray:
+        each = slopes(d.values, d.elo)
+        if statistic == "slope_at_cost":
+            each = each / _of_cost(d)
+        return np.array([each[plus].mean() - (each[minus].mean() if minus else 0.0)])
+
+    return _bootstrap(data, difference)[0]
+
+
+def _corner(data: Data) -> Effect:
+    """At the largest I, E and m: Elo of the middle ep less that of the largest.
+
+    The error is the ratings' own or, where it is larger, the spread over seeds. With one seed it is
+    that of two networks, not of two settings.
+    """
+    epochs = np.unique(data.values[:, 3])
+    top = (data.values[:, :3] == data.values[:, :3].max(0)).all(1)
+    middle, most = (
+        np.flatnonzero(top & (data.values[:, 3] == e))
+        for e in (epochs[len(epochs) // 2], epochs[-1])
+    )
+    if not len(middle) or not len(most):
+        return Effect(math.nan, math.nan, math.nan)
+    weights = np.zeros(len(data.elo))
+    weights[middle] += 1 / len(middle)
+    weights[most] -= 1 / len(most)
+    value = float(weights @ data.elo)
+    error = math.sqrt(max(float(weights @ data.covariance @ weights), 0.0))
+    if min(len(middle), len(most)) > 1:
+        spread = sum(data.elo[x].var(ddof=1) / len(x) for x in (middle, most))
+        error = max(error, math.sqrt(spread))
+    return Effect(value, value - 1.96 * error, value + 1.96 * error)
+
+
+def _front_epochs(data: Data) -> Effect:
+    """Mean of log2 ep on the front over total cost at the largest I and E, less that of all there.
+
+    The interval is over ratings drawn from their errors.
+    """
+    panel = np.flatnonzero((data.values[:, :2] == data.values[:, :2].max(0)).all(1))
+    logs, cost = np.log2(data.values[panel, 3]), data.total[panel]
+    if len(panel) < 2:
+        return Effect(math.nan, math.nan, math.nan)
+
+    def excess(elo: np.ndarray) -> float:
+        return float(logs[pareto.front(cost, elo)].mean() - logs.mean())
+
+    block = data.covariance[np.ix_(panel, panel)]
+    rng = np.random.default_rng(0)
+    draws = rng.multivariate_normal(data.elo[panel], block, size=RESAMPLES, check_valid="ignore")
+    low, high = np.quantile([excess(elo) for elo in draws], _TAILS)
+    return Effect(excess(data.elo[panel]), float(low), float(high))
+
+
+def fronts(data: Data) -> dict[str, list[dict[str, float]]]:
+    """Pareto fronts of Elo at the largest I and E over self-play and total time (000, Fig. 6).
+
+    Values are means over seeds.
+    """
+    panel = (data.values[:, :2] == data.values[:, :2].max(0)).all(1)
+    pairs = sorted({(m, ep) for m, ep in data.values[panel][:, 2:].tolist()})
+    elo, selfplay, total = ([], [], [])  # type: ignore[var-annotated]
+    for m, ep in pairs:
+        own = panel & (data.values[:, 2] == m) & (data.values[:, 3] == ep)
+        elo.append(float(data.elo[own].mean()))
+        selfplay.append(float(data.seconds[own, 0].mean()))
+        total.append(float(data.total[own].mean()))
+    return {
+        name: [
+            {"m": pairs[i][0], "ep": pairs[i][1], "elo": elo[i], "seconds": cost[i]}
+            for i in pareto.front(cost, elo)
+        ]
+        for name, cost in (("selfplay", selfplay), ("total", total))
+    }
+
+
+def collect(
+    players: Sequence[Mapping[str, Any]], elo: Sequence[float], covariance: np.ndarray
+) -> Data:
+    """Players as results.json describes them, with their ratings, the first P of a tournament."""
+    trainings = list(dict.fromkeys(p["training"] for p in players))
+    count = len(players)
+    return Data(
+        values=np.array([[p["values"][x] for x in LETTERS] for p in players], float),
+        elo=np.asarray(elo, float)[:count],
+        covariance=np.asarray(covariance, float)[:count, :count],
+        seconds=np.array([[p["seconds"][x] for x in ("selfplay", "training")] for p in players]),
+        cluster=np.array([trainings.index(p["training"]) for p in players]),
+        seed=np.array([p["seed"] for p in players]),
+    )

@@ -1,0 +1,133 @@
+"""Outer or inner iterations? Papers 000 and 003, section 6.2: all combinations of I, E, m and ep.
+
+    python -m experiments.hyperparameter_correlation \\
+        --config=experiments/configs/hyperparameter_correlation.py:quick --workdir=runs/correlation
+
+Trains networks at 3 x 3 x 3 x 3 settings without an arena, as few populations, plays them and a
+random player against each other, each with its own number of simulations and then all with the
+same, and writes `results.json` and `report.html`: strength over settings and over cost, Pareto
+fronts, a model of Elo, and what holds of the papers' claims.
+"""
+
+import itertools
+import shlex
+import sys
+from pathlib import Path
+from typing import Any
+
+import jax
+from ml_collections import ConfigDict
+
+from experiments import cli, elo_model, saved, setting_study
+from experiments.configs.hyperparameter_correlation import KEYS
+from experiments.final import final
+from experiments.reporting import correlation as report
+from experiments.setting_study import Plan
+from experiments.setting_tournament import RoundRobin
+from experiments.settings import Setting, make_setting
+from jaxzero import config as config_lib
+from jaxzero import workdir
+from jaxzero.config import ConfigError
+from jaxzero.tracking import Final
+
+STUDY = "hyperparameter_correlation"
+FIELDS = {"I": "iterations", "E": "episodes", "m": "num_simulations", "ep": "epochs"}
+OWN, SAME = "own_simulations", "same_simulations"
+
+
+def make_settings(config: ConfigDict) -> list[Setting]:
+    """Every combination of the four, the first letter slowest."""
+    lists = [config.study[field] for field in FIELDS.values()]
+    settings = [
+        make_setting(config, dict(zip(FIELDS, values, strict=True)))
+        for values in itertools.product(*lists)
+    ]
+    for setting in settings:
+        config_lib.validate(setting.config)
+    return settings
+
+
+def validate(config: ConfigDict) -> None:
+    """Refuses what this study can't do, before anything compiles."""
+    setting_study.validate(config, KEYS)
+    for field in FIELDS.values():
+        values = config.study[field]
+        if not values or len(set(values)) < len(values):
+            raise ConfigError(f"config.study.{field}={values}: name at least one, each only once")
+    if config.search.algorithm == "gumbel":
+        raise ConfigError(
+            "config.search.algorithm='gumbel': it is compiled for one number of simulations and "
+            "players of a tournament have their own, set it to puct"
+        )
+
+
+def plan(config: ConfigDict) -> Plan:
+    """The study before anything is trained."""
+    return setting_study.make_plan(config, make_settings(config))
+
+
+def run(config: ConfigDict, directory: Path) -> None:
+    """The whole study, its share, or the rest of it: (config, workdir) -> report.html."""
+    setting_study.run(config, directory, STUDY, validate=validate, plan=plan, conclude=conclude)
+
+
+def conclude(config: ConfigDict, directory: Path) -> Final:
+    """Plays the tournaments and writes `results.json`, `games/`, the figures and the report.
+
+    Raises:
+      ConfigError: runs are missing, or all have failed.
+    """
+    planned = plan(config)
+    found, _, listed, costs = setting_study.finished(config, planned, directory)
+    same = config.study.tournament_simulations
+    own = [_m(planned, player.setting) for player in listed]
+    pool = RoundRobin(config, listed, found, most=max(same, *own))
+    results = setting_study.described(config, planned, directory, STUDY)
+    results["command"] = shlex.join(["python", "-m", f"experiments.{STUDY}", *sys.argv[1:]])
+    values = {setting.name: dict(setting.values) for setting in planned.settings}
+    players: list[dict[str, Any]] = [
+        player._asdict()
+        | {"values": values[player.setting]}
+        | {"seconds": cost._asdict() | {"total": cost.total}}
+        for player, cost in zip(listed, costs, strict=True)
+    ]
+    results["tournaments"], results["correlation"] = [], {"players": players}
+    tournaments = {}
+    for number, (name, title, each) in enumerate(
+        (
+            (OWN, "Each with its own number of simulations", own),
+            (SAME, "All with the same number of simulations", [same] * len(own)),
+        )
+    ):
+        key = jax.random.fold_in(jax.random.key(2 * config.seed + 1), number)
+        played = tournaments[name] = pool.play(each, key, title)
+        results["tournaments"].append(
+            saved.entry(
+                played,
+                pool.entries,
+                name=name,
+                title=title,
+                num_simulations=None if name == OWN else same,
+                games_per_pair=config.study.tournament_games,
+            )
+        )
+        data = elo_model.collect(players, played.ratings.elo, played.ratings.covariance)
+        results["correlation"][name] = {
+            "model": elo_model.fit(data),
+            "claims": elo_model.claims(data),
+            "fronts": elo_model.fronts(data),
+        }
+    workdir.write_json(directory / workdir.RESULTS, results)
+    saved.games(directory, tournaments, pool.entries)
+    print(f"report: {report.write_report(directory)}", file=sys.stderr)
+    return final(workdir.read_json(directory / workdir.RESULTS), directory)
+
+
+def _m(planned: Plan, setting: str) -> int:
+    """Of a setting by its name."""
+    [found] = [s for s in planned.settings if s.name == setting]
+    return int(found.config.search.num_simulations)
+
+
+if __name__ == "__main__":
+    cli.run(run, "experiments/configs/hyperparameter_correlation.py:quick")

@@ -1,0 +1,130 @@
+"""Shares of a study, put together.
+
+    python -m experiments.merge runs/a runs/b --workdir=runs/whole
+
+For studies of many runs (`--shard=i/k`): copies the trained groups of all shares into one run
+directory, plays the tournaments there and writes the report, the same as one machine's would be.
+"""
+
+import os
+import shutil
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, Final
+
+from experiments import (
+    arguments,
+    group_training,
+    hyperparameter_correlation,
+    hyperparameter_sweep,
+    setting_study,
+)
+from experiments.group_training import GROUPS
+from jaxzero import config as config_lib
+from jaxzero import runner, runs, workdir
+from jaxzero.config import ConfigError
+from jaxzero.tracking import Tracker
+
+STUDIES: Final[dict[str, Any]] = {
+    study.STUDY: study for study in (hyperparameter_sweep, hyperparameter_correlation)
+}
+
+
+def merge(shares: Sequence[Path], directory: Path) -> None:
+    """Puts shares together and concludes the study.
+
+    Args:
+      shares: run directories of one study with equal settings.
+      directory: of the whole; made, or gone on with.
+
+    Raises:
+      ConfigError: shares that do not go together, or are not all of the study.
+    """
+    stored = [_settings(share) for share in shares]
+    name = stored[0]["study"]
+    for share, other in zip(shares, stored, strict=True):
+        differing = workdir.differing_keys(stored[0], other)
+        if differing:
+            raise ConfigError(
+                f"{share} is another study than {shares[0]} ({'; '.join(differing)}): name shares "
+                "of one study"
+            )
+    study, flat = STUDIES[name], {k: v for k, v in stored[0].items() if k != "study"}
+    config = config_lib.from_flat(flat | {"execution.shard": "1/1"})
+    runner.prepare(config)
+    study.validate(config)
+    _refuse_twice(shares)
+    workdir.claim(directory, config, name)
+    for share in shares:
+        _copy_groups(share, directory)
+    workdir.write_json(directory / workdir.ENVIRONMENT, _environment(shares))
+    members = group_training.members_of(study.plan(config).trainings)
+    runs.write_members(directory, config, members)
+    with Tracker(directory, config, name) as tracker:
+        tracker.finish(study.conclude(config, directory))
+    setting_study.refuse_failures(directory)
+
+
+def _settings(share: Path) -> dict[str, Any]:
+    path = share / workdir.CONFIG
+    if not path.is_file():
+        raise ConfigError(f"{share} is no run directory: give the --workdir of a share")
+    stored = workdir.read_json(path)
+    if stored.get("study") not in STUDIES:
+        raise ConfigError(
+            f"{share} holds a {stored.get('study')}: shares are of {', '.join(STUDIES)}"
+        )
+    return stored
+
+
+def _refuse_twice(shares: Sequence[Path]) -> None:
+    seen: dict[str, Path] = {}
+    for share in shares:
+        for name in group_training.places(share):
+            if name in seen:
+                raise ConfigError(
+                    f"{share}: run {name} is in {seen[name]} too, name each share once"
+                )
+            seen[name] = share
+
+
+def _copy_groups(share: Path, directory: Path) -> None:
+    """Group by group, each whole or not at all."""
+    (directory / GROUPS).mkdir(exist_ok=True)
+    for group in sorted((share / GROUPS).glob("*")):
+        target = directory / GROUPS / group.name
+        if target.exists():  # of an earlier call of the same command
+            continue
+        part = target.with_name(f".{group.name}.part")
+        shutil.rmtree(part, ignore_errors=True)
+        with workdir.writing(target):
+            shutil.copytree(group, part, ignore=shutil.ignore_patterns(workdir.LOCK, "checkpoints"))
+            os.replace(part, target)
+
+
+def _environment(shares: Sequence[Path]) -> dict[str, Any]:
+    """The first share's; devices of all."""
+    all_of_them = [workdir.read_json(share / workdir.ENVIRONMENT) for share in shares]
+    devices = dict.fromkeys(str(each.get("device")) for each in all_of_them)
+    return all_of_them[0] | {"device": "; ".join(devices)}
+
+
+def main(words: Sequence[str] | None = None) -> None:
+    """The command."""
+    parser = arguments.Parser(prog="python -m experiments.merge", description=__doc__)
+    parser.add_argument(
+        "shares", nargs="+", type=Path, metavar="RUN", help="run directory of a share"
+    )
+    parser.add_argument("--workdir", type=Path, required=True, help="directory of the whole study")
+    given = parser.parse(words)
+    try:
+        merge(given.shares, given.workdir)
+    except FloatingPointError as error:
+        print(f"error: {error}", file=sys.stderr)
+        sys.exit(1)
+    print(f"merged: {given.workdir}", file=sys.stderr)
+
+
+if __name__ == "__main__":
+    arguments.run(main)
