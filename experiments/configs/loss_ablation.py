@@ -1,6 +1,7 @@
 """The loss ablation's settings: `loss_ablation.py:quick`, `:gpu`, `:paper`.
 
-Papers 000 (section 6.3), 001 and 003 (section 6.3). Any board: `--config.game=othello_5x5`.
+Papers 000 (section 6.3), 001 and 003 (section 6.3). A preset on one of the papers' boards:
+`:paper.gobang_5x5`; on any board: `--config.game=gobang_5x5`.
 """
 
 import dataclasses
@@ -8,8 +9,20 @@ import dataclasses
 from ml_collections import ConfigDict
 
 from jaxzero.config import KEYS as GENERAL_KEYS
-from jaxzero.config import TARGETS, Key, Preset, preset_config
-from jaxzero.keys import table
+from jaxzero.config import TARGETS, ConfigError, Key, Preset, preset_config
+from jaxzero.keys import nearest, table
+
+# Of 000 and 001 the 5x5 and 6x6 boards; 003 has them all.
+BOARDS = (
+    "othello_5x5",
+    "othello_6x6",
+    "othello_7x7",
+    "othello_8x8",
+    "connect_four_5x5",
+    "connect_four_6x6",
+    "gobang_5x5",
+    "gobang_6x6",
+)
 
 PRESETS: dict[str, Preset] = {
     "quick": Preset(
@@ -84,13 +97,27 @@ KEYS: tuple[Key, ...] = (
         default=None,
         meaning="self-play, training and arena, so often; unset: 200 on 5x5 boards, else 100 (000)",
     ),
+    dataclasses.replace(
+        table(GENERAL_KEYS)["network.channels"],
+        meaning="filters of each convolution; 256 in the authors' Othello and Connect Four, and "
+        "assumed for Gobang, where theirs are unknown",
+    ),
 )
 
 
 def get_config(preset: str = "quick") -> ConfigDict:
-    """The settings of a preset.
+    """The settings of a preset, or of a preset on one of `BOARDS`: `"paper.gobang_5x5"`.
 
     Raises:
-      ConfigError: unknown preset.
+      ConfigError: unknown preset, unknown board.
     """
-    return preset_config(preset, PRESETS, KEYS)
+    name, dot, board = preset.partition(".")
+    config = preset_config(name, PRESETS, KEYS)
+    if dot:
+        if board not in BOARDS:
+            raise ConfigError(
+                f"preset {preset!r}: the papers have no board {board!r} (others are set by "
+                f"--config.game), {nearest(board, BOARDS)}"
+            )
+        config.game = board
+    return config
