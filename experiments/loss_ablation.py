@@ -45,13 +45,22 @@ def resolve(config: ConfigDict) -> ConfigDict:
 
 
 def make_members(config: ConfigDict) -> list[Member]:
-    """One run for each target and seed. Runs of a seed start from the same weights and games."""
+    """One run for each target and seed. Runs of a seed start from the same weights and games.
+
+    A member of `study.lambdas` has the target `lambda_0.25`: l_lambda with that weight of l_p.
+    """
+    losses: list[tuple[str, dict[str, Any]]] = [
+        (target, {"train.loss": target}) for target in config.study.targets
+    ]
+    losses += [
+        (f"lambda_{weight:g}", {"train.loss": "weighted", "train.loss_weight": float(weight)})
+        for weight in config.study.lambdas
+    ]
     members = []
-    for target in config.study.targets:
+    for target, changes in losses:
         for seed in range(config.seed, config.seed + config.study.seeds):
             own = config.copy_and_resolve_references()
-            own.train.loss = target
-            own.seed = seed
+            own.update_from_flattened_dict({**changes, "seed": seed})
             members.append(Member(f"{target}_seed{seed}", target, seed, own))
     return members
 
@@ -60,9 +69,11 @@ def validate(config: ConfigDict) -> None:
     """Refuses what this study can't do, before anything compiles."""
     config_lib.validate(config, KEYS)
     config_lib.require_extras(config)
-    targets = config.study.targets
-    if not targets or len(set(targets)) < len(targets):
+    targets, lambdas = config.study.targets, config.study.lambdas
+    if not (targets or lambdas) or len(set(targets)) < len(targets):
         raise ConfigError(f"config.study.targets={targets}: name at least one, each only once")
+    if len({f"{weight:g}" for weight in lambdas}) < len(lambdas):
+        raise ConfigError(f"config.study.lambdas={lambdas}: name each only once (to six digits)")
     if config.study.ladder_games:
         strength.check(ladder_settings(config), "config.study.ladder_")
     spec_lib.make_spec(config)

@@ -182,7 +182,7 @@ def checks(
             f"minimised loss of {target}: first window, untrained, less the last epoch",
             float(np.mean(drops)),
             spread,
-            None if target == "value" else 0.0,
+            None if target in ("value", "lambda_0") else 0.0,
         )
         if target == "value":
             add("value_heldout", "l_v on the held-out games when l_v is minimised",

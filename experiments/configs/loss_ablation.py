@@ -70,6 +70,16 @@ KEYS: tuple[Key, ...] = (
         "what is minimised, a population of runs for each",
         choices=TARGETS,
     ),
+    Key(
+        "study.lambdas",
+        (),
+        "beside the targets: lambda l_p + (1 - lambda) l_v for each of these, e.g. 0,0.25,0.5,1 "
+        "(000, section 5.3, writes it down; 0 is l_v, 1 is l_p)",
+        "lambda",
+        low=0,
+        high=1,
+        item=float,
+    ),
     Key("study.tournament_games", 20, "games of each pair of players", low=2, even=True),
     Key("study.tournament_simulations", 100, "m of the final tournament", low=1, high=100_000),
     Key(

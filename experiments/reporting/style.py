@@ -7,6 +7,7 @@ import matplotlib
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.colors import LinearSegmentedColormap, to_hex
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import MaxNLocator
@@ -27,6 +28,7 @@ COLOURS: Final = {
 }
 MARKERS: Final = {"policy": "o", "value": "s", "sum": "^", "product": "D", "weighted": "v"}
 _L: Final = "\N{SCRIPT SMALL L}"
+_RAMP: Final = LinearSegmentedColormap.from_list("lambda", ["#7F3B08", "#B8860B", "#2D2A6E"])
 SYMBOLS: Final = {
     "policy": f"{_L}ₚ",
     "value": f"{_L}ᵥ",
@@ -74,11 +76,20 @@ _VECTOR_POINTS = 18000  # thin lines of more points than this are stored as an i
 
 
 def colour(name: str) -> str:
-    return COLOURS.get(name, FAINT)
+    """Of a target or a kind of player; of l_lambda between those of l_v (0) and l_p (1)."""
+    weight = weight_of(name)
+    return COLOURS.get(name, FAINT) if weight is None else to_hex(_RAMP(weight))
+
+
+def weight_of(target: str) -> float | None:
+    """0.25 of `lambda_0.25`; None for other targets."""
+    return float(target.removeprefix("lambda_")) if target.startswith("lambda_") else None
 
 
 def label(target: str) -> str:
-    """`policy ℓₚ`."""
+    """`policy ℓₚ`, `λ = 0.25`."""
+    if weight_of(target) is not None:
+        return f"λ = {target.removeprefix('lambda_')}"
     return f"{target} {SYMBOLS[target]}" if target in SYMBOLS else target
 
 

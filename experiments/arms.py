@@ -1,0 +1,172 @@
+"""Do the four losses rank as they do because of the search? Arms beyond papers 000, 001 and 003.
+
+    python -m experiments.arms --config=experiments/configs/arms.py:quick --workdir=runs/arms
+
+Trains the loss ablation once for each arm (without root noise as in the papers, with Dirichlet
+noise, with few simulations, with Gumbel search), with l_lambda at several lambdas among the losses.
+Each arm is a run directory of its own in the workdir, a population that any command takes. At the
+end all networks of all arms are measured with one and the same search against fixed opponents, on
+one scale, and `results.json` and `report.html` say what each arm changed.
+"""
+
+import contextlib
+import dataclasses
+import shlex
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from ml_collections import ConfigDict
+
+from experiments import arm_effects, cli, ladder, loss_ablation, notebook, strength
+from experiments.configs.arms import ARMS, KEYS, PLAIN, arm_config
+from experiments.reporting import arms as arms_page
+from experiments.reporting.report import write_report
+from jaxzero import config as config_lib
+from jaxzero import runner, runs, workdir
+from jaxzero import spec as spec_lib
+from jaxzero.config import ConfigError
+from jaxzero.runs import Run
+from jaxzero.stopping import FINISHED_EARLY, Stopped
+
+STUDY = "arms"
+
+
+def validate(config: ConfigDict) -> None:
+    """Refuses what an arm can't do, before anything compiles.
+
+    Raises:
+      ConfigError: one line with the arm, key, value and remedy.
+    """
+    config_lib.validate(config, KEYS)
+    names = config.study.arms
+    if not names or len(set(names)) < len(names):
+        raise ConfigError(f"config.study.arms={names}: name at least one, each only once")
+    for name in names:
+        try:
+            loss_ablation.validate(arm_config(config, name))
+        except ConfigError as error:
+            raise ConfigError(
+                f"arm {name!r} of config.study.arms: {error}, or leave the arm out"
+            ) from error
+    if config.study.ladder_games:
+        strength.check(loss_ablation.ladder_settings(config), "config.study.ladder_")
+
+
+def run(config: ConfigDict, directory: Path) -> None:
+    """All arms, or the rest of them, and their comparison: results.json, report.html."""
+    started = time.monotonic()
+    config = loss_ablation.resolve(config)
+    runner.prepare(config)
+    validate(config)
+    workdir.claim(directory, config, STUDY)
+    for name in config.study.arms:
+        train(config, name, directory, started)
+    compare(config, directory)
+
+
+def train(config: ConfigDict, name: str, directory: Path, started: float) -> None:
+    """One arm in the directory of its name; nothing if it is finished.
+
+    Raises:
+      Stopped: Ctrl-C, SIGTERM, or the minutes of all arms together are over.
+    """
+    own, place = arm_config(config, name), directory / name
+    if notebook.is_finished(own, place):
+        print(f"arm {name}: finished already", file=sys.stderr)
+        return
+    limit = config.execution.max_minutes
+    if limit:
+        left = limit - (time.monotonic() - started) / 60
+        if left <= 0:
+            raise Stopped(
+                f"--max-minutes={limit:g} are over before arm {name}; the same command goes on "
+                "from there",
+                FINISHED_EARLY,
+            )
+        own.execution.max_minutes = left
+    print(f"arm {name}: {ARMS[name].meaning}", file=sys.stderr, flush=True)
+    with _alone(notebook.words(arm_config(config, name), place)):
+        loss_ablation.run(own, place)
+
+
+@contextlib.contextmanager
+def _alone(words: Sequence[str]) -> Iterator[None]:
+    """As if the loss ablation had been started with these words, which its report shows."""
+    before, sys.argv = sys.argv, ["loss_ablation", *words]
+    try:
+        yield
+    finally:
+        sys.argv = before
+
+
+def open_arms(config: ConfigDict, directory: Path) -> dict[str, Run]:
+    """The arms' runs, all with the search of the plain arm: arms train networks, not searches."""
+    spec = spec_lib.make_spec(arm_config(config, PLAIN))
+    return {
+        name: dataclasses.replace(runs.open_run(directory / name), spec=spec)
+        for name in config.study.arms
+    }
+
+
+def compare(config: ConfigDict, directory: Path) -> None:
+    """Measures the networks of all arms on one scale; writes results.json and the pages."""
+    opened = open_arms(config, directory)
+    results = describe(config, directory, opened)
+    if config.study.ladder_games:
+        settings = dataclasses.replace(
+            loss_ablation.ladder_settings(config), simulations=config.study.tournament_simulations
+        )
+        found = strength.measure(list(opened.values()), settings)
+        for (name, arm), one in zip(opened.items(), found, strict=True):
+            ladder.write(arm, one)
+            write_report(directory / name)  # the arm's own page, now with its curves
+        results["ladder"] = found[0] | {
+            "runs": {
+                f"{name}/{run}": curve
+                for name, one in zip(opened, found, strict=True)
+                for run, curve in one["runs"].items()
+            }
+        }
+        strengths = arm_effects.final_strengths(results["runs"], results["ladder"]["runs"])
+        results["effects"] = [effect.row() for effect in arm_effects.effects(strengths)]
+    workdir.write_json(directory / workdir.RESULTS, results)
+    print(f"report: {arms_page.write_report(directory)}", file=sys.stderr)
+
+
+def describe(config: ConfigDict, directory: Path, opened: dict[str, Run]) -> dict[str, Any]:
+    """results.json without the comparison."""
+    finished = {name: workdir.read_json(directory / name / workdir.RESULTS) for name in opened}
+    plain = config_lib.flatten(arm_config(config, PLAIN))
+    return {
+        "study": STUDY,
+        "game": config.game,
+        "preset": config.preset,
+        "command": shlex.join(["python", "-m", "experiments.arms", *sys.argv[1:]]),
+        "config": config.to_dict(),
+        "environment": workdir.environment(),
+        "arms": [
+            {
+                "name": name,
+                "meaning": ARMS[name].meaning,
+                "changes": {
+                    key: value
+                    for key, value in config_lib.flatten(arm_config(config, name)).items()
+                    if value != plain[key]
+                },
+                "cost": finished[name]["cost"],
+            }
+            for name in opened
+        ],
+        "runs": [
+            {"name": f"{name}/{m.name}", "arm": name, "target": m.target, "seed": m.seed}
+            for name, arm in opened.items()
+            for m in arm.members
+        ],
+    }
+
+
+if __name__ == "__main__":
+    cli.run(run, "experiments/configs/arms.py:quick")
