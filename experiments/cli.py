@@ -138,7 +138,8 @@ def _parse(words: Sequence[str], default_config: str) -> tuple[ConfigDict, Path]
         config.execution.shard = given["shard"]
     if not given.get("workdir"):
         raise ConfigError("--workdir is missing: name a directory for results, e.g. runs/first")
-    return config, Path(given["workdir"])
+    shard = given.get("shard", "1/1").replace("/", "of")
+    return config, Path(given["workdir"].replace("{shard}", shard))
 
 
 def _flags(words: Sequence[str]) -> dict[str, str]:

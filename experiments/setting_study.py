@@ -133,12 +133,15 @@ def run(
     validate(config)
     planned = plan(config)
     workdir.claim(directory, config, study)
-    workdir.write_json(directory / workdir.ENVIRONMENT, workdir.environment())
+    if jax.process_index() == 0:
+        workdir.write_json(directory / workdir.ENVIRONMENT, workdir.environment())
     with Tracker(directory, config, study) as tracker:
         whole = train(config, planned, directory, study, tracker)
-        if whole and jax.process_index() == 0:
+        if jax.process_count() > 1:
+            say("trained; the same command in one process, not distributed, concludes the study")
+        elif whole:
             tracker.finish(conclude(config, directory))
-        elif not whole:
+        else:
             say(
                 f"share {config.execution.shard} is done; python -m experiments.merge puts shares "
                 "together"

@@ -288,6 +288,11 @@ KEYS: tuple[Key, ...] = (
     ),
     Key("execution.devices", 0, "devices to use; 0: all", low=0, high=1_000_000),
     Key(
+        "execution.distributed",
+        False,
+        "one of several processes that train together (jax.distributed)",
+    ),
+    Key(
         "execution.checkpoint_every",
         10,
         "iterations between checkpoints that a run goes on from",

@@ -44,10 +44,17 @@ class Trained:
 
 
 def prepare(config: ConfigDict) -> None:
-    """What must be set before JAX looks for devices: the compilation cache, XLA's flags.
+    """What must be set before JAX looks for devices: other processes, compilation cache, flags.
 
-    Programs are kept on disk where JAX was not told otherwise already.
+    Programs are kept on disk where JAX was not told otherwise already. Processes find each other as
+    `jax.distributed.initialize` says: by SLURM, Open MPI or a TPU's own means, or by the variables
+    JAX_COORDINATOR_ADDRESS, JAX_NUM_PROCESSES and JAX_PROCESS_ID of the environment.
+
+    Raises:
+      ConfigError: they can't.
     """
+    if config.execution.distributed and not jax.distributed.is_initialized():
+        _join_processes()
     if config.execution.deterministic_gpu:
         flags = os.environ.get("XLA_FLAGS", "")
         os.environ["XLA_FLAGS"] = f"{flags} --xla_gpu_deterministic_ops=true".strip()
@@ -55,6 +62,25 @@ def prepare(config: ConfigDict) -> None:
         cache = Path.home() / ".cache" / "jaxzero" / "compilation"
         jax.config.update("jax_compilation_cache_dir", str(cache))
         jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.5)
+
+
+def _join_processes() -> None:
+    named = {
+        argument: int(os.environ[variable])
+        for argument, variable in (
+            ("num_processes", "JAX_NUM_PROCESSES"),
+            ("process_id", "JAX_PROCESS_ID"),
+        )
+        if variable in os.environ
+    }
+    try:
+        jax.distributed.initialize(**named)
+    except (ValueError, RuntimeError) as error:
+        raise ConfigError(
+            f"config.execution.distributed=True: {str(error).splitlines()[0]} Start one process on "
+            "each host under SLURM, Open MPI or with JAX_COORDINATOR_ADDRESS, JAX_NUM_PROCESSES "
+            "and JAX_PROCESS_ID set"
+        ) from error
 
 
 class _Job(NamedTuple):

@@ -4,6 +4,8 @@ Papers 000 and 003, section 6.1: twelve hyper-parameters, one changed at a time.
 each is the run's own key, e.g. `--config.selfplay.episodes=50`.
 """
 
+import dataclasses
+
 from ml_collections import ConfigDict
 
 from jaxzero.config import Key, Preset, preset_config
@@ -83,7 +85,7 @@ KEYS: tuple[Key, ...] = (
     _values("batch_size", (32, 96), "bs", 1),
     _values("learning_rate", (0.001, 0.01), "lr", 0),
     _values("dropout_rate", (0.2, 0.4), "d", 0, 0.999),
-    _values("arena_games", (20, 100), "n", 2),
+    dataclasses.replace(_values("arena_games", (20, 100), "n", 2), even=True),
     _values("threshold", (0.5, 0.7), "u", 0, 1),
     Key(
         "study.programs",

@@ -87,7 +87,14 @@ def _sections(found: Study, played: Mapping[str, Any], *, first: bool) -> list[S
         fronts(analysed["fronts"]),
         settings_page.strength_table(played, folded=True),
     ]
-    text = () if first else ("The same networks again, with equal search.",)
+    text = (
+        (
+            "A larger m acts twice here: in training, and in the search of the tournament itself.",
+            "The next section has the same networks with equal search.",
+        )
+        if first
+        else ("The same networks again, with equal search: what m was worth in training.",)
+    )
     return [Section(title, text=text, plates=tuple(plates), tables=tuple(given))]
 
 

@@ -57,7 +57,8 @@ def build(found: Study) -> Page:
                         "Training loss l₊ for three values of each hyper-parameter",
                         "000, Fig. 3; 003, Fig. 4. Mean of the last epoch of each iteration; with "
                         "several seeds the mean, bands ± 1 standard deviation over seeds. All else "
-                        "at the default. The papers' curves are not published as numbers.",
+                        "at the default; I is one run, looked at after different iterations. The "
+                        "papers' curves are not published as numbers.",
                     ),
                 ),
                 tables=(settings_page.verdicts("The papers' remarks", remarks), contrasts(remarks)),
@@ -162,8 +163,10 @@ def strength(parameters: Sequence[Mapping[str, Any]], played: Mapping[str, Any])
             x = place + 0.27 * (kind - 1)
             axes.errorbar([x], [elo], yerr=[error], fmt=_MARKS[kind], color=_SHADES[kind],
                           markersize=5, elinewidth=0.9)  # fmt: skip
-            axes.annotate(f"{value:g}", (x, elo), xytext=(0, 8), textcoords="offset points",
-                          ha="center", fontsize=7)  # fmt: skip
+            if kind != 1:
+                axes.annotate(f"{value:g}", (x, elo), xytext=(4 * (kind - 1), 0),
+                              textcoords="offset points", ha=("right", "", "left")[kind],
+                              va="center", fontsize=7)  # fmt: skip
     if "default" in rated:
         axes.axhline(rated["default"][0], color=style.FAINT, linewidth=0.9, zorder=0)
     axes.set_xticks(range(len(parameters)), [one["letter"] for one in parameters])

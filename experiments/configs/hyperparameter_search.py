@@ -1,0 +1,84 @@
+"""The search's settings: `hyperparameter_search.py:quick`, `:gpu`, `:paper`.
+
+The correlation study of papers 000 and 003 (section 6.2) with Optuna in place of the grid.
+"""
+
+from ml_collections import ConfigDict
+
+from jaxzero.config import Key, Preset, preset_config
+
+PRESETS: dict[str, Preset] = {
+    "quick": Preset(
+        "Othello 5x5, 12 trials, 16 channels: minutes on two CPU cores",
+        {
+            "game": "othello_5x5",
+            "network.channels": 16,
+            "network.hidden": (64, 32),
+            "selfplay.temperature_plies": 8,
+            "replay.window": 4,
+            "train.learning_rate": 0.002,
+            "evaluation.heldout_games": 16,
+            "evaluation.heldout_simulations": 20,
+            "study.trials": 12,
+            "study.batch": 6,
+            "study.iterations": (2, 6),
+            "study.iterations_step": 2,
+            "study.episodes": (6, 18),
+            "study.num_simulations": (6, 18),
+            "study.epochs": (1, 3),
+            "study.tournament_games": 20,
+            "study.tournament_simulations": 12,
+            "study.opponents": ("random", "greedy", "mcts_20"),
+            "arena.gate": "none",
+        },
+    ),
+    "gpu": Preset(
+        "Othello 6x6, 80 trials, 64 channels: one large GPU",
+        {
+            "network.channels": 64,
+            "network.hidden": (256, 128),
+            "replay.window": 10,
+            "study.iterations": (10, 30),
+            "study.iterations_step": 10,
+            "study.trials": 80,
+            "study.batch": 16,
+            "arena.gate": "none",
+        },
+    ),
+    "paper": Preset(
+        "Othello 6x6, the ranges of Table 2 of 000 and 003, 81 trials, 256 channels",
+        {"arena.gate": "none"},
+    ),
+}
+
+KEYS: tuple[Key, ...] = (
+    Key("preset", "quick", "what these settings began from", choices=tuple(PRESETS)),
+    Key("study.trials", 81, "settings that are tried", low=1),
+    Key(
+        "study.batch", 9, "settings that are proposed, and trained as a population, at once", low=1
+    ),
+    Key("study.sampler", "tpe", "how settings are proposed", choices=("tpe", "nsga2", "random")),
+    Key("study.iterations", (25, 75), "smallest and largest number of iterations", "I", low=1),
+    Key("study.iterations_step", 25, "between numbers of iterations", low=1),
+    Key("study.episodes", (10, 30), "smallest and largest number of games", "E", low=1),
+    Key("study.num_simulations", (25, 75), "smallest and largest, a move", "m", low=1),
+    Key("study.epochs", (5, 15), "smallest and largest number of epochs", "ep", low=1),
+    Key("study.tournament_games", 40, "games against each opponent", low=2, even=True),
+    Key("study.tournament_simulations", 50, "m of all networks in games that are rated", low=1),
+    Key(
+        "study.opponents",
+        ("random", "greedy", "mcts_50", "mcts_200"),
+        "fixed opponents that the strength of a trial is measured against",
+    ),
+    Key("study.grid", "", "run directory of a correlation study to be compared with"),
+    Key("execution.shard", "1/1", "not of this study: trials follow one another", choices=("1/1",)),
+)
+
+
+def get_config(preset: str = "quick") -> ConfigDict:
+    """The settings of a preset.
+
+    Raises:
+      ConfigError: unknown preset.
+    """
+    return preset_config(preset, PRESETS, KEYS)

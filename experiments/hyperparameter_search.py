@@ -1,0 +1,251 @@
+"""A search instead of the grid: strength and cost of I, E, m and ep, proposed by Optuna.
+
+    python -m experiments.hyperparameter_search \\
+        --config=experiments/configs/hyperparameter_search.py:quick --workdir=runs/search
+
+The correlation study of papers 000 and 003 (section 6.2) with two goals, Elo against fixed
+opponents and seconds of a run. Needs the extra `search`. Writes `results.json` and `report.html`
+with the Pareto front; with `--config.study.grid=runs/correlation` the fronts of both play each
+other. A search that was stopped goes on from its trials, which are kept in the run directory.
+"""
+
+import importlib
+import importlib.util
+import math
+import shlex
+import sys
+from pathlib import Path
+from typing import Any, Final
+
+import jax
+from ml_collections import ConfigDict
+
+from experiments import calibration, cli, group_training, pareto, strength
+from experiments.calibration import UnitSeconds
+from experiments.configs.hyperparameter_search import KEYS
+from experiments.final import final
+from experiments.groups import Group
+from experiments.reporting import search as report
+from experiments.search_grid import against_grid, check_grid
+from experiments.settings import LETTERS, Training, make_setting
+from jaxzero import config as config_lib
+from jaxzero import runner, runs, workdir
+from jaxzero import spec as spec_lib
+from jaxzero.config import ConfigError
+from jaxzero.tracking import Final as Finished
+from jaxzero.tracking import Tracker
+
+STUDY: Final = "hyperparameter_search"
+JOURNAL: Final = "optuna.jsonl"  # of the trials, Optuna's own format (JSON lines)
+CALIBRATION: Final = "calibration.json"
+FIELDS: Final = {"I": "iterations", "E": "episodes", "m": "num_simulations", "ep": "epochs"}
+
+
+def validate(config: ConfigDict) -> None:
+    """Refuses what this study can't do, before anything compiles."""
+    config_lib.validate(config, KEYS)
+    config_lib.require_extras(config)
+    if importlib.util.find_spec("optuna") is None:
+        raise ConfigError(
+            "experiments.hyperparameter_search: optuna is not installed, "
+            'pip install "jaxzero[search]"'
+        )
+    for field in FIELDS.values():
+        bounds = config.study[field]
+        if len(bounds) != 2 or bounds[0] > bounds[1]:
+            raise ConfigError(f"config.study.{field}={bounds}: give the smallest and the largest")
+    low, high = config.study.iterations
+    if (high - low) % config.study.iterations_step:
+        raise ConfigError(
+            f"config.study.iterations_step={config.study.iterations_step}: {high - low} iterations "
+            "between the smallest and the largest are no multiple of it"
+        )
+    if config.search.algorithm == "gumbel":
+        raise ConfigError(
+            "config.search.algorithm='gumbel': it is compiled for one number of simulations, set "
+            "it to puct"
+        )
+    strength.check(_measuring(config, "last"), "config.study.")
+    spec_lib.make_spec(_room(config))
+    check_grid(config)
+
+
+def run(config: ConfigDict, directory: Path) -> None:
+    """The whole search, or the rest of it: (config, workdir) -> report.html."""
+    runner.prepare(config)
+    validate(config)
+    workdir.claim(directory, config, STUDY)
+    workdir.write_json(directory / workdir.ENVIRONMENT, workdir.environment())
+    unit = _unit_seconds(config, directory)
+    study = _open(config, directory)
+    with Tracker(directory, config, STUDY) as tracker:
+        while batch := _next_batch(study, config):
+            _evaluate(study, batch, config, directory, tracker, unit)
+        tracker.finish(conclude(config, directory, study))
+
+
+def _open(config: ConfigDict, directory: Path) -> Any:
+    """Optuna's study, its trials in the run directory."""
+    optuna = importlib.import_module("optuna")
+    optuna.logging.set_verbosity(optuna.logging.WARNING)
+    storages = importlib.import_module("optuna.storages.journal")
+    samplers = {
+        "tpe": lambda: optuna.samplers.TPESampler(seed=config.seed, constant_liar=True),
+        "nsga2": lambda: optuna.samplers.NSGAIISampler(seed=config.seed),
+        "random": lambda: optuna.samplers.RandomSampler(seed=config.seed),
+    }
+    return optuna.create_study(
+        study_name=STUDY,
+        storage=optuna.storages.JournalStorage(
+            storages.JournalFileBackend(str(directory / JOURNAL))
+        ),
+        sampler=samplers[config.study.sampler](),
+        directions=["maximize", "minimize"],
+        load_if_exists=True,
+    )
+
+
+def _next_batch(study: Any, config: ConfigDict) -> list[Any]:
+    """Trials that a stopped process left running, else new ones; none when all are done.
+
+    Returns:
+      Frozen trials: number and params.
+    """
+    trials = study.get_trials(deepcopy=False)
+    running = [t for t in trials if not t.state.is_finished()]
+    wanted = min(config.study.batch, config.study.trials - len(trials))
+    whole = [t for t in running if len(t.params) == len(FIELDS)]
+    for half in running:  # proposed while the process died: never trained
+        if half not in whole:
+            study.tell(half.number, state=importlib.import_module("optuna").trial.TrialState.FAIL)
+    if whole or wanted < 1:
+        return whole
+    for _ in range(wanted):
+        trial = study.ask()
+        low, high = config.study.iterations
+        trial.suggest_int("I", low, high, step=config.study.iterations_step)
+        for letter in ("E", "m", "ep"):
+            low, high = config.study[FIELDS[letter]]
+            trial.suggest_int(letter, low, high, log=True)
+    return _next_batch(study, config)
+
+
+def _room(config: ConfigDict) -> ConfigDict:
+    """The settings with the largest sizes that any trial may have: all share one program."""
+    most = {letter: config.study[field][1] for letter, field in FIELDS.items()}
+    return make_setting(config, most).config
+
+
+def _group(config: ConfigDict, batch: list[Any]) -> Group:
+    """The population that trains a batch, each trial with its own seed."""
+    trainings = []
+    for trial in batch:
+        own = make_setting(config, trial.params).config.copy_and_resolve_references()
+        own.seed = config.seed + trial.number
+        iterations = int(trial.params["I"])
+        name = f"trial_{trial.number}"
+        trainings.append(Training(name, own.seed, own.lock(), ((name, iterations),)))
+    sized = _room(config).copy_and_resolve_references()
+    sized.train.iterations = max(t.config.train.iterations for t in trainings)
+    lengths = [t.config.train.iterations for t in trainings]
+    sized.execution.snapshot_every = math.gcd(*lengths, sized.execution.snapshot_every)
+    name = f"trials_{batch[0].number}_to_{batch[-1].number}"
+    return Group(name, sized.lock(), tuple(trainings))
+
+
+def _measuring(config: ConfigDict, iterations: str) -> strength.Settings:
+    return strength.Settings(
+        games=config.study.tournament_games,
+        opponents=tuple(config.study.opponents),
+        iterations=iterations,
+        points=10**6,
+        simulations=config.study.tournament_simulations,
+        seed=config.seed,
+    )
+
+
+def _evaluate(
+    study: Any,
+    batch: list[Any],
+    config: ConfigDict,
+    directory: Path,
+    tracker: Tracker,
+    unit: UnitSeconds,
+) -> None:
+    """Trains a batch, measures its strength and tells Optuna."""
+    group = _group(config, batch)
+    group_training.train_all([group], directory, tracker, study=STUDY, retry=False)
+    found, lost = group_training.places(directory), group_training.failed_in(directory)
+    lengths = sorted({t.config.train.iterations for t in group.trainings})
+    settings = _measuring(config, ",".join(map(str, lengths)))
+    done = [t.name for t in group.trainings if t.name in found]
+    curves: dict[str, Any] = {}
+    for at in dict.fromkeys(found[name].directory for name in done):
+        curves |= strength.measure([runs.open_run(at)], settings)[0]["runs"]
+    states = importlib.import_module("optuna").trial.TrialState
+    for trial, training in zip(batch, group.trainings, strict=True):
+        if training.name not in found:
+            study.tell(trial.number, state=states.FAIL)
+            print(f"{training.name} failed: {lost.get(training.name)}", file=sys.stderr)
+            continue
+        iterations, curve = training.config.train.iterations, curves[training.name]
+        elo = curve["elo"][curve["iterations"].index(iterations)]
+        rows = workdir.read_rows(found[training.name].directory / workdir.METRICS)
+        own = [r for r in rows if r["run"] == training.name and r["iteration"] <= iterations]
+        study.tell(trial.number, [elo, calibration.cost(own, unit).total])
+
+
+def _unit_seconds(config: ConfigDict, directory: Path) -> UnitSeconds:
+    """Measured once, with the geometric middle of E."""
+    path = directory / CALIBRATION
+    if not path.exists():
+        low, high = config.study.episodes
+        middle = make_setting(config, {"E": round(math.sqrt(low * high))}).config
+        workdir.write_json(path, calibration.measure({"middle": middle}))
+    return UnitSeconds(*workdir.read_json(path)["middle"])
+
+
+def conclude(config: ConfigDict, directory: Path, study: Any) -> Finished:
+    """Plays against the grid, if there is one, and writes `results.json` and the report."""
+    done = [t for t in study.get_trials(deepcopy=False) if t.values]
+    if not done:
+        raise ConfigError(
+            f"--workdir={directory}: every trial has failed, see groups/*/failed.json"
+        )
+    elo, seconds = [t.values[0] for t in done], [t.values[1] for t in done]
+    front = set(pareto.front(seconds, elo))
+    trials: list[dict[str, Any]] = [
+        {
+            "name": f"trial_{t.number}",
+            "values": {letter: t.params[letter] for letter in LETTERS if letter in t.params},
+            "elo": t.values[0],
+            "seconds": t.values[1],
+            "on_front": i in front,
+        }
+        for i, t in enumerate(done)
+    ]
+    results: dict[str, Any] = {
+        "study": STUDY,
+        "game": config.game,
+        "preset": config.preset,
+        "command": shlex.join(["python", "-m", f"experiments.{STUDY}", *sys.argv[1:]]),
+        "config": config.to_dict(),
+        "switches": vars(spec_lib.make_spec(config).switches),
+        "environment": workdir.read_json(directory / workdir.ENVIRONMENT),
+        "runs": [{"name": t["name"], "target": config.train.loss, "seed": 0} for t in trials],
+        "failed": group_training.failed_in(directory),
+        "search": {"trials": trials},
+    }
+    group_training.write_rows(directory)
+    if config.study.grid:
+        key = jax.random.key(2 * config.seed + 1)
+        results["tournaments"], results["search"]["grid"] = against_grid(
+            config, directory, [t for t in trials if t["on_front"]], key
+        )
+    workdir.write_json(directory / workdir.RESULTS, results)
+    print(f"report: {report.write_report(directory)}", file=sys.stderr)
+    return final(workdir.read_json(directory / workdir.RESULTS), directory)
+
+
+if __name__ == "__main__":
+    cli.run(run, "experiments/configs/hyperparameter_search.py:quick")
