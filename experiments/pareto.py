@@ -39,7 +39,7 @@ def hypervolume(
     """
     cost, strength = np.asarray(cost, float), np.asarray(strength, float)
     kept = [i for i in front(cost, strength) if cost[i] < most and strength[i] > least]
-    ends = [*(float(cost[i]) for i in kept[1:]), most]
+    ends = [*(float(cost[i]) for i in kept[1:]), most][: len(kept)]
     return float(
         sum((end - cost[i]) * (strength[i] - least) for i, end in zip(kept, ends, strict=True))
     )

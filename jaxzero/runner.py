@@ -65,7 +65,7 @@ def prepare(config: ConfigDict) -> None:
 
 
 def _join_processes() -> None:
-    named = {
+    named: dict[str, Any] = {
         argument: int(os.environ[variable])
         for argument, variable in (
             ("num_processes", "JAX_NUM_PROCESSES"),

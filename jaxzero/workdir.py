@@ -145,7 +145,8 @@ def claim(workdir: Path, config: ConfigDict, study: str) -> None:
     with writing(workdir):
         workdir.mkdir(parents=True, exist_ok=True)
         _lock(workdir)
-        write_json(path, wanted)
+        if jax.process_index() == 0:
+            write_json(path, wanted)
 
 
 _locks: dict[Path, Any] = {}  # open for as long as the process lives, `kill -9` included

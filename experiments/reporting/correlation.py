@@ -122,13 +122,13 @@ def panels(found: Study, played: Mapping[str, Any]) -> Figure:
     lists = {letter: sorted({r[letter] for r in rated}) for letter in LETTERS}
     figure, axes = style.new_figure(len(lists["I"]), len(lists["E"]), panel=(2.9, 2.5))
     low, high = min(r["elo"] for r in rated), max(r["elo"] for r in rated)
-    drawn = None
+    shades = None
     for place, (i, e) in enumerate((i, e) for i in lists["I"] for e in lists["E"]):
         grid = np.full((len(lists["ep"]), len(lists["m"])), np.nan)
         for r in rated:
             if (r["I"], r["E"]) == (i, e):
                 grid[lists["ep"].index(r["ep"]), lists["m"].index(r["m"])] = r["elo"]
-        drawn = axes[place].imshow(
+        shades = axes[place].imshow(
             grid, origin="lower", vmin=low, vmax=high, cmap=_MAP, aspect="auto"
         )
         for (row, column), elo in np.ndenumerate(grid):
@@ -138,7 +138,8 @@ def panels(found: Study, played: Mapping[str, Any]) -> Figure:
                                  fontsize=8, color="white" if dark else "black")  # fmt: skip
         _ticks(axes[place], lists)
         axes[place].set_title(f"I = {i:g}, E = {e:g}")
-    figure.colorbar(drawn, ax=axes, label="Elo", shrink=0.6)
+    if shades is not None:  # all panels have the same scale
+        figure.colorbar(shades, ax=axes, label="Elo", shrink=0.6)
     return figure
 
 

@@ -1,0 +1,321 @@
+"""What is computed from finished hyper-parameter runs, against closed forms and brute force."""
+
+import dataclasses
+import itertools
+import math
+import xml.etree.ElementTree as ElementTree
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from experiments import calibration, elo_model, importance, pareto, published
+from experiments.calibration import UnitSeconds
+from experiments.elo_model import Data
+from experiments.importance import Outcome, Swept
+from experiments.reporting import interactive
+from experiments.reporting.interactive import Point, Scatter
+from experiments.settings import LETTERS
+from jaxzero import arena, round_robin
+from tests import small
+
+# ---- Tables 3 and 4, the remarks
+
+
+def test_a_span_is_judged_as_scipy_does() -> None:
+    rng = np.random.default_rng(0)
+    agreed = set()
+    for _ in range(30):
+        shift = rng.choice([0.0, 1.0, 2.0])
+        samples = [rng.normal(size=8), rng.normal(size=8), rng.normal(shift, size=8)]
+        found = importance.span(samples)
+        p = stats.tukey_hsd(*samples).pvalue.min()
+        assert found.significant == (p < 0.05)
+        agreed.add(found.significant)
+        assert found.span == pytest.approx(max(found.means) - min(found.means))
+    assert agreed == {True, False}
+
+
+def test_one_seed_decides_nothing() -> None:
+    found = importance.span([np.array([1.0]), np.array([100.0]), np.array([])])
+    assert found.significant is None
+    assert (found.span, math.isnan(found.noise), math.isnan(found.means[2])) == (99, True, True)
+    assert importance.span([np.array([1.0])]).significant is None
+
+
+def outcomes(
+    losses: dict[str, list[float]], seconds: dict[str, float], *, seeds: int, noise: float
+) -> dict[tuple[str, int], Outcome]:
+    """Curves by setting, with noise of its own for every seed."""
+    rng = np.random.default_rng(1)
+    return {
+        (name, seed): Outcome(
+            np.arange(1, len(curve) + 1),
+            np.array(curve) + noise * rng.normal(),
+            seconds.get(name, 10.0) * (1 + 0.01 * rng.normal()),
+        )
+        for name, curve in losses.items()
+        for seed in range(seeds)
+    }
+
+
+EPISODES = Swept("E", (10, 50, 100), ("E=10", "default", "E=100"))
+EPOCHS = Swept("ep", (5, 10, 15), ("ep=5", "default", "ep=15"))
+FLAT = [1.0] * 10
+
+
+def test_the_rows_of_tables_3_and_4() -> None:
+    curves = {"E=10": FLAT, "default": FLAT, "E=100": [1.0] * 9 + [0.2]}
+    times = {"E=10": 5.0, "default": 10.0, "E=100": 20.0}
+    row = importance.describe(EPISODES, outcomes(curves, times, seeds=8, noise=0.02))
+    assert row["type"] == importance.SENSITIVE
+    assert (row["best_for_loss"], row["best_for_time"]) == ("100", "10")
+    assert row["seconds"]["means"] == pytest.approx([5, 10, 20], rel=0.02)
+    row = importance.describe(
+        EPISODES, outcomes(dict.fromkeys(curves, FLAT), {}, seeds=8, noise=0.1)
+    )
+    assert row["type"] == importance.FRIENDLY
+    assert (row["best_for_loss"], row["best_for_time"]) == ("insignificant", "similar")
+    row = importance.describe(EPISODES, outcomes(curves, times, seeds=1, noise=0.0))
+    assert row["type"] == importance.NOT_DECIDED
+    assert (row["best_for_loss"], row["best_for_time"]) == ("100 (one seed)", "10 (one seed)")
+
+
+def test_statistics_of_a_run() -> None:
+    curve = [2.0, 1.0, 1.0, 1.0, 0.5, 0.5, 0.4, 0.3, 0.3, 0.3, 0.2, 0.1, 0.5, 0.3, 0.2]
+    long = Outcome(np.arange(1, 16), np.array(curve), 1.0)
+    assert importance.statistic("final_loss", long, 10) == 0.2
+    assert importance.statistic("loss_at_70", long, 10) == 0.4
+    assert importance.statistic("early_loss", long, 10) == pytest.approx(1.1)
+    assert importance.statistic("late_rise", long, 10) == pytest.approx(0.5 - 0.1)
+    short = dataclasses.replace(long, iterations=long.iterations[:5], loss=long.loss[:5])
+    assert math.isnan(importance.statistic("late_rise", short, 10))
+    assert math.isnan(importance.statistic("loss_at_70", short, 10))
+
+
+@pytest.mark.parametrize(
+    ("last", "seeds", "verdict"),
+    [
+        (0.5, 8, "reproduced"),
+        (1.5, 8, "contradicted"),
+        (1.0, 8, "equivalent"),
+        (0.5, 4, "undecided"),
+    ],
+)
+def test_verdicts_on_a_remark(last: float, seeds: int, verdict: str) -> None:
+    """ "The most epochs give the lowest loss": against the default and against the minimum."""
+    curves = {"ep=5": FLAT, "default": FLAT, "ep=15": [1.0] * 9 + [last]}
+    [remark] = importance.remarks(
+        [EPOCHS], outcomes(curves, {}, seeds=seeds, noise=0.01), iterations=10
+    )
+    assert (remark["id"], remark["verdict"]) == ("ep_many", verdict)
+    assert len(remark["contrasts"]) == 2
+    assert remark["contrasts"][0]["effect"] == pytest.approx(last - 1, abs=0.03)
+
+
+def test_the_published_tables_are_whole() -> None:
+    paper = published.load("wang2021_sweep") or {}
+    for table in ("table_1", "table_3", "table_4"):
+        assert list(paper[table]) == list(LETTERS)
+    assert all(values[1] == values_of_default[letter] for letter, values in paper["table_1"].items()
+               for values_of_default in [_defaults()])  # fmt: skip
+    assert {row["hours"][1] for row in paper["table_3"].values()} == {44.0}
+    claims = (published.load("claims_sweep") or {})["claims"]
+    assert [claim["letter"] for claim in claims] == list(LETTERS)
+    known = (published.load("claims_sweep") or {})["statistics"]
+    for claim in claims:
+        for contrast in claim["contrasts"]:
+            assert contrast["statistic"] in known
+            assert {*contrast["plus"], *contrast["minus"]} <= set(importance.ROLES)
+
+
+def _defaults() -> dict[str, float]:
+    settings = (published.load(published.LOSSES) or {})["settings"]
+    return {letter: settings[key] for letter, key in LETTERS.items()}
+
+
+# ---- the model of Elo
+
+
+def made_up(slopes: dict[str, float], *, noise: float, seed: int = 0) -> Data:
+    """81 players whose Elo and cost are known functions of their values."""
+    rng = np.random.default_rng(seed)
+    values = np.array(
+        list(itertools.product((25, 50, 75), (10, 20, 30), (25, 50, 75), (5, 10, 15)))
+    )
+    logs = np.log2(values)
+    elo = logs @ [slopes[letter] for letter in elo_model.LETTERS] + noise * rng.normal(size=81)
+    play, learn = values[:, :3].prod(1) / 1000, values[:, 0] * values[:, 1] * values[:, 3] / 100
+    cluster = np.array([hash(tuple(v)) for v in values[:, 1:].tolist()])
+    return Data(
+        values.astype(float),
+        elo,
+        np.eye(81),
+        np.stack([play, learn], 1).astype(float),
+        np.unique(cluster, return_inverse=True)[1],
+        np.zeros(81, int),
+    )
+
+
+def test_slopes_are_found() -> None:
+    truth = {"I": 80.0, "E": 40.0, "m": 20.0, "ep": -5.0}
+    exact = made_up(truth, noise=0)
+    np.testing.assert_allclose(elo_model.slopes(exact.values, exact.elo), list(truth.values()))
+    found = elo_model.fit(made_up(truth, noise=10))["elo_for_each_doubling"]
+    for letter, slope in truth.items():
+        assert found[letter]["value"] == pytest.approx(slope, abs=8), letter
+        assert 2 < found[letter]["high"] - found[letter]["low"] < 25
+    fixed = dataclasses.replace(exact, values=exact.values * [0, 1, 1, 1] + [50, 0, 0, 0])
+    assert np.isnan(elo_model.slopes(fixed.values, fixed.elo)).tolist() == [True] + [False] * 3
+
+
+def test_intervals_cover_the_truth() -> None:
+    truth = {"I": 50.0, "E": 30.0, "m": 20.0, "ep": 10.0}
+    covered = []
+    for seed in range(12):
+        found = elo_model.fit(made_up(truth, noise=30, seed=seed))["elo_for_each_doubling"]
+        covered += [found[x]["low"] < truth[x] < found[x]["high"] for x in elo_model.LETTERS]
+    assert np.mean(covered) > 0.85
+
+
+@pytest.mark.parametrize(
+    ("slopes", "verdicts"),
+    [
+        (
+            {"I": 80.0, "E": 60.0, "m": 15.0, "ep": 15.0},
+            {"more_I": "reproduced", "outer_over_inner": "reproduced"},
+        ),
+        (
+            {"I": -40.0, "E": 0.0, "m": 60.0, "ep": 60.0},
+            {"more_I": "contradicted", "more_E": "equivalent", "outer_over_inner": "contradicted"},
+        ),
+    ],
+)
+def test_verdicts_on_the_correlation(slopes: dict[str, float], verdicts: dict[str, str]) -> None:
+    found = {claim["id"]: claim["verdict"] for claim in elo_model.claims(made_up(slopes, noise=3))}
+    assert len(found) == 8
+    assert {name: found[name] for name in verdicts} == verdicts
+
+
+def test_the_corner_and_the_front() -> None:
+    data = made_up({"I": 80.0, "E": 60.0, "m": 40.0, "ep": 0.0}, noise=0)
+    top = (data.values[:, :3] == [75, 30, 75]).all(1)
+    elo = data.elo - np.where(top & (data.values[:, 3] == 15), 60.0, 0.0)
+    elo = elo - 5 * np.log2(data.values[:, 3])  # so that low ep is on the front
+    found = {c["id"]: c for c in elo_model.claims(dataclasses.replace(data, elo=elo))}
+    assert found["ep_10_beats_15"]["effect"] == pytest.approx(60 + 5 * math.log2(1.5))
+    assert found["ep_10_beats_15"]["verdict"] == "reproduced"
+    assert found["low_ep_on_front"]["verdict"] == "reproduced"
+    fronts = elo_model.fronts(dataclasses.replace(data, elo=elo))
+    assert [(p["m"], p["ep"]) for p in fronts["total"]] == [(25, 5), (50, 5), (75, 5)]
+
+
+# ---- fronts
+
+
+def test_a_front_is_what_nothing_dominates() -> None:
+    rng = np.random.default_rng(0)
+    for _ in range(50):
+        cost, elo = rng.integers(0, 6, 12).astype(float), rng.integers(0, 6, 12).astype(float)
+        kept = pareto.front(cost, elo)
+        beaten = [
+            any((cost[j] <= cost[i] and elo[j] >= elo[i] and (cost[j], elo[j]) != (cost[i], elo[i]))
+                for j in range(12))
+            for i in range(12)
+        ]  # fmt: skip
+        assert {(cost[i], elo[i]) for i in kept} == {
+            (cost[i], elo[i]) for i in range(12) if not beaten[i]
+        }
+        assert len(kept) == len({(cost[i], elo[i]) for i in kept})
+        points = rng.uniform([0, 0], [6, 6], (40_000, 2))
+        covered = ((points[:, :1] >= cost) & (points[:, 1:] <= elo)).any(1)
+        area = pareto.hypervolume(cost, elo, most=6, least=0)
+        assert area == pytest.approx(36 * covered.mean(), abs=0.6)
+    assert pareto.hypervolume([7.0], [5.0], most=6, least=0) == 0
+
+
+# ---- the size of the round robin
+
+
+def test_the_full_round_robin_counts_33210_games_with_balanced_colours() -> None:
+    """Every part of the schedule of 82 players, without playing it."""
+    players, games = 82, 10
+    parts = round_robin.cut(players, games // 2, parts=24, least=8)
+    played = np.zeros((players, players), int)
+    for first_round, first_game in parts.starts:
+        pairs = round_robin.round_pairs(players, first_round, parts.rounds)
+        real = pairs[pairs[:, 0] != pairs[:, 1]]
+        np.add.at(played, tuple(real.T), min(parts.games, games // 2 - first_game))
+    assert played.sum() == 33_210
+    assert (played + played.T == games - games * np.eye(players, dtype=int)).all()
+    assert (played == played.T).all()  # each of a pair moves first as often
+    game = small.small_spec().game
+    assert round_robin.forecast(game, [0] * players, games // 2).games == 33_210
+    assert len(arena.ordered_pairs(players)) == 2 * 3321
+
+
+# ---- cost
+
+
+def test_phases_are_measured_once_for_settings_that_share_them(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    measured: list[Any] = []
+
+    def timer(name: str, key: str) -> Any:
+        def measure(config: Any) -> float:
+            measured.append((name, config[key.split(".")[0]][key.split(".")[1]]))
+            return float(len(measured))
+
+        return measure
+
+    for name, key in (("selfplay", "selfplay.episodes"), ("arena", "arena.games"),
+                      ("training", "train.batch_size")):  # fmt: skip
+        monkeypatch.setattr(calibration, f"_time_{name}", timer(name, key))
+    base = small.small_config()
+    found = calibration.measure(
+        {
+            "default": base,
+            "lr": small.changed(base, {"train.learning_rate": 0.1}),
+            "E": small.changed(base, {"selfplay.episodes": 4}),
+        }
+    )
+    assert measured == [("selfplay", 8), ("arena", 4), ("training", 16), ("selfplay", 4)]
+    assert found["default"] == found["lr"] == UnitSeconds(1, 2, 3)
+    assert found["E"] == UnitSeconds(4, 2, 3)
+    row = {
+        "count/selfplay_useful_evaluations": 10.0,
+        "count/arena_useful_evaluations": 5.0,
+        "count/gradient_steps": 2.0,
+    }
+    cost = calibration.cost([row, row, {}], UnitSeconds(1, 2, 3))
+    assert cost == calibration.Cost(20, 20, 12)
+    assert cost.total == 52
+
+
+@pytest.mark.slow
+def test_unit_seconds_are_measured() -> None:
+    unit = calibration.measure({"small": small.small_config()})["small"]
+    assert all(0 < seconds < 1 for seconds in unit)
+
+
+# ---- figures that tell their points
+
+
+def test_points_tell_their_settings(tmp_path: Path) -> None:
+    points = (Point(1.0, 2.0, "E < 5 & m", label="(5, 10)"), Point(3.0, 4.0, "two"),
+              Point(math.nan, 1.0, "nowhere"))  # fmt: skip
+    drawn = interactive.svg(Scatter("t", "x", "y", points, ((1.0, 2.0), (3.0, 4.0))))
+    root = ElementTree.fromstring(drawn)
+    assert [c.find("title").text for c in root.iter("circle")] == ["E < 5 & m", "two"]  # type: ignore[union-attr]
+    x = [float(c.get("cx") or 0) for c in root.iter("circle")]
+    y = [float(c.get("cy") or 0) for c in root.iter("circle")]
+    assert x[0] < x[1]
+    assert y[0] > y[1]  # up is more
+    assert "(5, 10)" in [text.text for text in root.iter("text")]
+    alone = interactive.svg(Scatter("t", "x", "y", (Point(1.0, 1.0, "one"),)))
+    assert "nan" not in alone
+    page = interactive.write(tmp_path, "a < b", [Scatter("t", "x", "y", points)])
+    assert "http" not in page.read_text()
