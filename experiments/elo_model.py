@@ -12,7 +12,7 @@ from typing import Any, Final
 import numpy as np
 from scipy import stats
 
-from experiments import decisions, pareto, published
+from experiments import decisions, inference, pareto, published
 
 LETTERS: Final = ("I", "E", "m", "ep")
 RESAMPLES: Final = 2000
@@ -47,11 +47,16 @@ class Data:
 
 @dataclasses.dataclass(frozen=True)
 class Effect:
-    """A number and its 95 % interval; NaN where there is none."""
+    """A number and its 95 % interval; NaN where there is none.
+
+    `of_networks`: the interval is about these very networks, for want of seeds, and decides nothing
+    about their settings.
+    """
 
     value: float
     low: float
     high: float
+    of_networks: bool = False
 
     @property
     def interval(self) -> tuple[float, float]:
@@ -60,7 +65,7 @@ class Effect:
 
     def judge(self, direction: str, margin: float) -> str:
         """A verdict of `decisions`: an interval inside the margin is no effect."""
-        if math.isnan(self.low):
+        if math.isnan(self.low) or self.of_networks:
             return decisions.UNDECIDED
         if -margin < self.low and self.high < margin:
             return decisions.EQUIVALENT
@@ -94,14 +99,14 @@ def fit(data: Data) -> dict[str, Any]:
     fitted = design @ np.linalg.lstsq(design, data.elo, rcond=None)[0]
     left, all_of_it = ((data.elo - fitted) ** 2).sum(), ((data.elo - data.elo.mean()) ** 2).sum()
     return {
-        "elo_for_each_doubling": dict(
-            zip(LETTERS, map(dataclasses.asdict, found[:4]), strict=True)
-        ),
-        "log2_cost_for_each_doubling": dict(
-            zip(LETTERS, map(dataclasses.asdict, found[4:]), strict=True)
-        ),
+        "elo_for_each_doubling": dict(zip(LETTERS, map(_plain, found[:4]), strict=True)),
+        "log2_cost_for_each_doubling": dict(zip(LETTERS, map(_plain, found[4:]), strict=True)),
         "explained": float(1 - left / all_of_it) if all_of_it else math.nan,
     }
+
+
+def _plain(effect: Effect) -> dict[str, float]:
+    return {"value": effect.value, "low": effect.low, "high": effect.high}
 
 
 def _of_cost(data: Data) -> np.ndarray:
@@ -148,6 +153,7 @@ def claims(data: Data) -> list[dict[str, Any]]:
                 "verdict": effect.judge(claim["direction"], claim["margin"]),
                 "effect": effect.value,
                 "interval": effect.interval,
+                "of_networks": effect.of_networks,
             }
         )
     return found
@@ -171,48 +177,55 @@ def _effect(claim: Mapping[str, Any], data: Data) -> Effect:
 
 
 def _corner(data: Data) -> Effect:
-    """At the largest I, E and m: Elo of the middle ep less that of the largest.
-
-    The error is the ratings' own or, where it is larger, the spread over seeds. With one seed it is
-    that of two networks, not of two settings.
-    """
+    """At the largest I, E and m: Elo of the middle ep less that of the largest."""
     epochs = np.unique(data.values[:, 3])
+    middle, most = epochs[len(epochs) // 2], epochs[-1]
     top = (data.values[:, :3] == data.values[:, :3].max(0)).all(1)
-    middle, most = (
-        np.flatnonzero(top & (data.values[:, 3] == e))
-        for e in (epochs[len(epochs) // 2], epochs[-1])
-    )
-    if not len(middle) or not len(most):
-        return Effect(math.nan, math.nan, math.nan)
-    weights = np.zeros(len(data.elo))
-    weights[middle] += 1 / len(middle)
-    weights[most] -= 1 / len(most)
-    value = float(weights @ data.elo)
-    error = math.sqrt(max(float(weights @ data.covariance @ weights), 0.0))
-    if min(len(middle), len(most)) > 1:
-        spread = sum(data.elo[x].var(ddof=1) / len(x) for x in (middle, most))
-        error = max(error, math.sqrt(spread))
-    return Effect(value, value - 1.96 * error, value + 1.96 * error)
+
+    def gap(index: np.ndarray, elo: np.ndarray) -> float:
+        own = data.values[index, 3]
+        if middle not in own or most not in own:
+            return math.nan
+        return float(elo[own == middle].mean() - elo[own == most].mean())
+
+    return _over_seeds(data, np.flatnonzero(top), gap)
 
 
 def _front_epochs(data: Data) -> Effect:
-    """Mean of log2 ep on the front over total cost at the largest I and E, less that of all there.
-
-    The interval is over ratings drawn from their errors.
-    """
+    """At the largest I and E: mean of log2 ep on the front over total cost, less that of all."""
     panel = np.flatnonzero((data.values[:, :2] == data.values[:, :2].max(0)).all(1))
-    logs, cost = np.log2(data.values[panel, 3]), data.total[panel]
-    if len(panel) < 2:
-        return Effect(math.nan, math.nan, math.nan)
 
-    def excess(elo: np.ndarray) -> float:
-        return float(logs[pareto.front(cost, elo)].mean() - logs.mean())
+    def excess(index: np.ndarray, elo: np.ndarray) -> float:
+        logs = np.log2(data.values[index, 3])
+        return float(logs[pareto.front(data.total[index], elo)].mean() - logs.mean())
 
-    block = data.covariance[np.ix_(panel, panel)]
+    return _over_seeds(data, panel, excess)
+
+
+def _over_seeds(
+    data: Data, index: np.ndarray, statistic: Callable[[np.ndarray, np.ndarray], float]
+) -> Effect:
+    """The mean over seeds of a statistic of some players, (their numbers, their Elo) -> number.
+
+    Its interval is from the spread over seeds; with fewer than `inference.FEWEST` it is over
+    ratings drawn from their errors, of these networks.
+    """
+    parts = [index[data.seed[index] == seed] for seed in np.unique(data.seed)]
+    parts = [part for part in parts if len(part)]
+
+    def mean(elo: np.ndarray) -> float:
+        return float(np.mean([statistic(part, elo[part]) for part in parts]))
+
+    if len(parts) >= inference.FEWEST:
+        each = np.array([statistic(part, data.elo[part]) for part in parts])
+        found = inference.estimate([each])
+        return Effect(found.effect, *found.interval)
     rng = np.random.default_rng(0)
-    draws = rng.multivariate_normal(data.elo[panel], block, size=RESAMPLES, check_valid="ignore")
-    low, high = np.quantile([excess(elo) for elo in draws], _TAILS)
-    return Effect(excess(data.elo[panel]), float(low), float(high))
+    draws = rng.multivariate_normal(
+        data.elo, data.covariance, size=RESAMPLES, check_valid="ignore", method="eigh"
+    )
+    low, high = np.quantile([mean(elo) for elo in draws], _TAILS)
+    return Effect(mean(data.elo), float(low), float(high), of_networks=True)
 
 
 def fronts(data: Data) -> dict[str, list[dict[str, float]]]:

@@ -15,15 +15,16 @@ from typing import Any, Final, NamedTuple
 
 import jax
 import jax.numpy as jnp
+from ml_collections import ConfigDict
 
 from experiments.groups import Group
 from experiments.settings import Training
-from jaxzero import runner, runs, workdir
+from jaxzero import runner, runs, weights, workdir
 from jaxzero.config import ConfigError
 from jaxzero.failures import Failures
 from jaxzero.learner import Learner
 from jaxzero.runs import Member, Run
-from jaxzero.stopping import Stopped
+from jaxzero.stopping import FINISHED_EARLY, Stopped
 from jaxzero.tracking import Tracker
 
 GROUPS: Final = "groups"
@@ -70,10 +71,35 @@ def train_all(
     Raises:
       ConfigError, Stopped: as `runner.train`; everything is saved.
     """
+    started = None
     for number, group in enumerate(groups, 1):
         for at, todo in _attempts(group, directory, retry=retry):
             _say(f"group {number} of {len(groups)}, {todo.name}: {len(todo.trainings)} runs")
+            if started is None:  # the first group always gets on
+                started = time.monotonic()
+            else:
+                todo = _within(todo, minutes=(time.monotonic() - started) / 60)
             _train(todo, at, tracker, study)
+
+
+def _within(group: Group, *, minutes: float) -> Group:
+    """The group with what is left of `--max-minutes`, which is meant for all groups together.
+
+    Raises:
+      Stopped: nothing is left.
+    """
+    limit = group.config.execution.max_minutes
+    if not limit:
+        return group
+    if minutes >= limit:
+        raise Stopped(
+            f"--max-minutes={limit:g} are over before group {group.name}; the same command goes on "
+            "from there",
+            FINISHED_EARLY,
+        )
+    config = group.config.copy_and_resolve_references()
+    config.execution.max_minutes = limit - minutes
+    return Group(group.name, config.lock(), group.trainings)
 
 
 def _attempts(group: Group, directory: Path, *, retry: bool) -> list[tuple[Path, Group]]:
@@ -218,6 +244,29 @@ def networks(wanted: Sequence[tuple[str, int]], found: Mapping[str, Place]) -> L
             loaded[at, iteration] = runs.networks(opened[at], iteration)
         picked.append(jax.tree.map(lambda x, i=member: x[i], loaded[at, iteration]))
     return jax.tree.map(lambda *leaves: jnp.stack(leaves), *picked)
+
+
+def write_networks(
+    config: ConfigDict, directory: Path, trainings: Sequence[Training], found: Mapping[str, Place]
+) -> None:
+    """Makes the study's directory a run directory of its own: the last network of each training.
+
+    What opens run directories (playing, tournaments) opens it so. The networks are rounded, see
+    `jaxzero.weights`; those of the groups are not.
+    """
+    done = [t for t in trainings if t.name in found]
+    folder = directory / weights.FOLDER
+    folder.mkdir(exist_ok=True)
+    for at in {found[t.name].directory for t in done}:  # each is read once
+        own = [t for t in done if found[t.name].directory == at]
+        last = networks([(t.name, t.config.train.iterations) for t in own], found)
+        for i, training in enumerate(own):
+            one = jax.tree.map(lambda x, i=i: x[i], last)
+            with workdir.writing(folder):
+                (folder / f"{training.name}.npz").write_bytes(weights.to_bytes(one))
+    runs.write_members(directory, config, members_of(done))
+    index = weights.index([t.name for t in done], config.train.iterations)
+    workdir.write_json(folder / weights.INDEX, index)
 
 
 def _directories(directory: Path) -> list[Path]:

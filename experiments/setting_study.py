@@ -168,6 +168,7 @@ def finished(
     if not found:
         raise ConfigError(f"--workdir={directory}: every run has failed, see groups/*/failed.json")
     rows = group_training.write_rows(directory)
+    group_training.write_networks(config, directory, plan.trainings, found)
     listed = players(plan, found)
     return found, rows, listed, costs(plan, listed, rows, directory)
 

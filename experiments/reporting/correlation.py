@@ -213,8 +213,8 @@ def effects(claims: Sequence[Mapping[str, Any]]) -> Table:
     note = (
         "Slopes in Elo for each doubling, at cost: for each doubling of the whole cost. Intervals "
         "of slopes by resampling trainings (settings that differ in I alone are one); of the "
-        "corner and the front from the ratings' errors: with one seed they are about these "
-        "networks, not about the settings."
+        "corner and the front over seeds. With fewer than five seeds these two intervals are from "
+        "the ratings' errors, about these very networks, and decide nothing about the settings."
     )
     return Table("What decides the claims", headers, rows, note, text_columns=3, folded=True)
 

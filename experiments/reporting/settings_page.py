@@ -20,7 +20,7 @@ from experiments.reporting.wording import (
     short,
 )
 
-VERDICT_COLUMNS = ("remark", "where", "verdict")
+VERDICT_COLUMNS = ("statement", "where", "verdict")
 
 
 def facts(found: Study) -> list[tuple[str, str]]:

@@ -205,7 +205,25 @@ def test_the_corner_and_the_front() -> None:
     elo = data.elo - np.where(top & (data.values[:, 3] == 15), 60.0, 0.0)
     elo = elo - 5 * np.log2(data.values[:, 3])  # so that low ep is on the front
     found = {c["id"]: c for c in elo_model.claims(dataclasses.replace(data, elo=elo))}
-    assert found["ep_10_beats_15"]["effect"] == pytest.approx(60 + 5 * math.log2(1.5))
+    for claim in ("ep_10_beats_15", "low_ep_on_front"):
+        assert found[claim]["of_networks"]
+        assert found[claim]["verdict"] == "undecided"  # two networks are not two settings
+    gap = 60 + 5 * math.log2(1.5)
+    assert found["ep_10_beats_15"]["effect"] == pytest.approx(gap)
+    low, high = found["ep_10_beats_15"]["interval"]  # errors of 1 Elo each
+    assert (high - low) / 2 == pytest.approx(1.96 * math.sqrt(2), rel=0.15)
+    seeds = [dataclasses.replace(data, elo=elo, seed=np.full(81, seed)) for seed in range(6)]
+    noise = np.random.default_rng(0).normal(size=(6, 81))
+    several = Data(
+        values=np.concatenate([d.values for d in seeds]),
+        elo=np.concatenate([d.elo for d in seeds]) + noise.ravel(),
+        covariance=np.eye(6 * 81),
+        seconds=np.concatenate([d.seconds for d in seeds]),
+        cluster=np.concatenate([d.cluster + 27 * d.seed for d in seeds]),
+        seed=np.concatenate([d.seed for d in seeds]),
+    )
+    found = {c["id"]: c for c in elo_model.claims(several)}
+    assert found["ep_10_beats_15"]["effect"] == pytest.approx(gap, abs=2)
     assert found["ep_10_beats_15"]["verdict"] == "reproduced"
     assert found["low_ep_on_front"]["verdict"] == "reproduced"
     fronts = elo_model.fronts(dataclasses.replace(data, elo=elo))

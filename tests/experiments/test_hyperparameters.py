@@ -3,14 +3,17 @@
 import json
 import re
 import shutil
+import sys
 from pathlib import Path
 from typing import Any
 
+import jax
 import numpy as np
 import pytest
 from ml_collections import ConfigDict
 
 from experiments import (
+    cli,
     group_training,
     hyperparameter_correlation,
     hyperparameter_sweep,
@@ -19,7 +22,7 @@ from experiments import (
 )
 from experiments.configs import hyperparameter_correlation as correlation_config
 from experiments.configs import hyperparameter_sweep as sweep_config
-from jaxzero import metrics, workdir
+from jaxzero import metrics, runs, workdir
 from jaxzero.config import ConfigError
 from jaxzero.stopping import Stopped
 from tests import small
@@ -130,6 +133,16 @@ def test_a_sweep_has_everything(finished: Path) -> None:
     assert hovering.count("<title>") == 1 + 2 * 3
     assert "E=4, seed 0: " in hovering
     assert "script" not in hovering
+
+
+def test_a_studys_directory_opens_like_a_run(finished: Path) -> None:
+    opened = runs.open_run(finished)
+    assert [m.name for m in opened.members] == ["default_seed0", "E=4_seed0"]
+    [group] = (finished / group_training.GROUPS).iterdir()
+    exact = runs.networks(runs.open_run(group), 2)
+    small.assert_close(runs.networks(opened).params, exact.params, 1e-2)
+    trained, fresh = runs.networks(opened).params, runs.networks(opened, 0).params
+    assert not jax.tree.all(jax.tree.map(lambda a, b: np.allclose(a, b, atol=1e-2), trained, fresh))
 
 
 def test_two_shares_make_the_whole(finished: Path, tmp_path: Path) -> None:
@@ -295,6 +308,26 @@ def test_impossible_correlations_leave_nothing_behind(
         hyperparameter_correlation.run(correlation(changes), tmp_path / "never")
     assert message in str(caught.value)
     assert not (tmp_path / "never").exists()
+
+
+def test_a_share_is_a_flag(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    seen: list[tuple[ConfigDict, Path]] = []
+
+    def study(config: ConfigDict, directory: Path) -> None:
+        seen.append((config, directory))
+
+    words = ["study", "--shard=2/3", f"--workdir={tmp_path}/part-{{shard}}"]
+    monkeypatch.setattr(sys, "argv", words)
+    cli.run(study, "experiments/configs/hyperparameter_sweep.py:quick")
+    [(config, directory)] = seen
+    assert config.execution.shard == "2/3"
+    assert directory == tmp_path / "part-2of3"
+    with pytest.raises(SystemExit) as stopped:
+        cli.run(study, "experiments/configs/loss_ablation.py:quick")
+    assert stopped.value.code == 2
+    assert "--shard=2/3: this study has no shares" in capsys.readouterr().err
 
 
 def test_shares_of_different_studies_are_refused(finished: Path, tmp_path: Path) -> None:
