@@ -246,7 +246,10 @@ def final_figure(found: Arms) -> Figure:
     for place in range(1, len(names)):
         axes.axvline(place - 0.5, color="#DDDDDD", linewidth=0.8, zorder=0)
     axes.set_ylabel("Elo above the random player")
-    handles = [style.handle(target, linestyle="") for target in targets]
+    handles = [
+        style.handle(target, linestyle="", marker=style.MARKERS.get(target, "o"))
+        for target in targets
+    ]
     style.legend_below(figure, handles, columns=6)
     return figure
 
@@ -334,7 +337,7 @@ def sweep_figure(found: Arms) -> Figure | None:
     handles = []
     for index, name in enumerate(found.names):
         marker = _MARKERS[index % len(_MARKERS)]
-        shade, shift = found.shade(name), 0.006 * (index - (len(found.names) - 1) / 2)
+        shade, shift = found.shade(name), 0.012 * (index - (len(found.names) - 1) / 2)
         _sweep_line(axes, _by_weight(found.curves(name).items()), shade, marker, shift)
         handles.append(style.key(name, color=shade, marker=marker, markersize=5))
     axes.set_xlabel("λ, weight of the policy loss")

@@ -13,6 +13,7 @@ from matplotlib.figure import Figure
 
 from experiments import published
 from experiments.reporting import figures, ladder, page, study, tables, tournament, verdicts
+from experiments.reporting.cost import section as cost_section
 from experiments.reporting.page import Plate, Section
 from experiments.reporting.study import Study
 from experiments.reporting.tables import Table
@@ -42,7 +43,7 @@ def build(found: Study) -> page.Page:
     """The page of a study, figures drawn, nothing written yet."""
     sections = [_losses(found), _training_elo(found), _ladder(found)]
     sections += [_tournament(found, played, n) for n, played in enumerate(found.tournaments)]
-    sections += [_health(found), _record(found)]
+    sections += [cost_section(found), _health(found), _record(found)]
     preset = found.results.get("preset")
     return page.Page(
         title=f"Which loss to minimise: {game_title(found.game)}",

@@ -230,6 +230,9 @@ def load(workdir: Path) -> Study:
     ladder_path = workdir / "ladder.json"
     if ladder_path.exists():  # of `experiments.ladder`: as new as the study's own, or newer
         results["ladder"] = json.loads(ladder_path.read_text(encoding="utf-8"))
+    if (workdir / "cost.json").exists():  # of `experiments.cost`
+        measured = (workdir / "cost.json").read_text(encoding="utf-8")
+        results["measured_cost"] = json.loads(measured)
     rows, damaged = _read_metrics(metrics_path)
     if not rows:
         notes.append("There are no metrics.")

@@ -1,0 +1,273 @@
+"""What runs of a loss study cost, phase by phase, and how strong they are for it.
+
+    python -m experiments.cost runs/quick
+
+Times self-play, training and arena of the run's own program for a short while (calibration), counts
+each run's work, and multiplies: the papers' time cost function (000 and 003, section 4.4, Equation
+2). Writes cost.json, figures and a section of report.html: cost of every run and phase, the model
+against the measured wall time, the papers' hours, strength over evaluations, floating-point
+operations and seconds (from ladder.json, see experiments.ladder), and the losses at equal cost.
+"""
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from experiments import arguments, cost_model, cost_strength, ladder, phase_clock, published
+from experiments.arguments import Parser
+from experiments.cost_model import Phases
+from experiments.loss_ablation import STUDY
+from experiments.phase_clock import Calibration, Units
+from experiments.reporting.report import write_report
+from jaxzero import devices, flops, population, runner, runs, workdir
+from jaxzero.config import ConfigError, default_config, flatten
+from jaxzero.runs import Member, Run
+
+FILE = "cost.json"
+_COUNTS = {
+    "selfplay": "count/selfplay_evaluations",
+    "training": "count/gradient_steps",
+    "arena": "count/arena_evaluations",
+}
+
+
+def parser() -> Parser:
+    """The command line."""
+    made = Parser(prog="python -m experiments.cost", description=__doc__)
+    made.add_argument("run", type=Path, metavar="RUN", help="run directory, finished or not")
+    made.add_argument(
+        "--seconds",
+        type=float,
+        default=phase_clock.SECONDS,
+        metavar="N",
+        help="calibrate each phase for about so long (default 10)",
+    )
+    return made
+
+
+def measure(directory: Path, *, seconds: float = phase_clock.SECONDS) -> dict[str, Any]:
+    """Calibrates, counts, writes cost.json and makes the report again.
+
+    Args:
+      directory: of a run.
+      seconds: of calibration, for each phase.
+
+    Raises:
+      ConfigError: one line: no run directory, no iteration done, an impossible flag.
+    """
+    if not seconds > 0:
+        raise ConfigError(f"--seconds={seconds:g}: more than 0 is needed")
+    runner.prepare(default_config())
+    run = runs.open_run(directory)
+    rows = [r for r in workdir.read_rows(directory / workdir.METRICS) if r["iteration"] > 0]
+    if not rows:
+        raise ConfigError(f"{directory}: no iteration is done, there is no cost to speak of yet")
+    print(f"calibrating {run.spec.game.name} on {devices.describe()}...", file=sys.stderr)
+    found = describe(run, rows, phase_clock.calibrate(run, seconds=seconds))
+    workdir.write_json(directory / FILE, found)
+    print(summary(workdir.plain(found)))
+    print(f"written: {directory / FILE}", file=sys.stderr)
+    results = directory / workdir.RESULTS
+    if results.is_file() and workdir.read_json(results)["study"] == STUDY:
+        print(f"report: {write_report(directory)}", file=sys.stderr)
+    return workdir.plain(found)
+
+
+def describe(run: Run, rows: Sequence[dict[str, Any]], timed: Calibration) -> dict[str, Any]:
+    """cost.json from a run's metrics and its calibration."""
+    forward = flops.forward(run.spec)
+    by_run = {m.name: [r for r in rows if r["run"] == m.name] for m in run.members}
+    by_run = {name: own for name, own in by_run.items() if own}
+    cumulative = {name: spent(run, own, timed.units, forward) for name, own in by_run.items()}
+    found: dict[str, Any] = {
+        "game": run.spec.game.name,
+        "calibration": timed._asdict() | {"units": timed.units._asdict()},
+        "trained_on": _trained_on(run),
+        "flops_per_evaluation": forward,
+        "runs": {
+            name: {
+                "counts": counts(own)._asdict(),
+                "phase_seconds": run_seconds(own, timed.units)._asdict(),
+                "accepted": sum(r.get("arena/accepted", 0.0) for r in own),
+                **{m: float(values[-1]) for m, values in cumulative[name].items()},
+            }
+            for name, own in by_run.items()
+        },
+        "wall": wall(run, rows, timed),
+        "equation_2": prior(run, by_run, timed.units),
+        "papers": papers(run, timed.units),
+    }
+    path = run.directory / ladder.FILE
+    if path.is_file():
+        runs_listed = [{"name": m.name, "target": m.target, "seed": m.seed} for m in run.members]
+        curves = workdir.read_json(path)["runs"]
+        measured = cost_strength.courses(runs_listed, curves, cumulative)
+        found["courses"] = [course._asdict() for course in measured]
+        if measured:
+            found["equal_cost"] = {
+                name: cost_strength.at_equal_cost(measured, name) for name in cost_strength.MEASURES
+            }
+    return found
+
+
+def _trained_on(run: Run) -> str | None:
+    """The device that training ran on, in words."""
+    path = run.directory / workdir.ENVIRONMENT
+    return workdir.read_json(path).get("device") if path.is_file() else None
+
+
+def counts(rows: Sequence[dict[str, Any]]) -> Units:
+    """Work of one run: evaluations, minibatches, evaluations, iterations."""
+    totals = {phase: sum(r.get(name, 0.0) for r in rows) for phase, name in _COUNTS.items()}
+    return Units(**totals, measuring=float(len(rows)))
+
+
+def run_seconds(rows: Sequence[dict[str, Any]], units: Units) -> Units:
+    """Seconds of one run alone, by phase: counted work times the seconds of a unit."""
+    return Units(*(n * unit for n, unit in zip(counts(rows), units, strict=True)))
+
+
+def spent(
+    run: Run, rows: Sequence[dict[str, Any]], units: Units, forward: int
+) -> dict[str, np.ndarray]:
+    """Cost up to each iteration of one run, float[I + 1] by measure, 0 before the first."""
+    ordered = sorted(rows, key=lambda r: r["iteration"])
+    passes = flops.TRAINING + (run.spec.measure == "after_step")
+    found: dict[str, list[float]] = {name: [0.0] for name in cost_strength.MEASURES}
+    for row in ordered:
+        done = counts([row])
+        evaluations = done.selfplay + done.arena
+        examples = done.training * run.spec.batch_size
+        found["evaluations"].append(evaluations)
+        found["flops"].append(forward * (evaluations + passes * examples))
+        found["seconds"].append(sum(run_seconds([row], units)))
+    return {name: np.cumsum(values) for name, values in found.items()}
+
+
+def wall(run: Run, rows: Sequence[dict[str, Any]], timed: Calibration) -> dict[str, Any]:
+    """Predicted and measured seconds of training, from the end of iteration 1 on.
+
+    Compiling and starting lie before that. Runs on different devices go on at the same time;
+    devices that share a run are taken to halve, third, ... its time.
+    """
+    layout = population.plan(len(run.members), len(devices.choose(run.config)))
+    share = layout.run_devices * layout.data_devices
+    iterations = sorted({r["iteration"] for r in rows})
+    measured = {i: max(r["seconds"] for r in rows if r["iteration"] == i) for i in iterations}
+    taken = [
+        sum(sum(run_seconds([r], timed.units)) for r in rows if r["iteration"] == i) / share
+        for i in iterations
+    ]
+    predicted = np.cumsum([0.0, *taken[1:]])
+    since = np.array([measured[i] - measured[iterations[0]] for i in iterations])
+    return {
+        "iterations": iterations,
+        "predicted": predicted,
+        "measured": since,
+        "ratio": float(predicted[-1] / since[-1]) if since[-1] > 0 else None,
+        "devices": share,
+    }
+
+
+def unit_phases(units: Units, simulations: int) -> Phases:
+    """Seconds of a simulation, a minibatch, a simulation: a move has m + 1 evaluations."""
+    factor = (simulations + 1) / simulations
+    return Phases(units.selfplay * factor, units.training, units.arena * factor)
+
+
+def prior(run: Run, by_run: dict[str, list[dict[str, Any]]], units: Units) -> dict[str, Any]:
+    """Equation 2 from settings and the mean length of games alone, beside what was counted.
+
+    What is counted has more: games of a batch wait for the longest, and idle ones are evaluated.
+    """
+    asked, done = [], []
+    for member in run.members:
+        if member.name in by_run:
+            own = by_run[member.name]
+            plies = float(np.mean([r["selfplay/plies"] for r in own]))
+            one = job_of(member, plies, run.spec.num_images, iterations=len(own))
+            asked.append(cost_model.seconds(one, unit_phases(units, one.simulations)))
+            counted = run_seconds(own, units)
+            done.append(Phases(counted.selfplay, counted.training, counted.arena))
+    return {
+        "predicted": Phases(*np.sum(asked, axis=0).tolist())._asdict(),
+        "counted": Phases(*np.sum(done, axis=0).tolist())._asdict(),
+    }
+
+
+def job_of(member: Member, plies: float, images: int, *, iterations: int) -> cost_model.Job:
+    """What Equation 2 asks of a member's run of so many iterations."""
+    settings = flatten(member.config) | {"train.iterations": iterations}
+    return cost_model.job(settings, plies=plies, images=images)
+
+
+def papers(run: Run, units: Units) -> dict[str, Any] | None:
+    """Hours of one run at the papers' settings with this network; None for other boards.
+
+    Beside them Table 3 and what Equation 2 makes of it, fitted to it and with our seconds.
+    """
+    plies = published.random_plies(run.spec.game.name)
+    if plies is None:
+        return None
+    theirs = published.default_settings(run.spec.game.name)
+    asked = cost_model.job(theirs, plies=plies, images=run.spec.num_images)
+    rows = cost_model.table_3()
+    fitted = cost_model.fit(rows)
+
+    def ours(one: cost_model.Job) -> Phases:
+        return cost_model.seconds(one, unit_phases(units, one.simulations))
+
+    default = sum(ours(rows[0].job))
+    return {
+        "hours": Phases(*(s / 3600 for s in ours(asked)))._asdict(),
+        "published_units": fitted._asdict(),
+        "published_hours": rows[0].hours,
+        "published_phases": Phases(
+            *(s / 3600 for s in cost_model.seconds(rows[0].job, fitted))
+        )._asdict(),
+        "table_3": [
+            {
+                "letter": row.letter,
+                "value": row.value,
+                "called": row.called,
+                "published": row.hours,
+                "fitted": cost_model.hours(row.job, fitted),
+                "ours": sum(ours(row.job)) / default,
+            }
+            for row in rows
+        ],
+    }
+
+
+def summary(found: dict[str, Any]) -> str:
+    """Seconds by phase, the model against the clock, and the losses at equal cost."""
+    totals = {phase: sum(r["phase_seconds"][phase] for r in found["runs"].values()) for phase in
+              Units._fields}  # fmt: skip
+    lines = [f"{len(found['runs'])} runs, seconds by counted work:"]
+    lines += [f"  {phase:10} {value:12.1f}" for phase, value in totals.items()]
+    if found["wall"]["ratio"] is not None:
+        lines.append(
+            f"after iteration 1: predicted {found['wall']['predicted'][-1]:.1f} s, measured "
+            f"{found['wall']['measured'][-1]:.1f} s, ratio {found['wall']['ratio']:.2f}"
+        )
+    for name, equal in (found.get("equal_cost") or {}).items():
+        lines.append(f"Elo above random at {equal['cost']:.4g} {name}, ± standard error:")
+        lines += [
+            f"  {r['target']:12} {r['elo']:7.0f} ± {r['stderr']:.0f}" for r in equal["targets"]
+        ]
+    if "courses" not in found:
+        lines.append("no ladder.json: strength for its cost is not known (experiments.ladder)")
+    return "\n".join(lines)
+
+
+def main(words: Sequence[str] | None = None) -> None:
+    """The command."""
+    given = parser().parse(words)
+    measure(given.run, seconds=given.seconds)
+
+
+if __name__ == "__main__":
+    arguments.run(main)
