@@ -150,6 +150,8 @@ def _test(
                 tests=len(present),
                 equality=contrast.direction == "equal",
             )
+            if needed is not None:  # these seeds did not do
+                needed = max(needed, found.seeds + 1)
         tests.append(
             Tested(
                 contrast,

@@ -16,10 +16,10 @@ from pathlib import Path
 from typing import Any
 
 import jax
-import numpy as np
 from ml_collections import ConfigDict
 
 from experiments import cli, ladder, pool, saved, strength
+from experiments import training_elo as training_elo_lib
 from experiments.configs.loss_ablation import KEYS
 from experiments.final import final
 from experiments.reporting.report import write_report
@@ -27,7 +27,7 @@ from jaxzero import config as config_lib
 from jaxzero import devices, runner, runs, workdir
 from jaxzero import spec as spec_lib
 from jaxzero.config import ConfigError
-from jaxzero.ratings import bayes_elo
+from jaxzero.failures import Failures
 from jaxzero.runner import Trained
 from jaxzero.runs import Member
 from jaxzero.tournament import Tournament
@@ -90,7 +90,8 @@ def run(config: ConfigDict, directory: Path) -> None:
     workdir.write_json(directory / workdir.ENVIRONMENT, environment)
     members = make_members(config)
     with Tracker(directory, config, STUDY) as tracker:
-        trained = runner.train(config, members, directory, tracker)
+        failures = Failures(directory)
+        trained = runner.train(config, members, directory, tracker, failures=failures)
         if jax.process_index() == 0:
             tracker.finish(conclude(config, directory, trained, members, environment))
 
@@ -171,27 +172,9 @@ def training_elo(
         return {}
     found = {}
     for member in members:
-        own = [r for r in rows if r["run"] == member.name and r["iteration"] > 0]
-        games = []
-        for r in own:
-            new, best = r["iteration"], int(r["arena/opponent"])
-            all_three = [r["arena/wins"], r["arena/draws"], r["arena/losses"]]
-            first = [r[f"arena/{x}_moving_first"] for x in ("wins", "draws", "losses")]
-            if published:
-                games.append([new, best, *all_three])
-            else:
-                second = [a - b for a, b in zip(all_three, first, strict=True)]
-                games += [[new, best, *first], [best, new, *second[::-1]]]
-        rated = bayes_elo(
-            np.array(games, np.int64),
-            advantage=32.8 if published else "fit",
-            num_players=len(own) + 1,
-        )
-        found[member.name] = {
-            "iterations": list(range(len(own) + 1)),
-            "elo": rated.elo,
-            "stderr": rated.stderr,
-        }
+        own = [row for row in rows if row["run"] == member.name]
+        if (rated := training_elo_lib.rate(own, published=published)) is not None:
+            found[member.name] = rated
     return found
 
 
@@ -225,6 +208,7 @@ def describe(
             "runs": {m.name: run_counts([r for r in rows if r["run"] == m.name]) for m in members},
         },
         "runs": [{"name": m.name, "target": m.target, "seed": m.seed} for m in members],
+        "failed": [{"run": name, "reason": reason} for name, reason in trained.failed.items()],
         "training_elo": training_elo(config, members, rows, published=published),
         "tournaments": [
             saved.entry(

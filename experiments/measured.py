@@ -55,6 +55,10 @@ class Group:
             runs = {run.seed: run for run in study.runs_of(target)}
             for seed in _seeds(study):
                 run = runs.get(seed)
+                if run is not None and run.name in study.failed:
+                    at = study.failed[run.name]
+                    missing.append(f"{run.name} of {study.name}: failed in iteration {at}")
+                    continue
                 value = None if run is None else STATISTICS[statistic](study, run)
                 if value is not None and math.isfinite(value):
                     found[place, seed] = value
@@ -78,9 +82,17 @@ def load(directories: Iterable[Path]) -> tuple[Group, ...]:
     Raises:
       ConfigError: a directory without results of this study; two that cannot be counted together.
     """
+    return together((directory, _open(directory)) for directory in directories)
+
+
+def together(studies: Iterable[tuple[Path, Study]]) -> tuple[Group, ...]:
+    """The same of studies that were read already, with their directories.
+
+    Raises:
+      ConfigError: two that cannot be counted together.
+    """
     grouped: dict[tuple[str, str], list[tuple[Path, Study]]] = {}
-    for directory in directories:
-        study = _open(directory)
+    for directory, study in studies:
         grouped.setdefault((study.game, semantics(study)), []).append((directory, study))
     for members in grouped.values():
         for at, (directory, study) in enumerate(members):

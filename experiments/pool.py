@@ -12,6 +12,7 @@ from ml_collections import ConfigDict
 from experiments import opponents
 from experiments.contestants import network_players
 from experiments.opponents import Entry
+from experiments.published import ADVANTAGE, DRAW_ELO
 from jaxzero import iteration, tournament
 from jaxzero.arena import Match
 from jaxzero.players import Players
@@ -20,20 +21,23 @@ from jaxzero.runner import Trained
 from jaxzero.runs import Member
 from jaxzero.tournament import Tournament
 
-PUBLISHED_ADVANTAGE = 32.8  # BayesElo's defaults, which the papers' ratings used (facts 1.8)
-PUBLISHED_DRAW_ELO = 97.3
-
 
 def networks_of(trained: Trained, members: Sequence[Member]) -> tuple[list[Entry], Any]:
-    """The final networks, then the untrained one of each seed: entries and learners [P]."""
+    """The final networks, then the untrained one of each seed: entries and learners [P].
+
+    Runs that failed are left out.
+    """
     spec = trained.spec
     seeds = sorted({m.seed for m in members})
-    entries = [Entry(m.name, "trained", m.target, m.seed) for m in members]
+    going = [i for i, m in enumerate(members) if m.name not in trained.failed]
+    entries = [Entry(members[i].name, "trained", members[i].target, members[i].seed) for i in going]
     entries += [Entry(f"untrained_seed{s}", "untrained", None, s) for s in seeds]
     finals = dataclasses.replace(trained.states.learner, opt_state=())
     if spec.switches.tournament_one_model_per_target:
-        last = {m.target: i for i, m in enumerate(members)}
-        index = jnp.array([last[m.target] for m in members])
+        last = {members[i].target: i for i in going}
+        going = [last[members[i].target] for i in going]
+    if going != list(range(len(members))):
+        index = jnp.array(going)
         finals = jax.tree.map(lambda x: x[index], finals)
     start = jax.jit(jax.vmap(lambda seed: iteration.init(spec, seed).learner))
     untrained = dataclasses.replace(start(jnp.array(seeds, jnp.int32)), opt_state=())
@@ -93,8 +97,8 @@ def rate(match: Match, num_players: int, *, published: bool) -> Tournament:
     return tournament.rate(
         match,
         num_players,
-        advantage=PUBLISHED_ADVANTAGE if published else "fit",
-        draw_elo=PUBLISHED_DRAW_ELO if published else "fit",
+        advantage=ADVANTAGE if published else "fit",
+        draw_elo=DRAW_ELO if published else "fit",
         first_listed=published,
     )
 
@@ -129,7 +133,11 @@ def checks(
     tournaments: dict[str, Tournament],
     entries: Sequence[Entry],
 ) -> list[dict[str, Any]]:
-    """Whether the runs learned at all, in numbers that luck would not give."""
+    """Whether the runs learned at all, in numbers that luck would not give.
+
+    Losses are of runs that have metrics and are among the players: those that did not fail.
+    """
+    playing = {entry.name for entry in entries}
     by_kind = {kind: [i for i, e in enumerate(entries) if e.kind == kind] for kind in
                ("trained", "untrained", "random", "rollouts")}  # fmt: skip
     learners = [
@@ -174,8 +182,12 @@ def checks(
         drops, unseen = [], []
         for member in (m for m in members if m.target == target):
             own = sorted((r for r in rows if r["run"] == member.name), key=lambda r: r["iteration"])
+            if len(own) < 2 or member.name not in playing:
+                continue
             drops.append(own[0]["loss/minimised"] - own[-1]["loss/minimised"])
             unseen.append(own[-1]["heldout/value"])
+        if not drops:
+            continue
         spread = float(np.std(drops, ddof=1) / np.sqrt(len(drops))) if len(drops) > 1 else np.nan
         add(
             f"{target}_falls",

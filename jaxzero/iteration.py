@@ -228,10 +228,18 @@ def _without_optimiser(network: Learner) -> Learner:
     return dataclasses.replace(network, opt_state=())
 
 
+def _is_finite(network: Learner) -> jax.Array:
+    """bool: no weight is NaN or infinite."""
+    leaves = jax.tree.leaves((network.params, network.batch_stats))
+    return jnp.stack([jnp.isfinite(x).all() for x in leaves]).all()
+
+
 def gate(
     spec: Spec, hyper: Hyper, candidate: Learner, best: Learner, key: jax.Array
 ) -> tuple[jax.Array, dict[str, jax.Array]]:
     """n games of the candidate against the best network, and whether it takes its place.
+
+    A candidate that diverged (NaN, infinity) never does, with or without games.
 
     Args:
       spec: static settings.
@@ -242,8 +250,9 @@ def gate(
     Returns:
       bool scalar, and metrics `arena/*`.
     """
+    finite = _is_finite(candidate)
     if spec.arena_games == 0:
-        return jnp.bool_(True), {"arena/accepted": jnp.float32(1)}
+        return finite, {"arena/accepted": finite.astype(jnp.float32)}
     two = jax.tree.map(
         lambda a, b: jnp.stack([a, b]), _without_optimiser(candidate), _without_optimiser(best)
     )
@@ -270,6 +279,7 @@ def gate(
     accepted = arena.is_accepted(
         wins, lost, hyper.threshold, accept_all_drawn=spec.switches.accept_all_drawn
     )
+    accepted &= finite
     metrics = {
         "arena/accepted": accepted,
         "arena/wins": wins,

@@ -4,7 +4,7 @@ import dataclasses
 import os
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -35,12 +35,15 @@ class Trained:
       states: [R], on the default device.
       seconds: wall time of training, interrupted parts included.
       compile_seconds: tracing and compiling in this process.
+      failed: what happened to runs that `failures` noted, by name. Their states go on from the best
+        network before that and count for nothing.
     """
 
     spec: Spec
     states: RunState
     seconds: float
     compile_seconds: float
+    failed: Mapping[str, str] = dataclasses.field(default_factory=dict)
 
 
 def prepare(config: ConfigDict) -> None:
@@ -181,6 +184,7 @@ def train(
         states=_on_one_device(states),
         seconds=seconds,
         compile_seconds=compile_seconds,
+        failed={} if failures is None else failures.reasons,
     )
 
 

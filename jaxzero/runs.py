@@ -1,6 +1,7 @@
 """A run directory opened again: its settings, its members and their networks over training."""
 
 import dataclasses
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -80,6 +81,8 @@ def write_members(directory: Path, config: ConfigDict, members: Sequence[Member]
 def open_run(directory: str | Path) -> Run:
     """Opens a run directory, finished or not; reads only.
 
+    Members whose weights an exported directory lacks are left out, and named on stderr.
+
     Raises:
       ConfigError: it is none, or nothing was trained in it yet.
     """
@@ -102,8 +105,9 @@ def open_run(directory: str | Path) -> Run:
         )
         for saved in workdir.read_json(directory / MEMBERS)
     )
-    snapshots = directory / SNAPSHOTS
-    saved_steps = Checkpoints.steps(snapshots) or weights.iterations(directory)  # of an export
+    saved_steps = Checkpoints.steps(directory / SNAPSHOTS)
+    if not saved_steps and (saved_steps := weights.iterations(directory)):  # of an export
+        members = _with_weights(directory, members)
     return Run(
         directory=directory,
         study=study,
@@ -112,6 +116,15 @@ def open_run(directory: str | Path) -> Run:
         spec=spec_lib.make_spec(members[0].config),
         iterations=tuple(sorted({0, *saved_steps})),
     )
+
+
+def _with_weights(directory: Path, members: tuple[Member, ...]) -> tuple[Member, ...]:
+    """The members whose weights lie in an exported run; names the others."""
+    absent = [m.name for m in members if not weights.path_of(directory, m.name).is_file()]
+    if not absent or len(absent) == len(members):  # of all: said when they are asked for
+        return members
+    print(f"{directory} has no weights of {', '.join(absent)}: left out", file=sys.stderr)
+    return tuple(m for m in members if m.name not in absent)
 
 
 def networks(run: Run, at: int | None = None) -> Learner:

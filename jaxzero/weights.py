@@ -48,6 +48,11 @@ def iterations(directory: Path) -> list[int]:
     return [workdir.read_json(path)["iteration"]] if path.is_file() else []
 
 
+def path_of(directory: Path, member: str) -> Path:
+    """Where a run directory has the weights of a member, if it has them."""
+    return directory / FOLDER / f"{member}.npz"
+
+
 def load(directory: Path, members: Sequence[str], like: Learner) -> Learner:
     """The networks of some members, [R], rounded to bfloat16.
 
@@ -59,7 +64,7 @@ def load(directory: Path, members: Sequence[str], like: Learner) -> Learner:
     Raises:
       ConfigError: a file is missing, damaged or of another network.
     """
-    networks = [_load_one(directory / FOLDER / f"{name}.npz", like) for name in members]
+    networks = [_load_one(path_of(directory, name), like) for name in members]
     return jax.tree.map(lambda *leaves: jnp.stack(leaves), *networks)
 
 

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
@@ -17,6 +18,7 @@ from jaxzero import population, runner, runs, workdir
 from jaxzero import spec as spec_lib
 from jaxzero.checkpoints import Checkpoints
 from jaxzero.config import ConfigError
+from jaxzero.failures import Failures
 from jaxzero.runner import Trained
 from jaxzero.runs import Member
 from jaxzero.stopping import Stopped
@@ -36,17 +38,28 @@ def members_of(config: ConfigDict) -> list[Member]:
     ]
 
 
-def train(directory: Path, changes: dict[str, Any], members: Any = members_of) -> Trained:
+def train(
+    directory: Path,
+    changes: dict[str, Any],
+    members: Any = members_of,
+    failures: Failures | None = None,
+) -> Trained:
     """Trains in a workdir of the changed settings."""
     config = small.small_config(changes)
     workdir.claim(directory, config, "test")
-    return runner.train(config, members(config), directory, Tracker(directory, config, "test"))
+    tracker = Tracker(directory, config, "test")
+    return runner.train(config, members(config), directory, tracker, failures=failures)
 
 
 def rows_of(directory: Path) -> Rows:
     """The metrics, without the times."""
     rows = workdir.read_rows(directory / workdir.METRICS)
     return [{k: v for k, v in row.items() if k != "seconds"} for row in rows]
+
+
+def own(rows: Rows, name: str) -> Rows:
+    """One run's rows."""
+    return [row for row in rows if row["run"] == name]
 
 
 def set_stop(monkeypatch: pytest.MonkeyPatch, number: int, action: Callable[[], None]) -> None:
@@ -263,6 +276,40 @@ def test_losses_that_are_not_finite_stop_the_run(
         train(tmp_path, {"train.iterations": 3, "execution.checkpoint_every": 1})
     assert rows_of(tmp_path) == before
     assert Checkpoints.steps(tmp_path / "checkpoints") == [1]
+
+
+def test_a_run_that_fails_is_named_and_the_others_go_on(
+    uninterrupted: tuple[Path, Trained],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    directory, whole = uninterrupted
+    make_hyper = spec_lib.make_hyper
+
+    def diverging(config: ConfigDict) -> Any:
+        rate = np.nan if config.train.loss == "value" else config.train.learning_rate
+        return dataclasses.replace(make_hyper(config), learning_rate=jnp.float32(rate))
+
+    often = {"execution.checkpoint_every": 1, "execution.snapshot_every": 1}
+    train(tmp_path, {"train.iterations": 1, **often})
+    with monkeypatch.context() as patch:
+        patch.setattr(spec_lib, "make_hyper", diverging)
+        train(tmp_path, {"train.iterations": 3, **often}, failures=Failures(tmp_path))
+    assert "of run value_seed0 is nan" in capsys.readouterr().err
+    # Its failure is remembered.
+    resumed = train(tmp_path, {"train.iterations": 4, **often}, failures=Failures(tmp_path))
+    assert list(resumed.failed) == ["value_seed0"]
+    assert "epoch 1 of iteration 2" in resumed.failed["value_seed0"]
+    found, expected = rows_of(tmp_path), rows_of(directory)
+    assert own(found, "sum_seed0") == own(expected, "sum_seed0")
+    failed = own(found, "value_seed0")
+    assert [row["iteration"] for row in failed] == [0, 1]
+    assert_equal(population.member(resumed.states, 0), population.member(whole.states, 0))
+    opened = runs.open_run(tmp_path)  # a network of NaN never becomes the best one
+    for at in opened.iterations:
+        for leaf in jax.tree.leaves(runs.networks(opened, at)):
+            assert np.isfinite(leaf).all()
 
 
 def test_members_that_cannot_share_a_program_are_refused(tmp_path: Path) -> None:

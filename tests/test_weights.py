@@ -2,6 +2,7 @@
 
 import dataclasses
 import json
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -104,6 +105,19 @@ def test_kept_networks_go_before_weights(exported: tuple[Path, Learner]) -> None
     run = runs.open_run(directory)
     assert run.iterations == (0, 3)
     small.assert_equal(runs.networks(run), trained)
+
+
+def test_members_without_weights_are_named_and_left_out(
+    exported: tuple[Path, Learner], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    directory, trained = exported
+    copy = shutil.copytree(directory, tmp_path / "copy", ignore=lambda *_: {runs.SNAPSHOTS})
+    weights.path_of(copy, NAMES[0]).unlink()
+    run = runs.open_run(copy)
+    assert f"has no weights of {NAMES[0]}: left out" in capsys.readouterr().err
+    assert [member.name for member in run.members] == list(NAMES[1:])
+    rest = jax.tree.map(lambda x: x[1:], trained)
+    small.assert_close(runs.networks(run), rest, 2**-8)
 
 
 @pytest.mark.parametrize("damage", ["missing", "cut", "changed", "other"])

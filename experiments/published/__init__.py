@@ -14,6 +14,8 @@ import numpy as np
 
 LOSSES = "wang2021_losses"  # papers 000, 001 and 003
 CLAIMS = "claims_losses"  # what they say of the four losses, and what decides it
+ADVANTAGE = 32.8  # of BayesElo for the first-listed player, in all their ratings (its defaults)
+DRAW_ELO = 97.3
 
 
 class Curve(NamedTuple):
@@ -154,6 +156,11 @@ def _contrast(claim: dict[str, Any], raw: dict[str, Any], board: str) -> Contras
         direction=raw.get("direction", claim["direction"]),
         margin=float(raw.get("margin", claim["margin"])),
     )
+
+
+def boards() -> tuple[str, ...]:
+    """The boards of the papers' loss studies, in their order."""
+    return tuple((load(CLAIMS) or {})["plies"])
 
 
 def random_plies(game: str) -> float | None:

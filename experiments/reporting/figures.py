@@ -1,7 +1,8 @@
 """The figures of a loss study, one function each. A figure without data is None, never empty."""
 
 import math
-from typing import Any, Final
+from collections.abc import Mapping
+from typing import Final
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -9,6 +10,7 @@ from matplotlib.figure import Figure
 
 from experiments import published
 from experiments.reporting import style
+from experiments.reporting.boxplots import NO_DATA
 from experiments.reporting.study import Band, Run, Study, floats
 
 MEASURED: Final = ("policy", "value", "sum", "product")  # the losses that every run reports
@@ -44,7 +46,7 @@ def held_out(study: Study) -> Figure | None:
 def _loss_panels(
     study: Study, prefix: str, *, curves: dict[str, dict[str, published.Curve]]
 ) -> Figure | None:
-    bands = {target: _bands(study, target, prefix) for target in study.targets}
+    bands = {target: loss_bands(study, target, prefix) for target in study.targets}
     bands = {target: found for target, found in bands.items() if found}
     if not bands:
         return None
@@ -56,28 +58,10 @@ def _loss_panels(
     )
     last = max(band.iterations[-1] for found in bands.values() for band in found.values())
     for axes, (target, found) in zip(panels, bands.items(), strict=True):
-        for loss, band in found.items():
-            style.draw_band(axes, band, loss, dashed=dashed, strong=loss == target)
-            if dashed and (training := study.band(target, f"loss/{loss}")) is not None:
-                axes.plot(
-                    training.iterations,
-                    training.mean,
-                    color=style.colour(loss),
-                    linewidth=0.9,
-                    alpha=0.75,
-                    zorder=2,
-                )
-        for loss, curve in curves.get(target, {}).items():
-            shown = curve.iterations <= last
-            axes.plot(
-                curve.iterations[shown],
-                curve.mean[shown],
-                ":",
-                linewidth=1.6,
-                color=style.colour(loss),
-                zorder=2.5,
-            )
-        axes.set_title(_panel_title(study, target))
+        loss_panel(
+            axes, study, target, found, dashed=dashed, curves=curves.get(target, {}), last=last
+        )
+        axes.set_title(panel_title(study, target))
         style.iteration_axis(axes, last)
     everything = [
         values
@@ -103,11 +87,57 @@ def _loss_panels(
         handles.append(style.key("training, mean", linewidth=0.9))
     if curves:
         handles.append(style.key("published mean", linestyle=":"))
-    style.legend_below(figure, handles + _bad_key(figure), columns=6)
+    else:
+        style.corner(panels[0], NO_DATA)
+    style.legend_below(figure, handles + style.bad_key(figure), columns=6)
     return figure
 
 
-def _bands(study: Study, target: str, prefix: str) -> dict[str, Band]:
+def loss_panel(
+    axes: Axes,
+    study: Study,
+    target: str,
+    found: Mapping[str, Band],
+    *,
+    curves: Mapping[str, published.Curve],
+    last: float,
+    dashed: bool = False,
+) -> None:
+    """One panel: measured losses of the runs of a target, published means dotted.
+
+    Args:
+      axes: to draw on.
+      study: whose mean training losses stand beside held-out ones.
+      target: minimised.
+      found: by measured loss.
+      curves: published, by measured loss.
+      last: iteration.
+      dashed: `found` is of held-out games.
+    """
+    for loss, band in found.items():
+        style.draw_band(axes, band, loss, dashed=dashed, strong=loss == target)
+        if dashed and (training := study.band(target, f"loss/{loss}")) is not None:
+            axes.plot(
+                training.iterations,
+                training.mean,
+                color=style.colour(loss),
+                linewidth=0.9,
+                alpha=0.75,
+                zorder=2,
+            )
+    for loss, curve in curves.items():
+        shown = curve.iterations <= last
+        axes.plot(
+            curve.iterations[shown],
+            curve.mean[shown],
+            ":",
+            linewidth=1.6,
+            color=style.colour(loss),
+            zorder=2.5,
+        )
+
+
+def loss_bands(study: Study, target: str, prefix: str) -> dict[str, Band]:
     names = (*MEASURED, "minimised") if target not in MEASURED and prefix == "loss" else MEASURED
     found = {name: study.band(target, f"{prefix}/{name}") for name in names}
     return {
@@ -117,85 +147,9 @@ def _bands(study: Study, target: str, prefix: str) -> dict[str, Band]:
     }
 
 
-def _panel_title(study: Study, target: str) -> str:
+def panel_title(study: Study, target: str) -> str:
     count = len(study.runs_of(target))
     return f"minimising {style.label(target)}  ({count} seed{'s' * (count != 1)})"
-
-
-def _bad_key(figure: Figure) -> list[Any]:
-    if not style.has_non_finite(figure):
-        return []
-    return [style.key("not finite", color="#B00020", linestyle="", marker="x")]
-
-
-@style.styled
-def training_elo(study: Study) -> Figure | None:
-    """Training Elo against iterations, one panel per target; below it, what was published.
-
-    The published curves have axes of their own: training Elo has no common scale between runs
-    (001, section VI), only its course within a run means something (000, Fig. 10).
-    """
-    bands = {target: study.elo_band(target) for target in study.targets}
-    ours = {target: band for target, band in bands.items() if band is not None}
-    if not ours:
-        return None
-    theirs = published.training_elo(study.game) or {}
-    columns = len(ours)
-    figure, panels = style.new_figure(2 if theirs else 1, columns, panel=(2.4, 2.35))
-    upper, lower = panels[:columns], panels[columns:]
-    last = max(band.iterations[-1] for band in ours.values())
-    for axes, (target, band) in zip(upper, ours.items(), strict=True):
-        for other in ours.values():
-            axes.plot(other.iterations, other.mean, color="#D0D0D0", linewidth=1.0, zorder=1)
-        style.draw_band(axes, band, target)
-        axes.set_title(style.label(target))
-        style.iteration_axis(axes, last)
-    for axes, target in zip(lower, ours, strict=False):
-        _published_elo(axes, target, theirs)
-    for row in (upper, lower):
-        _same_height(row)
-    upper[0].set_ylabel("training Elo, this study")
-    if lower:
-        lower[0].set_ylabel("training Elo, published")
-    handles = [
-        style.key("mean ± sd over seeds", marker="o", markersize=4),
-        style.key("single seed", linewidth=0.5),
-        style.key("the other losses", color="#D0D0D0"),
-    ]
-    if theirs:
-        handles.append(style.key("published mean ± sd", linestyle=":"))
-    style.legend_below(figure, handles + _bad_key(figure), columns=5)
-    return figure
-
-
-def _published_elo(axes: Axes, target: str, theirs: dict[str, published.Curve]) -> None:
-    for curve in theirs.values():
-        axes.plot(curve.iterations, curve.mean, color="#D0D0D0", linewidth=1.0, zorder=1)
-    style.iteration_axis(axes, max(curve.iterations[-1] for curve in theirs.values()))
-    if target not in theirs:
-        axes.text(
-            0.5, 0.5, "not published", transform=axes.transAxes, ha="center", color=style.FAINT
-        )
-        return
-    curve, shade = theirs[target], style.colour(target)
-    axes.fill_between(
-        curve.iterations,
-        curve.mean - curve.sd,
-        curve.mean + curve.sd,
-        color=shade,
-        alpha=0.15,
-        linewidth=0,
-    )
-    axes.plot(curve.iterations, curve.mean, ":", color=shade, linewidth=1.8)
-
-
-def _same_height(row: list[Axes]) -> None:
-    """Gives the panels of a row one y axis, labelled on the left."""
-    limits = [axes.get_ylim() for axes in row]
-    for axes in row:
-        axes.set_ylim(min(low for low, _ in limits), max(high for _, high in limits))
-    for axes in row[1:]:
-        axes.tick_params(labelleft=False)
 
 
 @style.styled
@@ -215,7 +169,8 @@ def epochs(study: Study, run: Run) -> Figure | None:
     style.limit_height(axes, [y for _, y in curves.values()])
     axes.set_ylabel("training loss\n(nats; squared error)")
     axes.set_title(f"one run: minimising {style.label(run.target)}, seed {run.seed}")
-    handles = [style.handle(loss, marker=None) for loss in curves] + _bad_key(figure)
+    style.corner(axes, NO_DATA)
+    handles = [style.handle(loss, marker=None) for loss in curves] + style.bad_key(figure)
     style.legend_below(figure, handles, columns=5)
     return figure
 
@@ -264,7 +219,7 @@ def health(study: Study) -> Figure | None:
             axes.axhline(float(episodes), color=style.FAINT, linewidth=1, linestyle=(0, (4, 3)))
             axes.set_ylim(top=1.12 * float(episodes))
     handles = [style.handle(target) for target in study.targets]
-    style.legend_below(figure, handles + _bad_key(figure), columns=6)
+    style.legend_below(figure, handles + style.bad_key(figure), columns=6)
     return figure
 
 

@@ -54,15 +54,30 @@ class Page:
     sections: Sequence[Section]
 
 
+def plate(name: str, figure: Figure | None, title: str, caption: str) -> Plate | None:
+    """A figure with its caption, or None where nothing was drawn."""
+    return None if figure is None else Plate(name, figure, title, " ".join(caption.split()))
+
+
+def present(plates: Sequence[Plate | None]) -> tuple[Plate, ...]:
+    """Those that were drawn."""
+    return tuple(one for one in plates if one is not None)
+
+
+def given(tables: Sequence[Table | None]) -> tuple[Table, ...]:
+    """Those that have rows."""
+    return tuple(table for table in tables if table is not None)
+
+
 def write(page: Page, workdir: Path, *, name: str = "report.html") -> Path:
     """Writes `figures/*.svg`, `figures/*.png` and the page; returns the path of the latter."""
     folder = workdir / "figures"
     folder.mkdir(parents=True, exist_ok=True)
     inlined = {}
     for section in page.sections:
-        for plate in section.plates:
-            svg = save(plate.figure, folder / plate.name)
-            inlined[plate.name] = Markup(inline(svg, plate.name))
+        for shown in section.plates:
+            svg = save(shown.figure, folder / shown.name)
+            inlined[shown.name] = Markup(inline(svg, shown.name))
     path = workdir / name
     path.write_text(_template().render(page=page, svg=inlined), encoding="utf-8")
     return path

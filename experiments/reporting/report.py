@@ -9,14 +9,28 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from matplotlib.figure import Figure
-
-from experiments import published
-from experiments.reporting import figures, ladder, page, study, tables, tournament, verdicts
+from experiments import measured, published
+from experiments.decisions import decide
+from experiments.reporting import (
+    absolute,
+    claims,
+    figures,
+    joint,
+    page,
+    study,
+    tables,
+    verdicts,
+)
+from experiments.reporting.boxplots import NO_DATA
 from experiments.reporting.cost import section as cost_section
-from experiments.reporting.page import Plate, Section
+from experiments.reporting.page import Section
+from experiments.reporting.rating_sections import (
+    ladder,
+    papers_tournament,
+    tournament,
+    training_elo,
+)
 from experiments.reporting.study import Study
-from experiments.reporting.tables import Table
 from experiments.reporting.wording import (
     ABSENT,
     TIMES,
@@ -36,14 +50,31 @@ def write_report(workdir: str | Path) -> Path:
     Raises FileNotFoundError when the folder holds neither `metrics.jsonl` nor `results.json`.
     """
     found = study.load(Path(workdir))
-    return page.write(build(found), Path(workdir))
+    return page.write(build(found, Path(workdir)), Path(workdir))
 
 
-def build(found: Study) -> page.Page:
-    """The page of a study, figures drawn, nothing written yet."""
-    sections = [_losses(found), _training_elo(found), _ladder(found)]
-    sections += [_tournament(found, played, n) for n, played in enumerate(found.tournaments)]
-    sections += [cost_section(found), _health(found), _record(found)]
+def build(found: Study, workdir: Path | None = None) -> page.Page:
+    """The page of a study, figures drawn, nothing written yet.
+
+    Args:
+      found: the study.
+      workdir: where its recorded games are, if an example of them is to be shown.
+    """
+    sections = [
+        _claims(found),
+        _losses(found),
+        training_elo(found),
+        ladder(found),
+    ]
+    sections += [papers_tournament(found)]
+    sections += [tournament(found, played, n) for n, played in enumerate(found.tournaments)]
+    sections += [absolute.section(found), cost_section(found)]
+    values = {
+        letter: short(value)
+        for letter, key, _ in tables.SETTINGS
+        if (value := found.setting(key)) is not None
+    }
+    sections += [_health(found), joint.games({found.game: workdir}, values), _record(found)]
     preset = found.results.get("preset")
     return page.Page(
         title=f"Which loss to minimise: {game_title(found.game)}",
@@ -105,24 +136,32 @@ def _work(runs: dict[str, dict[str, Any]]) -> str:
     return ", ".join(counted) or ABSENT
 
 
+def _claims(found: Study) -> Section:
+    """The verdicts on what the papers claim of this board, from this study alone."""
+    if found.results.get("study") != measured.STUDY:
+        return Section(claims.TITLE)
+    return claims.section(decide(measured.together([(Path(found.name), found)])))
+
+
 def _losses(found: Study) -> Section:
     overlay = (
-        "No published data for this board."
+        f"{NO_DATA.capitalize()} for this board."
         if published.loss_curves(found.game) is None
         else "Dotted: published mean of 8 runs, whose settings may differ (see Settings)."
     )
     run = _example(found)
     plates = [
-        _plate(
+        page.plate(
             "losses",
             figures.losses(found),
             "Training losses",
-            "One panel per minimised loss (drawn thicker), one curve per measured loss: mean of "
-            "the last epoch of each iteration, band ± 1 standard deviation over seeds, thin "
-            "lines single seeds; iteration 0 is the untrained network. Policy loss in nats, "
-            f"value loss in squared outcome. {overlay}",
+            "000, Figs. 7 to 9; 001, Figs. 2 to 4; 003, Fig. 8. One panel per minimised loss "
+            "(drawn thicker), one curve per measured loss: mean of the last epoch of each "
+            "iteration, band ± 1 standard deviation over seeds, thin lines single seeds; iteration "
+            "0 is the untrained network. Policy loss in nats, value loss in squared outcome. "
+            f"{overlay}",
         ),
-        _plate(
+        page.plate(
             "held_out",
             figures.held_out(found),
             "Losses on held-out positions",
@@ -132,15 +171,16 @@ def _losses(found: Study) -> Section:
     ]
     if run is not None:
         plates.append(
-            _plate(
+            page.plate(
                 "epochs",
                 figures.epochs(found, run),
                 "Every epoch of one run",
-                f"Run {run.name}. A line is the epochs of one iteration; the step to "
-                "the next line is what its new games brought.",
+                f"As 000, Fig. 2; 003, Fig. 3. Run {run.name}. A line is the epochs of one "
+                "iteration; the step to the next line is what its new games brought. "
+                f"{NO_DATA.capitalize()}.",
             )
         )
-    return Section("Losses", plates=_present(plates), tables=_given([tables.losses(found)]))
+    return Section("Losses", plates=page.present(plates), tables=page.given([tables.losses(found)]))
 
 
 def _example(found: Study) -> study.Run | None:
@@ -149,100 +189,8 @@ def _example(found: Study) -> study.Run | None:
     return candidates[0] if candidates else None
 
 
-def _training_elo(found: Study) -> Section:
-    theirs = (
-        "No published data for this board."
-        if published.training_elo(found.game) is None
-        else "Lower row: the published curves on their own axes."
-    )
-    plate = _plate(
-        "training_elo",
-        figures.training_elo(found),
-        "Training Elo",
-        "All networks of one run, rated from its own arena games. Zero is the mean of "
-        "that run's pool: levels of different runs cannot be compared. Grey: the means "
-        f"of the other losses. {theirs}",
-    )
-    return Section("Training Elo", plates=_present([plate]))
-
-
-def _ladder(found: Study) -> Section:
-    """Strength over training on one scale, where it was measured."""
-    title = "Strength against fixed opponents"
-    measured = found.results.get("ladder")
-    groups = ladder.of_study(found)
-    if not measured or not groups:
-        return Section(title)
-    settings = measured["settings"]
-    m = settings["simulations"]
-    plate = _plate(
-        "ladder",
-        ladder.figure(groups, measured["anchors"]),
-        title,
-        "Kept networks against opponents that do not learn (dashed), who also played each other; "
-        "networks did not meet. One pool, random = 0: unlike training Elo, levels of different "
-        "runs can be compared, also with those of other studies on this board. Mean over seeds, "
-        "band ± 1 standard deviation, thin lines single seeds. Untrained networks are one player "
-        f"a seed. {number(settings['games'])} games against each opponent, "
-        f"{f'{m} simulations a move' if m else 'simulations a move as in training'}; "
-        f"{number(measured['games'])} games, {number(measured['distinct_games'])} distinct.",
-    )
-    return Section(
-        title,
-        plates=_present([plate]),
-        tables=(ladder.table(groups), ladder.anchors_table(measured)),
-    )
-
-
-def _tournament(found: Study, played: dict[str, Any], place: int) -> Section:
-    title = str(played.get("title") or played.get("name") or "Tournament")
-    theirs = published.tournament(found.game)
-    caveat = (published.load(published.LOSSES) or {}).get("tournament_caveat", "")
-    overlay = (
-        f"Diamonds: published ratings, from another pool. {caveat}"
-        if theirs
-        else "No published data for this board."
-    )
-    plate = _plate(
-        f"tournament_{place + 1}",
-        tournament.figure(found, played),
-        title,
-        f"Every point is one player. {_terms(played)} {overlay}",
-    )
-    return Section(
-        title if title.lower().startswith("tournament") else f"Tournament: {title}",
-        plates=_present([plate]),
-        tables=_given(
-            [
-                tournament.targets(found, played),
-                tournament.cross(played, by_player=False),
-                tournament.ratings(played),
-                tournament.cross(played, by_player=True),
-            ]
-        ),
-    )
-
-
-def _terms(played: dict[str, Any]) -> str:
-    """How a tournament was played and rated."""
-    known = [
-        ("{} simulations per move", "num_simulations", 0),
-        ("{} games per pair", "games_per_pair", 0),
-        ("{} games", "games", 0),
-        ("{} of them distinct", "distinct_games", 0),
-        ("advantage of the first mover {} Elo", "advantage", 1),
-        ("draw Elo {}", "draw_elo", 1),
-    ]
-    said = [
-        text.format(number(played[key], digits))
-        for text, key, digits in known
-        if played.get(key) is not None
-    ]
-    return f"{'; '.join(said)}." if said else ""
-
-
 def _health(found: Study) -> Section:
-    plate = _plate(
+    plate = page.plate(
         "selfplay",
         figures.health(found),
         "Self-play, search and arena",
@@ -250,7 +198,9 @@ def _health(found: Study) -> Section:
         "chances, and the number of games played. Few distinct games or a collapsing "
         "entropy mean that a run feeds on its own repetitions.",
     )
-    return Section("Self-play", plates=_present([plate]), tables=_given([tables.arena(found)]))
+    return Section(
+        "Self-play", plates=page.present([plate]), tables=page.given([tables.arena(found)])
+    )
 
 
 def _record(found: Study) -> Section:
@@ -264,7 +214,7 @@ def _record(found: Study) -> Section:
     return Section(
         "Settings, checks and cost",
         tuple(text),
-        tables=_given(
+        tables=page.given(
             [
                 tables.checks(found),
                 tables.settings(found),
@@ -274,18 +224,6 @@ def _record(found: Study) -> Section:
             ]
         ),
     )
-
-
-def _plate(name: str, figure: Figure | None, title: str, caption: str) -> Plate | None:
-    return None if figure is None else Plate(name, figure, title, " ".join(caption.split()))
-
-
-def _present(plates: Sequence[Plate | None]) -> tuple[Plate, ...]:
-    return tuple(plate for plate in plates if plate is not None)
-
-
-def _given(found: Sequence[Table | None]) -> tuple[Table, ...]:
-    return tuple(table for table in found if table is not None)
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

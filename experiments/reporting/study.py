@@ -1,8 +1,9 @@
 """A study's files, read once: runs, iterations, curves over seeds, and what is missing."""
 
+import dataclasses
 import json
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -12,6 +13,7 @@ import numpy as np
 
 from experiments import published
 from experiments.reporting.wording import plural
+from jaxzero.failures import FAILED
 
 TARGETS = ("policy", "value", "sum", "product", "weighted")
 UNKNOWN_GAME = "unknown game"
@@ -52,6 +54,7 @@ class Study:
     results: dict[str, Any]
     rows: dict[str, dict[int, dict[str, Any]]]  # by run name, then by iteration
     file_notes: tuple[str, ...] = ()
+    failed: Mapping[str, int] = dataclasses.field(default_factory=dict)  # run -> iteration
 
     @property
     def game(self) -> str:
@@ -106,11 +109,6 @@ class Study:
         """One metric over the seeds of a target from iteration `first`; None when unrecorded."""
         return band_of([self.series(run.name, key) for run in self.runs_of(target)], first=first)
 
-    def elo_band(self, target: str) -> Band | None:
-        """Training Elo over the seeds of a target."""
-        found = [self.training_elo(run.name) for run in self.runs_of(target)]
-        return band_of([(its, elo) for its, elo, _ in filter(None, found)])
-
     def training_elo(self, run: str) -> tuple[np.ndarray, np.ndarray, np.ndarray] | None:
         """Iterations, training Elo and its standard error, each [N]; None when not rated."""
         raw = (self.results.get("training_elo") or {}).get(run)
@@ -145,7 +143,15 @@ class Study:
         silent = [run.name for run in self.runs if self.reached(run.name) is None]
         if silent and self.rows:
             yield f"No metrics of {len(silent)} of {len(self.runs)} runs: {', '.join(silent)}."
-        last = {run.name: self.reached(run.name) for run in self.runs}
+        if self.failed:
+            named = ", ".join(f"{name} in iteration {i}" for name, i in self.failed.items())
+            yield (
+                f"{len(self.failed)} of {len(self.runs)} runs failed, a training loss was not "
+                f"finite: {named}; left out of tournaments and verdicts."
+            )
+        last = {
+            run.name: self.reached(run.name) for run in self.runs if run.name not in self.failed
+        }
         goal = self.planned_iterations
         goal = goal or max((i for i in last.values() if i is not None), default=0)
         short = [f"{name} at {i}" for name, i in last.items() if i is not None and i < goal]
@@ -233,12 +239,30 @@ def load(workdir: Path) -> Study:
     if (workdir / "cost.json").exists():  # of `experiments.cost`
         measured = (workdir / "cost.json").read_text(encoding="utf-8")
         results["measured_cost"] = json.loads(measured)
+    absolute_path = workdir / "absolute_strength.json"
+    if absolute_path.exists():
+        results["absolute_strength"] = json.loads(absolute_path.read_text(encoding="utf-8"))
     rows, damaged = _read_metrics(metrics_path)
     if not rows:
         notes.append("There are no metrics.")
     if damaged:
         notes.append(f"Left out of metrics.jsonl: {plural(damaged, 'damaged line')}.")
-    return Study(workdir.resolve().name, results, rows, tuple(notes))
+    failed: dict[str, int] = {}
+    if (workdir / FAILED).exists():
+        noted = json.loads((workdir / FAILED).read_text(encoding="utf-8"))
+        failed = {name: int(failure["iteration"]) for name, failure in noted.items()}
+    found = Study(workdir.resolve().name, results, rows, tuple(notes), failed)
+    _end_failed_ladders(found)
+    return found
+
+
+def _end_failed_ladders(found: Study) -> None:
+    """A failed run's networks after its failure are no longer its own: their ratings go."""
+    curves = (found.results.get("ladder") or {}).get("runs") or {}
+    for name, failed_at in found.failed.items():
+        if name in curves:
+            kept = [k for k, i in enumerate(curves[name]["iterations"]) if i < failed_at]
+            curves[name] = {key: [values[k] for k in kept] for key, values in curves[name].items()}
 
 
 def _read_metrics(path: Path) -> tuple[dict[str, dict[int, dict[str, Any]]], int]:

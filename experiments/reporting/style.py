@@ -1,6 +1,6 @@
 """How figures look: palette, fonts, small drawing helpers shared by all of them."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, Final
 
 import matplotlib
@@ -36,6 +36,7 @@ SYMBOLS: Final = {
     "product": f"{_L}ₓ",
     "weighted": f"{_L}(λ)",
 }
+_PLAIN: Final = {"l_p": "policy", "l_v": "value", "l_+": "sum", "l_x": "product"}
 INK: Final = "#222222"
 FAINT: Final = "#8A8A8A"
 
@@ -93,12 +94,25 @@ def label(target: str) -> str:
     return f"{target} {SYMBOLS[target]}" if target in SYMBOLS else target
 
 
+def symbols(text: str) -> str:
+    """`l_v` and the other losses of a sentence as they are printed elsewhere."""
+    for plain, target in _PLAIN.items():
+        text = text.replace(plain, SYMBOLS[target])
+    return text
+
+
+def canvas(figure: Figure) -> Figure:
+    """Gives a figure that no window shows something to be drawn on."""
+    FigureCanvasAgg(figure)
+    return figure
+
+
 def new_figure(
     rows: int, columns: int, *, panel: tuple[float, float], share_y: bool = False, spare: int = 0
 ) -> tuple[Figure, list[Axes]]:
     """A figure of `rows * columns - spare` panels, each `panel` inches, read row by row."""
     figure = Figure(figsize=(columns * panel[0], rows * panel[1] + 0.35), layout="constrained")
-    FigureCanvasAgg(figure)
+    canvas(figure)
     axes = figure.subplots(rows, columns, sharey=share_y, squeeze=False).ravel().tolist()
     for unused in axes[len(axes) - spare :]:
         unused.remove()
@@ -183,6 +197,22 @@ def has_non_finite(figure: Figure) -> bool:
     return any(line.get_label() == "_non-finite" for axes in figure.axes for line in axes.lines)
 
 
+def bad_key(figure: Figure) -> list[Line2D]:
+    """The legend entry of `mark_non_finite`, where it marked something."""
+    if not has_non_finite(figure):
+        return []
+    return [key("not finite", color="#B00020", linestyle="", marker="x")]
+
+
+def same_height(row: Sequence[Axes]) -> None:
+    """Gives panels one y axis, labelled on the left."""
+    limits = [axes.get_ylim() for axes in row]
+    for axes in row:
+        axes.set_ylim(min(low for low, _ in limits), max(high for _, high in limits))
+    for axes in row[1:]:
+        axes.tick_params(labelleft=False)
+
+
 def limit_height(axes: Axes, values: Sequence[np.ndarray], *, bottom: float | None = 0.0) -> None:
     """Scales y to the bulk of `values`; what is far above is cut off, and the axes say so."""
     finite = np.concatenate([np.ravel(v)[np.isfinite(np.ravel(v))] for v in values] or [[]])
@@ -217,6 +247,28 @@ def level(axes: Axes, value: float, text: str) -> None:
         fontsize=8,
         color="#555555",
     )
+
+
+def in_order(names: Iterable[str]) -> list[str]:
+    """Targets and kinds of players in the papers' order, unknown ones last."""
+    order = list(COLOURS)
+    return sorted(names, key=lambda name: order.index(name) if name in order else len(order))
+
+
+def corner(axes: Axes, text: str) -> None:
+    """Small grey words in the lower left corner of a panel, on white."""
+    if text:
+        axes.text(
+            0.015,
+            0.02,
+            text,
+            transform=axes.transAxes,
+            fontsize=7.8,
+            color="#555555",
+            va="bottom",
+            bbox={"facecolor": "white", "edgecolor": "none", "alpha": 0.75, "pad": 1.5},
+            zorder=6,
+        )
 
 
 def handle(name: str, text: str | None = None, **options: Any) -> Line2D:

@@ -9,35 +9,25 @@ from matplotlib.figure import Figure
 
 from experiments import published
 from experiments.reporting import style
+from experiments.reporting.boxplots import BOX, NOTCH, box
 from experiments.reporting.study import Study, floats
 from experiments.reporting.style import label
 from experiments.reporting.tables import Table
 from experiments.reporting.verdicts import ranking
 from experiments.reporting.wording import ABSENT, NONE, number, percent
 
-_BOX = 3  # players from which a box says more than the points
-_NOTCH = 5  # players from which a notch, the median's 95 % interval, means something
-
 
 @style.styled
-def figure(study: Study, played: dict[str, Any]) -> Figure | None:
-    """Ratings of one tournament by target, boxes and points (000, Fig. 11)."""
+def figure(played: dict[str, Any]) -> Figure | None:
+    """Ratings of one whole tournament by target and kind of player, boxes and points."""
     elo, stderr = floats(played.get("elo") or []), floats(played.get("stderr") or [])
     places = columns(played)
     if not len(elo) or not places:
         return None
     stderr = stderr if len(stderr) == len(elo) else np.full(len(elo), np.nan)
-    theirs = published.tournament(study.game) or {}
     drawn, (axes,) = style.new_figure(1, 1, panel=(max(5.5, 1.25 * len(places) + 1.2), 3.9))
     for place, (name, members) in enumerate(places.items()):
         _column(axes, place, name, elo[members], stderr[members])
-        if name in theirs:
-            x = np.full(len(theirs[name]), place + 0.36)
-            edge: dict[str, Any] = {
-                "markerfacecolor": "none",
-                "markeredgecolor": style.colour(name),
-            }
-            axes.plot(x, theirs[name], "D", markersize=4, alpha=0.8, **edge)
     ticks = [f"{label(name)}\nn = {len(members)}" for name, members in places.items()]
     axes.set_xticks(range(len(places)), ticks)
     axes.set_xlim(-0.6, len(places) - 0.4)
@@ -45,10 +35,8 @@ def figure(study: Study, played: dict[str, Any]) -> Figure | None:
     axes.axhline(0, color="#AAAAAA", linewidth=0.8, zorder=0)
     axes.set_ylabel("Elo in the tournament (mean 0)")
     handles = [style.key("one player ± standard error", linestyle="", marker="o", markersize=5)]
-    if any(len(members) >= _BOX for members in places.values()):
-        handles.append(style.key(f"box: quartiles and median, notched from {_NOTCH} players"))
-    if theirs:
-        handles.append(style.key("published", linestyle="", marker="D", markerfacecolor="none"))
+    if any(len(members) >= BOX for members in places.values()):
+        handles.append(style.key(f"box: quartiles and median, notched from {NOTCH} players"))
     style.legend_below(drawn, handles, columns=3)
     return drawn
 
@@ -59,28 +47,13 @@ def columns(played: dict[str, Any]) -> dict[str, list[int]]:
     for index, player in enumerate(played.get("players") or []):
         trained = player.get("kind") == "trained"
         found.setdefault(str(player.get("target" if trained else "kind")), []).append(index)
-    order = list(style.COLOURS)
-    names = sorted(found, key=lambda name: order.index(name) if name in order else len(order))
-    return {name: found[name] for name in names}
+    return {name: found[name] for name in style.in_order(found)}
 
 
 def _column(axes: Axes, place: int, name: str, elo: np.ndarray, stderr: np.ndarray) -> None:
     """One column of a tournament figure: a box from three players on, and every player."""
-    shade, known = style.colour(name), elo[np.isfinite(elo)]
-    if len(known) >= _BOX:
-        axes.boxplot(
-            [known],
-            positions=[place],
-            widths=0.5,
-            notch=len(known) >= _NOTCH,
-            showfliers=False,
-            patch_artist=True,
-            manage_ticks=False,
-            boxprops={"facecolor": shade, "alpha": 0.2, "edgecolor": shade},
-            medianprops={"color": shade, "linewidth": 2},
-            whiskerprops={"color": shade, "alpha": 0.35, "linewidth": 3, "solid_capstyle": "butt"},
-            capprops={"linewidth": 0},
-        )
+    shade = style.colour(name)
+    box(axes, place, name, elo)
     spread = 0.3 if len(elo) > 1 else 0.0
     x = place + np.linspace(-spread / 2, spread / 2, len(elo))
     axes.errorbar(

@@ -150,7 +150,8 @@ def _against_published(study: Study, rated: list[Rated]) -> Iterator[str]:
 def _training_elo(study: Study) -> Iterator[str]:
     gains = []
     for target in study.targets:
-        found = [study.training_elo(run.name) for run in study.runs_of(target)]
+        going = [run for run in study.runs_of(target) if run.name not in study.failed]
+        found = [study.training_elo(run.name) for run in going]
         rises = np.array([elo[-1] - elo[0] for _, elo, _ in filter(None, found)])
         if len(rises):
             error = np.std(rises, ddof=1) / math.sqrt(len(rises)) if len(rises) > 1 else math.nan

@@ -63,8 +63,9 @@ def joined(items: Sequence[str]) -> str:
     return " and ".join(filter(None, [", ".join(items[:-1]), *items[-1:]]))
 
 
-def plural(count: int, noun: str) -> str:
-    return f"{number(count)} {noun}{'' if count == 1 else 's'}"
+def plural(count: int, noun: str, several: str | None = None) -> str:
+    """`1 seed`, `2 seeds`; `several` where it takes more than an s."""
+    return f"{number(count)} {noun if count == 1 else several or f'{noun}s'}"
 
 
 def game_title(game: str) -> str:

@@ -10,7 +10,8 @@ import jax
 import numpy as np
 import pytest
 
-from experiments import claims, decisions, effort, measured, published
+from experiments import claims, decisions, effort, loss_report, measured, published
+from experiments.reporting import claims as claim_pages
 from experiments.reporting.style import SYMBOLS
 from jaxzero.config import ConfigError
 from jaxzero.games import make_game
@@ -71,6 +72,9 @@ def made_up(
                 "name": "final",
                 "players": [players[i] for i in kept],
                 "elo": [elo[i] for i in kept],
+                "results": [
+                    [a, b, 6, 1, 3] for a in range(len(kept)) for b in range(len(kept)) if a != b
+                ],
             },
         ],
         "cost": {
@@ -279,11 +283,57 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
 
 def test_tables_are_whole(tmp_path: Path) -> None:
     means = {"policy": 0.0, "value": 60.0, "sum": 0.0}
-    for table in claims.section([made_up(tmp_path / "run", means, sd=200.0, seeds=range(3))]):
+    run = made_up(tmp_path / "run", means, sd=200.0, seeds=range(3))
+    for table in claim_pages.section(decisions.decide(measured.load([run]))).tables:
         assert table.rows
         assert all(len(row) == len(table.headers) for row in table.rows)
         assert all(isinstance(cell, str) and cell for row in table.rows for cell in row)
-    assert claims.section([made_up(tmp_path / "no", means, board="othello_4x4")]) == ()
+    other = made_up(tmp_path / "no", means, board="othello_4x4")
+    assert claim_pages.section(decisions.decide(measured.load([other]))).tables == ()
+
+
+def test_a_failed_run_decides_nothing_and_is_named(tmp_path: Path) -> None:
+    means = {"policy": 0.0, "value": 300.0, "sum": 0.0, "product": 0.0}
+    run = made_up(tmp_path / "run", means)
+    noted = {"value_seed2": {"iteration": 2, "reason": "loss/policy is nan"}}
+    (run / "failed.json").write_text(json.dumps(noted))
+    best = verdicts(run)["value_best", "corrected"]
+    assert "value_seed2 of run: failed in iteration 2" in best.missing
+    assert [test.estimate.seeds for test in best.tests if test.estimate] == [7, 7, 7]
+    assert best.verdict == "reproduced"
+
+
+def test_one_report_of_several_boards(tmp_path: Path) -> None:
+    means = {"policy": 0.0, "value": 300.0, "sum": 50.0, "product": 0.0}
+    runs = [
+        made_up(tmp_path / "six", means, board="othello_6x6"),
+        made_up(tmp_path / "seven", means, board="othello_7x7", without=["sum_seed1"]),
+        made_up(tmp_path / "again", means, board="othello_7x7", seeds=range(8, 12)),
+        made_up(
+            tmp_path / "published", means, board="othello_6x6", changes={"semantics": "published"}
+        ),
+    ]
+    out = tmp_path / "out"
+    loss_report.main([*map(str, runs), f"--out={out}"])
+    text = (out / "report.html").read_text()
+    for told in (
+        "under corrected semantics",
+        "under published semantics",
+        "Othello 7\N{MULTIPLICATION SIGN}7",
+        "sum_seed1 of seven: no tournament_elo",
+    ):
+        assert told in text
+    written = json.loads((out / "claims.json").read_text())
+    best = [c for c in written["claims"] if c["id"] == "value_best"]
+    assert {c["semantics"] for c in best} == {"corrected", "published"}
+    assert [x["seeds"] for x in best[0]["contrasts"]] == 3 * [8] + [12, 11, 12]
+    sizes = (out / "figures" / "othello_sizes.svg").read_text()
+    assert "no published data for 7" in sizes
+    assert not (out / "figures" / "training_elo.svg").exists()  # no arena games were recorded
+    with pytest.raises(ConfigError, match="is one of the runs"):
+        loss_report.main([str(runs[0]), f"--out={runs[0]}"])
+    with pytest.raises(ConfigError, match=r"holds no results\.json"):
+        loss_report.main([str(tmp_path / "nowhere"), f"--out={out}"])
 
 
 def test_the_claims_are_well_formed_and_agree_with_the_published_numbers() -> None:

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from ml_collections import ConfigDict
 
-from experiments import contestants, loss_ablation, pool
+from experiments import contestants, loss_ablation, loss_report, pool
 from experiments.configs.loss_ablation import PRESETS, get_config
 from jaxzero import population, workdir
 from jaxzero.config import ConfigError, validate
@@ -169,6 +169,43 @@ def test_impossible_studies_leave_nothing_behind(
         loss_ablation.run(tiny(changes), tmp_path / "never")
     assert message in str(caught.value)
     assert not (tmp_path / "never").exists()
+
+
+def test_a_run_without_metrics_is_named_and_the_others_are_reported(
+    finished: Path, tmp_path: Path
+) -> None:
+    directory = tmp_path / "copy"
+    shutil.copytree(finished, directory)
+    kept = [row for row in workdir.read_rows(directory / workdir.METRICS)
+            if row["run"] != "value_seed0"]  # fmt: skip
+    (directory / workdir.METRICS).write_text("".join(json.dumps(row) + "\n" for row in kept))
+    (directory / workdir.RESULTS).unlink()
+    loss_ablation.run(tiny(), directory)
+    results = results_of(directory)
+    assert list(results["training_elo"]) == ["sum_seed0"]
+    assert {check["name"] for check in results["checks"]} >= {"above_untrained", "sum_falls"}
+    assert "value_falls" not in {check["name"] for check in results["checks"]}
+    text = (directory / "report.html").read_text()
+    assert "No metrics of 1 of 2 runs: value_seed0" in text
+    assert "value_seed0 of copy: no training_elo_gain" in text
+    loss_report.main([str(directory), f"--out={tmp_path / 'joint'}"])
+    assert "No metrics of 1 of 2 runs: value_seed0" in (tmp_path / "joint/report.html").read_text()
+
+
+def test_a_failed_run_is_in_no_tournament() -> None:
+    members = loss_ablation.make_members(tiny({"study.seeds": 2}))
+    states = [small.compiled_init(small.small_spec())(number) for number in range(4)]
+    stacked = population.stack(states)
+    failed = {"sum_seed1": "loss/policy is nan in epoch 1 of iteration 2"}
+    trained = Trained(small.small_spec(), stacked, 0.0, 0.0, failed)
+    entries, networks = pool.networks_of(trained, members)
+    names = ["sum_seed0", "value_seed0", "value_seed1", "untrained_seed0", "untrained_seed1"]
+    assert [entry.name for entry in entries] == names
+    for place, number in enumerate((0, 2, 3)):
+        np.testing.assert_array_equal(
+            networks.params["policy"]["kernel"][place],
+            states[number].learner.params["policy"]["kernel"],
+        )
 
 
 @pytest.mark.parametrize("preset", PRESETS)

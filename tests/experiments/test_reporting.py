@@ -11,14 +11,36 @@ import numpy as np
 import pytest
 
 from experiments import published
-from experiments.reporting import tables, tournament, verdicts
+from experiments.reporting import (
+    absolute,
+    boxplots,
+    drawings,
+    elo,
+    tables,
+    tournament,
+    verdicts,
+)
 from experiments.reporting.page import inline
 from experiments.reporting.report import main, write_report
 from experiments.reporting.study import Study, band_of, load
 from experiments.reporting.wording import duration, number, plus_minus, short
+from jaxzero.games import make_game
 
 TARGETS = ("policy", "value", "sum", "product")
-FIGURES = ("losses", "held_out", "epochs", "training_elo", "ladder", "tournament_1", "selfplay")
+FIGURES = (
+    "claims_1",
+    "losses",
+    "held_out",
+    "epochs",
+    "training_elo",
+    "elo_bias",
+    "ladder",
+    "papers_tournament",
+    "tournament_1",
+    "selfplay",
+    "boards",
+    "schema",
+)
 
 
 def _losses(rng: np.random.Generator) -> dict[str, float]:
@@ -267,7 +289,7 @@ def test_numbers_in_the_page_equal_the_inputs(full):
     folder, text = full
     study, cells = load(folder), set(_Page(text).cells)
     final = study.tournaments[0]
-    assert {number(elo, 1) for elo in final["elo"]} <= cells
+    assert {number(rating, 1) for rating in final["elo"]} <= cells
     assert "17.8" in cells  # the standard error
     for target in TARGETS:
         last = [study.rows[f"{target}_seed{seed}"][3]["loss/policy"] for seed in range(2)]
@@ -278,6 +300,159 @@ def test_numbers_in_the_page_equal_the_inputs(full):
     for key in ("train.learning_rate", "arena.threshold", "search.c_puct"):
         assert short(study.setting(key)) in cells
     assert {"4,321", f"{8 * 4321:,}", "70.0 %", "812.3", "253.2", "does not hold"} <= cells
+
+
+def test_verdicts_on_the_papers_claims_come_first(full):
+    folder, text = full
+    assert text.index("section-the-papers-claims") < text.index("section-losses")
+    cells = _Page(text).cells
+    assert "undecided" in cells  # two seeds decide nothing
+    # The untrained network has no seed here, so nothing can be told of the bias.
+    assert "Contrasts with fewer than 5 seeds decide nothing (fewest here: 0)" in text
+    assert "of the papers' computing" in text.replace("&#39;", "'")
+    figure = (folder / "figures" / "claims_1.svg").read_text(encoding="utf-8")
+    assert figure.count(">undecided, 2 seeds") >= 10
+
+
+def test_the_papers_pool_is_rated_without_the_others(full):
+    folder, _ = full
+    study = load(folder)
+    played = study.tournaments[0]
+    strength = np.array([*np.linspace(150, -150, 8), -60.0, -400.0])
+    rows = []
+    for a in range(10):
+        for b in range(10):
+            if a != b:
+                p = 1 / (1 + 10 ** (-(strength[a] - strength[b]) / 400))
+                rows.append([a, b, round(1000 * p), 0, 1000 - round(1000 * p)])
+    changed = {**played, "results": rows}
+    pool = boxplots.papers_pool(Study("s", {"tournaments": [changed]}, {}))
+    assert list(pool) == [*TARGETS, "random"]  # the untrained one is not in it
+    expected = np.delete(strength, 8)
+    expected = expected - expected.mean()
+    np.testing.assert_allclose(
+        np.concatenate([pool[name] for name in pool]), expected, rtol=0.02, atol=2
+    )
+    twice = boxplots.papers_pool(Study("s", {"tournaments": [changed, changed]}, {}))
+    assert [len(found) for found in twice.values()] == [4, 4, 4, 4, 2]
+    # As published, the first-listed is thought to have an advantage of 32.8: of equal players the
+    # later one comes out stronger.
+    even = [[a, b, 500, 0, 500] for a in range(10) for b in range(10) if a != b]
+    results = {
+        "tournaments": [{**played, "results": even}],
+        "switches": {"elo_first_listed_advantage": True},
+    }
+    rated = np.concatenate(list(boxplots.papers_pool(Study("s", results, {})).values()))
+    assert (np.diff(rated) > 1).all()
+
+
+def _arena_row(iteration: int, *, wins: int) -> dict[str, Any]:
+    return {
+        "iteration": iteration,
+        "run": "sum_seed0",
+        "target": "sum",
+        "seed": 0,
+        "loss/policy": 1.0,
+        "loss/value": 1.0,
+        "arena/opponent": iteration - 1.0,
+        "arena/wins": wins,
+        "arena/draws": 0,
+        "arena/losses": 40 - wins,
+        "arena/wins_moving_first": wins // 2,
+        "arena/draws_moving_first": 0,
+        "arena/losses_moving_first": 20 - wins // 2,
+    }
+
+
+def test_gains_by_training_elo_and_by_fixed_opponents():
+    rows = {"sum_seed0": {i: _arena_row(i, wins=30) for i in range(1, 5)}}
+    curve = {"iterations": [0, 4], "elo": [100.0, 130.0], "stderr": [9.0, 9.0]}
+    results = {"ladder": {"runs": {"sum_seed0": curve}}, "game": "gobang_5x5"}
+    study = Study("s", results, rows)
+    climbing = elo.gains(elo.as_authors(study, "sum"))
+    level = elo.gains(elo.anchored(study, "sum"))
+    assert climbing is not None
+    assert level is not None
+    assert level.mean.tolist() == [0.0, 30.0]
+    # 30 of 40 is a lead of 191 Elo each time, less 32.8 for being listed first.
+    assert climbing.mean[0] == 0
+    assert climbing.mean[-1] == pytest.approx(4 * (191 - 32.8), rel=0.15)
+    drawn = elo.bias(study)
+    assert drawn is not None
+    assert "no published data" in [text.get_text() for text in drawn.axes[0].texts]
+    # A run that failed is rated up to there.
+    broken = Study("s", results, rows, failed={"sum_seed0": 3})
+    assert [its.tolist() for its, _ in elo.as_authors(broken, "sum")] == [[0, 1, 2]]
+    assert "sum_seed0 in iteration 3; left out" in " ".join(broken.missing)
+
+
+def test_the_end_of_a_recorded_game(tmp_path):
+    game = make_game("connect_four_5x5")
+    longer = [0, 1, 0, 1, 0, 1, 2, 1]  # the second player's column
+    shorter = [0, 1, 0, 1, 0, 1, 0, -1]  # the first player's, one move earlier
+    actions = np.array([longer, shorter], np.int16).T[:, None, :]
+    np.savez_compressed(tmp_path / "final.npz", actions=actions)
+    stones = drawings.example_end(game, tmp_path / "final.npz")
+    assert stones is not None
+    assert stones[:, 0].tolist() == [0, 1, 1, 1, 1]
+    assert stones[:, 1].tolist() == [0, 0, 2, 2, 2]
+    assert drawings.example_end(game, tmp_path / "none.npz") is None
+    drawn = drawings.positions({"connect_four_5x5": (game, stones)})
+    assert drawn is not None
+    faces = [patch.get_facecolor() for patch in drawn.axes[1].patches]
+    assert len(set(faces)) == 4  # wall, holes, discs of both
+
+
+def _measured_moves() -> dict[str, Any]:
+    def shares(value: float) -> dict[str, Any]:
+        groups = ("all", "contested", "contested_early", "contested_middle", "contested_late")
+        both = {kind: {"mean": value, "stderr": 0.01} for kind in ("weak", "strong")}
+        return dict.fromkeys(groups, both)
+
+    def bins(predicted: float, exact: float | None, count: int) -> list[dict[str, Any]]:
+        return [{"positions": count, "predicted": predicted, "exact": exact}]
+
+    stages = ("all", "early", "middle", "late")
+    return {
+        "positions": {"found": 481, "contested": 323, "constant_mse": 0.85},
+        "players": {"random": {"contested": {"weak": 0.512, "strong": 0.3}}},
+        "targets": [
+            {
+                "target": "sum",
+                "iteration": 4,
+                "seeds": 2,
+                "network": shares(0.613),
+                "search": shares(0.824),
+                "value": {s: {"mse": {"mean": 0.777, "stderr": None}} for s in stages},
+            }
+        ],
+        "networks": [
+            {
+                "target": "sum",
+                "iteration": 4,
+                "value": {s: {"bins": bins(predicted, exact, count)} for s in stages},
+            }
+            for predicted, exact, count in ((0.2, 0.6, 30), (0.4, 0.0, 10))
+        ],
+    }
+
+
+def test_absolute_strength_is_told_where_it_was_measured(full):
+    folder, text = full
+    assert "Absolute strength" not in text
+    (folder / "absolute_strength.json").write_text(json.dumps(_measured_moves()))
+    try:
+        study = load(folder)
+    finally:
+        (folder / "absolute_strength.json").unlink()
+    section = absolute.section(study)
+    [table] = section.tables
+    cells = [cell.replace("\N{NO-BREAK SPACE}", " ") for row in table.rows for cell in row]
+    assert {"0.613 ± 0.010", "0.824 ± 0.010", "0.777", "random", "0.512"} <= set(cells)
+    assert "481 positions" in section.text[0]
+    curve = section.plates[1].figure.axes[0].lines[1]  # after the diagonal; seeds pooled
+    np.testing.assert_allclose(curve.get_xdata(), [0.25])
+    np.testing.assert_allclose(curve.get_ydata(), [0.45])
 
 
 def test_cross_table_scores_add_up(full):
@@ -337,7 +512,10 @@ def test_missing_pieces_are_said_and_nothing_is_invented(tmp_path):
     ):
         assert told in text
     made = {path.stem for path in (folder / "figures").glob("*.svg")}
-    assert made == {"losses", "epochs", "tournament_1", "selfplay"}
+    assert made == {"claims_1", "losses", "epochs", "papers_tournament", "tournament_1", "selfplay",
+                    "boards", "schema"}  # fmt: skip
+    for name in ("claims_1", "losses", "epochs", "papers_tournament"):
+        assert "no published data" in (folder / "figures" / f"{name}.svg").read_text()
 
 
 def test_a_study_without_results_or_metrics(tmp_path):
@@ -398,16 +576,16 @@ def test_losses_are_called_different_only_when_separated(gap, seeds, apart):
 
 def test_published_numbers():
     curves, ratings = published.loss_curves("othello_6x6"), published.tournament("othello_6x6")
-    elo = published.training_elo("connect_four_5x5")
+    rated = published.training_elo("connect_four_5x5")
     assert curves is not None
     assert ratings is not None
-    assert elo is not None
+    assert rated is not None
     # Last iteration of 6x6 Othello under the sum, and mean tournament Elo of value-only networks.
     assert (curves["sum"]["policy"].mean[-1], curves["sum"]["value"].mean[-1]) == (0.238, 0.186)
     assert curves["sum"]["sum"].iterations[[0, -1]].tolist() == [1, 100]
     assert ratings["value"].mean() == pytest.approx(415, abs=0.5)
-    assert (elo["sum"].mean[0], elo["sum"].mean[-1]) == (741, -1766)
-    assert elo["sum"].iterations[0] == 0
+    assert (rated["sum"].mean[0], rated["sum"].mean[-1]) == (741, -1766)
+    assert rated["sum"].iterations[0] == 0
     assert published.loss_curves("gobang_5x5") is None
     assert published.load("no_such_paper") is None
     assert (published.settings("othello_5x5") or {})["train.iterations"] == 200

@@ -1,0 +1,53 @@
+"""One report of several finished loss ablations: boards and semantics side by side.
+
+    python -m experiments.loss_report runs/othello_6x6 runs/connect_four_5x5 --out=runs/losses
+
+Writes report.html with the joint verdicts on the papers' claims (corrected for all boards and
+contrasts of a claim, each semantics apart), the figures that need several boards, figures/ and
+claims.json. Further seeds of the same settings, in directories of their own, are counted together.
+Nothing is trained or played. See docs/studies.md.
+"""
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from experiments import arguments, claims, contestants, measured
+from experiments.decisions import decide
+from experiments.reporting import joint, page
+from jaxzero import workdir
+from jaxzero.config import ConfigError
+
+
+def write(directories: Sequence[Path], out: Path) -> Path:
+    """Writes the joint report; returns the path of `report.html`.
+
+    Raises:
+      ConfigError: a directory that is no finished loss ablation, two that cannot be counted
+        together, or an `out` that is a run's own directory or can't be written.
+    """
+    if out.resolve() in [directory.resolve() for directory in directories]:
+        raise ConfigError(f"--out={out} is one of the runs: choose another directory")
+    contestants.refuse_run(out)
+    groups = measured.load(directories)
+    with workdir.writing(out):
+        out.mkdir(parents=True, exist_ok=True)
+        workdir.write_json(out / claims.FILE, claims.as_json(decide(groups)))
+        return page.write(joint.build(groups), out)
+
+
+def main(words: Sequence[str] | None = None) -> None:
+    """The command."""
+    parser = arguments.Parser(prog="python -m experiments.loss_report", description=__doc__)
+    parser.add_argument(
+        "runs", nargs="+", type=Path, metavar="RUN", help="directory of a finished loss ablation"
+    )
+    parser.add_argument(
+        "--out", type=Path, required=True, metavar="DIR", help="directory for the report"
+    )
+    given = parser.parse(words)
+    print(f"report: {write(given.runs, given.out)}", file=sys.stderr)
+
+
+if __name__ == "__main__":
+    arguments.run(main)
