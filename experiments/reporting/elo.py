@@ -1,6 +1,5 @@
 """Training Elo: as it was computed, as it was published, and how much of it is self-play's bias."""
 
-import math
 from collections.abc import Iterable
 from typing import Any, Final
 
@@ -9,7 +8,6 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from experiments import published
-from experiments import training_elo as training_elo_lib
 from experiments.reporting import style
 from experiments.reporting.boxplots import NO_DATA
 from experiments.reporting.study import Band, Study, band_of, floats
@@ -20,20 +18,13 @@ AS_AUTHORS: Final = "training Elo as the authors computed it (32.8 for the newer
 
 def as_authors(study: Study, target: str) -> list[Series]:
     """Training Elo of a target's runs by the papers' formula, whatever the study's semantics."""
-    found = []
-    for run in study.runs_of(target):
-        rows = study.rows.get(run.name, {})
-        failed_at = study.failed.get(run.name, math.inf)
-        whole = [rows[i] for i in sorted(rows) if i < failed_at]
-        rated = training_elo_lib.rate(whole, published=True)
-        if rated is not None:
-            found.append((np.asarray(rated["iterations"], int), floats(rated["elo"])))
-    return found
+    rated = study.authors_training_elo
+    return [rated[run.name] for run in study.runs_of(target) if run.name in rated]
 
 
 def knows_arena(study: Study) -> bool:
     """Whether the metrics hold what the papers' formula needs."""
-    return any(as_authors(study, target) for target in study.targets)
+    return bool(study.authors_training_elo)
 
 
 def computed(study: Study, target: str) -> list[Series]:

@@ -77,8 +77,7 @@ def figure(groups: Mapping[str, Group], anchors: list[dict[str, Any]]) -> Figure
                 elinewidth=1.0,
             )
         handles.append(style.handle(name, color=shade))
-    for anchor in anchors:
-        style.level(axes, anchor["elo"], anchor["name"])
+    style.levels(axes, [(anchor["name"], anchor["elo"]) for anchor in anchors])
     style.iteration_axis(axes, max(group.band.iterations[-1] for group in groups.values()))
     axes.set_ylabel("Elo above the random player")
     style.legend_below(drawn, handles, columns=5)

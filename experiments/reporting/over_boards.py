@@ -175,12 +175,14 @@ def sizes(groups: Sequence[Group]) -> Figure | None:
 def _size_lines(axes: Axes, pools: Mapping[int, Mapping[str, np.ndarray]]) -> None:
     known = sorted(pools)
     theirs = {size: published.tournament(f"othello_{size}x{size}") or {} for size in known}
-    for target in style.in_order({t for pool in pools.values() for t in pool} - {RANDOM}):
+    targets = style.in_order({t for pool in pools.values() for t in pool} - {RANDOM})
+    for place, target in enumerate(targets):
+        beside = 0.03 * (place - (len(targets) - 1) / 2)  # equal means do not cover each other
         own = [size for size in known if target in pools[size]]
         elos = [pools[size][target] for size in own]
         errors = [x.std(ddof=1) / math.sqrt(len(x)) if len(x) > 1 else 0.0 for x in elos]
         axes.errorbar(
-            own,
+            [size + beside for size in own],
             [float(x.mean()) for x in elos],
             yerr=errors,
             color=style.colour(target),
@@ -192,7 +194,7 @@ def _size_lines(axes: Axes, pools: Mapping[int, Mapping[str, np.ndarray]]) -> No
         )
         published_sizes = [size for size in known if target in theirs[size]]
         axes.plot(
-            published_sizes,
+            [size + beside for size in published_sizes],
             [float(theirs[size][target].mean()) for size in published_sizes],
             ":D",
             color=style.colour(target),

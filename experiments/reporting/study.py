@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from experiments import published
+from experiments import published, training_elo
 from experiments.reporting.wording import plural
 from jaxzero.failures import FAILED
 
@@ -116,6 +116,20 @@ class Study:
             return None
         stderr = raw.get("stderr") or [None] * len(raw["elo"])
         return np.asarray(raw["iterations"], dtype=int), floats(raw["elo"]), floats(stderr)
+
+    @cached_property
+    def authors_training_elo(self) -> dict[str, tuple[np.ndarray, np.ndarray]]:
+        """Iterations int[N] and training Elo float[N] by run, by the papers' formula.
+
+        Up to its failure, of a run that failed; without the runs whose arena games are not known.
+        """
+        found = {}
+        for run in self.runs:
+            rows, end = self.rows.get(run.name, {}), self.failed.get(run.name, math.inf)
+            rated = training_elo.rate((rows[i] for i in sorted(rows) if i < end), published=True)
+            if rated is not None:
+                found[run.name] = (np.asarray(rated["iterations"], int), floats(rated["elo"]))
+        return found
 
     @property
     def tournaments(self) -> list[dict[str, Any]]:

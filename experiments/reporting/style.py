@@ -234,19 +234,29 @@ def limit_height(axes: Axes, values: Sequence[np.ndarray], *, bottom: float | No
         )
 
 
-def level(axes: Axes, value: float, text: str) -> None:
-    """A dashed line across the panel at a height that has a name."""
-    axes.axhline(value, color=FAINT, linewidth=0.9, linestyle=(0, (4, 3)), zorder=1)
-    axes.annotate(
-        text,
-        (1.0, value),
-        xycoords=("axes fraction", "data"),
-        xytext=(4, 0),
-        textcoords="offset points",
-        va="center",
-        fontsize=8,
-        color="#555555",
-    )
+def levels(axes: Axes, named: Iterable[tuple[str, float]]) -> None:
+    """Dashed lines across the panel at heights that have names; call when all else is drawn.
+
+    Names stand to the right of their lines, moved up where they would cover each other.
+    """
+    lines = sorted(((value, text) for text, value in named), key=lambda line: line[0])
+    for value, _ in lines:
+        axes.axhline(value, color=FAINT, linewidth=0.9, linestyle=(0, (4, 3)), zorder=1)
+    low, high = axes.get_ylim()
+    axes.set_ylim(low, high)  # names do not change the scale
+    place = -np.inf
+    for value, text in lines:
+        place = max(value, place + 0.045 * (high - low))
+        axes.annotate(
+            text,
+            (1.0, place),
+            xycoords=("axes fraction", "data"),
+            xytext=(4, 0),
+            textcoords="offset points",
+            va="center",
+            fontsize=8,
+            color="#555555",
+        )
 
 
 def in_order(names: Iterable[str]) -> list[str]:

@@ -276,9 +276,8 @@ def training_figure(played: dict[str, Any]) -> Figure:
         labelled.add(group)
     last = max(players[i]["iteration"] for indices in curves.values() for i in indices)
     style.iteration_axis(axes, last)
-    for player, elo in zip(players, played["elo"], strict=True):
-        if not player.get("run"):
-            style.level(axes, elo, player["name"])
+    rated = zip(players, played["elo"], strict=True)
+    style.levels(axes, [(player["name"], elo) for player, elo in rated if not player.get("run")])
     axes.set_ylabel("Elo (mean of all players 0)")
     figure.legend(loc="outside lower center", ncols=4)
     return figure

@@ -25,6 +25,7 @@ from experiments.reporting.report import main, write_report
 from experiments.reporting.study import Study, band_of, load
 from experiments.reporting.wording import duration, number, plus_minus, short
 from jaxzero.games import make_game
+from jaxzero.ratings import bayes_elo
 
 TARGETS = ("policy", "value", "sum", "product")
 FIGURES = (
@@ -374,9 +375,13 @@ def test_gains_by_training_elo_and_by_fixed_opponents():
     assert climbing is not None
     assert level is not None
     assert level.mean.tolist() == [0.0, 30.0]
-    # 30 of 40 is a lead of 191 Elo each time, less 32.8 for being listed first.
-    assert climbing.mean[0] == 0
-    assert climbing.mean[-1] == pytest.approx(4 * (191 - 32.8), rel=0.15)
+    chain = [[i, i - 1, 30, 0, 10] for i in range(1, 5)]
+    expected = bayes_elo(chain, advantage=32.8, draw_elo=97.3).elo
+    np.testing.assert_allclose(climbing.mean, expected - expected[0])
+    # Without the advantage of the newer, each of the four steps is 32.8 larger on that scale.
+    level_field = bayes_elo(chain, advantage=0.0, draw_elo=97.3).elo
+    more = (level_field - level_field[0])[-1] - climbing.mean[-1]
+    assert more == pytest.approx(4 * 32.8 * 0.925, rel=0.05)
     drawn = elo.bias(study)
     assert drawn is not None
     assert "no published data" in [text.get_text() for text in drawn.axes[0].texts]
