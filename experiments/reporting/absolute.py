@@ -99,6 +99,8 @@ def moves(found: dict[str, Any]) -> Figure:
         _points(panels[1], np.arange(len(STAGES)), points, record["target"])
     panels[1].set_xticks(range(len(STAGES)), STAGES)
     panels[1].set_xlabel("plies, in thirds")
+    panels[1].set_xlim(-0.3, len(STAGES) - 0.7)
+    style.corner(panels[0], NO_DATA)
     if several:
         for record in records:
             own = sorted(
@@ -187,6 +189,7 @@ def calibration(found: dict[str, Any]) -> Figure:
         axes.set_ylim(-1.05, 1.05)
         axes.set_xlabel("value of the network")
     panels[0].set_ylabel("mean exact result")
+    style.corner(panels[-1], NO_DATA)
     handles = [style.handle(record["target"]) for record in records]
     handles.append(style.key("perfect", color="#999999", linestyle=(0, (4, 3)), linewidth=0.9))
     style.legend_below(figure, handles, columns=5)
