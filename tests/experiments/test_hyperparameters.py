@@ -170,6 +170,7 @@ def test_two_shares_make_the_whole(finished: Path, tmp_path: Path) -> None:
     assert (whole / workdir.METRICS).read_bytes() == before
 
 
+@pytest.mark.slow
 def test_a_sweep_goes_on_where_it_was_stopped(finished: Path, tmp_path: Path) -> None:
     directory = calibrated(tmp_path / "stopped", sweep(), hyperparameter_sweep)
     with pytest.raises(Stopped):
