@@ -126,6 +126,7 @@ def validate(config: ConfigDict, study_keys: Iterable[Key] = ()) -> None:
             f"config.search.draw_value={config.search.draw_value}: needs draw probabilities, "
             "set config.network.value_head='wdl'"
         )
+    _refuse_odd_pairs(config)
     switches = resolve_switches(config)
     if switches.root_expansion_counts and config.search.num_simulations < 2:
         raise ConfigError(
@@ -137,6 +138,57 @@ def validate(config: ConfigDict, study_keys: Iterable[Key] = ()) -> None:
         raise ConfigError(
             "config.search.algorithm='gumbel': sequential halving starts from an unvisited root, "
             "set config.switches.keep_tree=False"
+        )
+
+
+def _refuse_odd_pairs(config: ConfigDict) -> None:
+    """Settings of paper 002's mechanisms that need another one."""
+    train, replay = config.train, config.replay
+    for name, weight in (
+        ("network.squeeze_excite", config.network.squeeze_excite),
+        ("train.reply_weight", train.reply_weight),
+        ("train.move_value_weight", train.move_value_weight),
+    ):
+        if weight and config.network.name != "resnet":
+            raise ConfigError(f"config.{name}={weight}: needs config.network.name='resnet'")
+    if replay.duplicate_weight and not replay.window_positions:
+        raise ConfigError(
+            f"config.replay.duplicate_weight={replay.duplicate_weight}: equal positions are merged "
+            "in a window counted in positions, set config.replay.window_positions"
+        )
+    if replay.window_start > replay.window_positions:
+        raise ConfigError(
+            f"config.replay.window_start={replay.window_start}: the window grows from it to "
+            f"config.replay.window_positions={replay.window_positions}, choose at most that"
+        )
+    for name, pair in (
+        ("replay.window_grows", replay.window_grows),
+        ("train.cycle_momentum", train.cycle_momentum),
+    ):
+        if len(pair) != 2:
+            raise ConfigError(f"config.{name}={tuple(pair)}: give two numbers")
+    if train.schedule == "cyclic" and train.optimizer != "sgd":
+        raise ConfigError(
+            "config.train.schedule='cyclic': its momentum is that of config.train.optimizer='sgd'"
+        )
+    if train.schedule == "cyclic" and not 0 < train.cycle_peak < train.cycle_end < 1:
+        raise ConfigError(
+            f"config.train.cycle_peak={train.cycle_peak}: 0 < cycle_peak < cycle_end < 1 is needed "
+            f"(cycle_end={train.cycle_end})"
+        )
+    if config.search.algorithm == "gumbel" and (
+        config.selfplay.fast_share or config.search.forced_playouts
+    ):
+        raise ConfigError(
+            "config.search.algorithm='gumbel': its number of simulations is one for all plies, set "
+            "config.selfplay.fast_share=0 and config.search.forced_playouts=0"
+        )
+    if config.selfplay.fast_share and (
+        config.selfplay.fast_simulations > config.search.num_simulations
+    ):
+        raise ConfigError(
+            f"config.selfplay.fast_simulations={config.selfplay.fast_simulations}: a full search "
+            f"makes {config.search.num_simulations}, choose at most that"
         )
 
 

@@ -10,11 +10,12 @@ import jax
 import jax.numpy as jnp
 from flax import struct
 
-from jaxzero import arena, learner, replay, selfplay
+from jaxzero import arena, learner, position_window, replay, selfplay
 from jaxzero.distinct import count_distinct, hash_rows
-from jaxzero.learner import Learner
+from jaxzero.learner import Learner, Window
 from jaxzero.players import Players, Searcher, search_players
-from jaxzero.replay import Examples, Replay
+from jaxzero.position_window import PositionWindow
+from jaxzero.replay import Examples
 from jaxzero.selfplay import Trajectory
 from jaxzero.spec import DATA_AXIS, Hyper, Spec
 
@@ -33,7 +34,7 @@ class RunState:
     """
 
     learner: Learner
-    replay: Replay
+    replay: Window
     key: jax.Array
     iteration: jax.Array
     best: jax.Array
@@ -43,9 +44,15 @@ def init(spec: Spec, seed: jax.Array) -> RunState:
     """A run before its first iteration. Runs with equal seeds start from equal weights."""
     key, weights_key = jax.random.split(jax.random.key(seed))
     observation = jax.eval_shape(lambda: spec.game.observe(spec.game.init()))
+    actions = spec.game.num_actions
+    window: Window
+    if spec.window_positions:
+        window = position_window.empty(spec.window_positions, observation, actions, spec.extras)
+    else:
+        window = replay.empty(spec.window, spec.positions, observation, actions, spec.extras)
     return RunState(
         learner=learner.init(spec, weights_key),
-        replay=replay.empty(spec.window, spec.positions, observation, spec.game.num_actions),
+        replay=window,
         key=key,
         iteration=jnp.int32(0),
         best=jnp.int32(0),
@@ -71,21 +78,26 @@ def iterate(
     iteration = state.iteration + 1
 
     trajectory, play_metrics = self_play(spec, hyper, state.learner, play_key)
-    examples, count = replay.from_trajectory(trajectory, spec.positions)
+    examples, count = replay.from_trajectory(
+        trajectory,
+        spec.positions,
+        extras=spec.extras,
+        root_value_share=spec.root_value_share,
+    )
     is_new = jnp.arange(spec.positions) < count
     unseen = learner.evaluate_losses(spec, state.learner, examples, is_new)
-    window = replay.add(state.replay, examples, count, iteration)
+    window, window_metrics = _take_in(spec, state.replay, examples, count, iteration)
 
     candidate, metrics = learner.fit(spec, hyper, state.learner, window, iteration, fit_key)
     accepted, arena_metrics = gate(spec, hyper, candidate, state.learner, arena_key)
     kept = jax.tree.map(lambda new, old: jnp.where(accepted, new, old), candidate, state.learner)
     held = learner.evaluate_losses(spec, candidate, *heldout)
 
-    metrics |= play_metrics | arena_metrics
+    metrics |= play_metrics | arena_metrics | window_metrics
     metrics |= {f"unseen/{name}": value for name, value in unseen.items()}
     metrics |= {f"heldout/{name}": value for name, value in held.items()}
     metrics["count/examples"] = (
-        replay.counts_in_window(window, iteration, hyper.window).sum() * spec.num_images
+        learner.window_counts(spec, hyper, window, iteration).sum() * spec.num_images
     ).astype(jnp.float32)
     metrics["arena/opponent"] = state.best.astype(jnp.float32)
     state = RunState(
@@ -96,6 +108,21 @@ def iterate(
         best=jnp.where(accepted, iteration, state.best),
     )
     return state, metrics
+
+
+def _take_in(
+    spec: Spec, window: Window, examples: Examples, count: jax.Array, iteration: jax.Array
+) -> tuple[Window, dict[str, jax.Array]]:
+    """The window after an iteration's self-play; how much of it was new, where that is known."""
+    if not isinstance(window, PositionWindow):
+        return replay.add(window, examples, count, iteration), {}
+    size = position_window.size_at(
+        iteration, start=spec.window_start, final=spec.window_positions, grows=spec.window_grows
+    )
+    after, new = position_window.add(
+        window, examples, count, size=size, duplicate_weight=spec.duplicate_weight
+    )
+    return after, {"count/new_positions": new.astype(jnp.float32)}
 
 
 def self_play(
@@ -129,6 +156,7 @@ def self_play(
         keep_tree=spec.switches.keep_tree,
         one_hot_after_temperature=spec.switches.one_hot_after_temperature,
         first_player_always_loses=spec.switches.gobang_absolute_labels,
+        caps=spec.caps,
     )
     depth_max = diagnostics.depth_max
     counts = {

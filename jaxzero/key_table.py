@@ -96,6 +96,11 @@ KEYS: tuple[Key, ...] = (
         "biases before batch normalisation, which change nothing but the parameter count (000 has "
         "them); convnet only",
     ),
+    Key(
+        "network.squeeze_excite",
+        False,
+        "channels gated by their means, in every block (002, Table 2); resnet only",
+    ),
     # ---- search
     Key(
         "search.algorithm",
@@ -163,6 +168,14 @@ KEYS: tuple[Key, ...] = (
         low=1,
         high=10_000,
     ),
+    Key(
+        "search.forced_playouts",
+        0.0,
+        "k: visits that moves of a noisy root are forced to have, sqrt(k P N), and that the policy "
+        "target is without (Wu 2020: 2); 0: none; puct only",
+        low=0,
+        high=1e6,
+    ),
     Key("search.tree_moves", 4, "capacity of a kept tree, in searches of m", low=1, high=1000),
     # ---- self-play and replay
     Key("selfplay.episodes", 50, "games of an iteration", "E", low=1, high=_MANY),
@@ -174,6 +187,21 @@ KEYS: tuple[Key, ...] = (
         low=0,
         high=100_000,
     ),
+    Key(
+        "selfplay.fast_share",
+        0.0,
+        "share of plies with a fast search that is not learned from (playout caps; 002: 0.75)",
+        low=0,
+        high=0.999,
+    ),
+    Key("selfplay.fast_simulations", 30, "simulations of a fast search", low=1, high=100_000),
+    Key(
+        "selfplay.fast_noise",
+        0.1,
+        "factor of the root noise in a fast search (002: 0.025 of 0.25)",
+        low=0,
+        high=1,
+    ),
     Key("replay.window", 20, "iterations whose examples are kept", "rs", low=1, high=100_000),
     Key(
         "replay.max_examples",
@@ -181,6 +209,41 @@ KEYS: tuple[Key, ...] = (
         "of one iteration, symmetric images counted",
         low=1,
         high=2**31 - 1,
+    ),
+    Key(
+        "replay.images",
+        "all",
+        "symmetric images that are learned from; none: the positions alone (002)",
+        choices=("all", "none"),
+    ),
+    Key(
+        "replay.window_positions",
+        0,
+        "window of the newest positions, in place of replay.window (002: 2,000,000); 0: iterations",
+        low=0,
+        high=2**30,
+    ),
+    Key(
+        "replay.window_start",
+        0,
+        "its size at first: the slow window (002: 500,000); 0: full from the beginning",
+        low=0,
+        high=2**30,
+    ),
+    Key(
+        "replay.window_grows",
+        (5, 12),
+        "iterations between which the slow window grows",
+        low=1,
+        high=_MANY,
+    ),
+    Key(
+        "replay.duplicate_weight",
+        0.0,
+        "w of a repeated position's targets, which are merged (002, equation 4: 0.8); 0: kept "
+        "apart; needs replay.window_positions",
+        low=0,
+        high=1,
     ),
     # ---- training
     Key("train.iterations", 100, "self-play, training and arena, so often", "I", low=1, high=_MANY),
@@ -210,6 +273,36 @@ KEYS: tuple[Key, ...] = (
         high=1,
     ),
     Key(
+        "train.value_weight",
+        1.0,
+        "weight of l_v in loss=sum, beside l_p (002: 0.01)",
+        low=0,
+        high=1e6,
+    ),
+    Key(
+        "train.reply_weight",
+        0.0,
+        "weight of the opponent's reply's cross entropy, a head of its own (002, equation 5: "
+        "0.35); 0: no head; resnet only",
+        low=0,
+        high=1e6,
+    ),
+    Key(
+        "train.move_value_weight",
+        0.0,
+        "weight of the squared error of the played move's value, a head of its own (Gao et al. "
+        "2020); 0: no head; resnet only",
+        low=0,
+        high=1e6,
+    ),
+    Key(
+        "train.root_value_share",
+        0.0,
+        "share of the search's value in the value target, beside the result (Young 2019)",
+        low=0,
+        high=1,
+    ),
+    Key(
         "train.policy_softmax",
         "all",
         "softmax in l_p: over all moves (000), or over the legal ones",
@@ -223,6 +316,40 @@ KEYS: tuple[Key, ...] = (
     ),
     Key("train.optimizer", "adam", "how gradients are used", choices=("adam", "sgd")),
     Key("train.momentum", 0.9, "sgd only", low=0, high=0.99999),
+    Key(
+        "train.schedule",
+        "constant",
+        "learning rate: as it is, falling in steps, or in a cycle with momentum (002); cyclic "
+        "needs sgd",
+        choices=("constant", "steps", "cyclic"),
+    ),
+    Key(
+        "train.schedule_steps",
+        (7, 14),
+        "iterations from which the rate is multiplied by schedule_factor; schedule=steps",
+        low=1,
+        high=_MANY,
+    ),
+    Key("train.schedule_factor", 0.1, "of each step; schedule=steps", low=0, high=1),
+    Key("train.cycle_peak", 0.35, "share of a training at which the cycle peaks", low=0, high=1),
+    Key("train.cycle_end", 0.7, "share of a training at which it is over", low=0, high=1),
+    Key("train.cycle_low", 0.1, "learning rate where it begins and is over", low=0, high=1),
+    Key("train.cycle_last", 0.015, "learning rate at the end of a training", low=0, high=1),
+    Key(
+        "train.cycle_momentum",
+        (0.95, 0.85),
+        "momentum where the cycle begins and ends, and at its peak",
+        low=0,
+        high=0.99999,
+    ),
+    Key(
+        "train.anneal_to",
+        1.0,
+        "factor of the cycles from iteration anneal_iterations + 1 on, falling from 1 (002: 0.4)",
+        low=0,
+        high=1,
+    ),
+    Key("train.anneal_iterations", 20, "iterations that it falls", low=1, high=_MANY),
     Key(
         "train.weight_decay",
         0.0,

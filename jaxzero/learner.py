@@ -13,13 +13,15 @@ import jax.numpy as jnp
 import optax
 from flax import struct
 
-from jaxzero import losses, replay
+from jaxzero import losses, position_window, replay, schedules
 from jaxzero.loops import masked, repeat
 from jaxzero.networks import NetworkOutput
+from jaxzero.position_window import PositionWindow
 from jaxzero.replay import Examples, Replay
 from jaxzero.search.core import Evaluate
 from jaxzero.spec import DATA_AXIS, Hyper, Spec, make_optimizer
 
+Window = Replay | PositionWindow
 EVALUATION_CHUNK = 512  # positions evaluated at once where losses are only measured
 
 
@@ -65,14 +67,34 @@ def mean_losses(spec: Spec, output: NetworkOutput, examples: Examples) -> tuple:
     """(l_p, l_v), float32 scalars: means over the minibatch, over all devices of the run."""
     legal = examples.legal if spec.legal_softmax else None
     policy = losses.policy_loss(output.policy_logits, examples.policy, legal).mean()
-    value = losses.value_loss(output, examples.value).mean()
+    value = losses.value_loss(output, examples.value, examples.draw).mean()
     if spec.data_devices > 1:  # before they are multiplied: l_x is a product of means
         policy, value = jax.lax.pmean((policy, value), DATA_AXIS)
     return policy, value
 
 
+def _extra_loss(spec: Spec, output: NetworkOutput, examples: Examples) -> jax.Array | float:
+    """Weighted losses of the heads that only regularise; 0 without any."""
+    extra: jax.Array | float = 0.0
+    if output.reply_logits is not None and examples.reply is not None:  # 002, equation 5
+        reply = losses.policy_loss(output.reply_logits, examples.reply).mean()
+        extra += spec.reply_weight * reply
+    if output.move_values is not None and examples.played is not None:
+        moves = losses.move_value_loss(output.move_values, examples.played, examples.value)
+        extra += spec.move_value_weight * moves.mean()
+    if spec.data_devices > 1:
+        extra = jax.lax.pmean(extra, DATA_AXIS)
+    return extra
+
+
 def train_step(
-    spec: Spec, hyper: Hyper, learner: Learner, examples: Examples, key: jax.Array
+    spec: Spec,
+    hyper: Hyper,
+    learner: Learner,
+    examples: Examples,
+    key: jax.Array,
+    *,
+    momentum: jax.Array | float | None = None,
 ) -> tuple[Learner, tuple[jax.Array, jax.Array]]:
     """One minibatch.
 
@@ -82,6 +104,7 @@ def train_step(
       learner: before.
       examples: [bs / devices], this device's part.
       key: for dropout, consumed.
+      momentum: of SGD, may be traced; the spec's by default.
 
     Returns:
       The learner after the step, and (l_p, l_v) as `spec.measure` says.
@@ -101,13 +124,14 @@ def train_step(
     def objective(params: Any) -> tuple[jax.Array, Any]:
         output, updates = forward(params, dropout)
         policy, value = mean_losses(spec, output, examples)
-        total = losses.combine(hyper.loss, policy, value)
+        total = losses.combine(hyper.loss, policy, value) + _extra_loss(spec, output, examples)
         return total, (updates["batch_stats"], (policy, value))
 
     gradients, (batch_stats, measured) = jax.grad(objective, has_aux=True)(learner.params)
     if spec.data_devices > 1:
         gradients = jax.lax.pmean(gradients, DATA_AXIS)
-    updates, opt_state = make_optimizer(spec).update(gradients, learner.opt_state, learner.params)
+    optimizer = make_optimizer(spec, momentum)
+    updates, opt_state = optimizer.update(gradients, learner.opt_state, learner.params)
     params = jax.tree.map(lambda p, u: p - hyper.learning_rate * u, learner.params, updates)
     if spec.measure == "after_step":
         output, _ = forward(params, 0.0)  # moves no running averages
@@ -129,16 +153,26 @@ def _images(spec: Spec) -> replay.Symmetries:
     return spec.game.symmetries
 
 
-def draw(spec: Spec, window: Replay, counts: jax.Array, index: jax.Array) -> Examples:
+def window_counts(spec: Spec, hyper: Hyper, window: Window, iteration: jax.Array) -> jax.Array:
+    """int32[W] (or [1]): positions in use, by the window's parts."""
+    if isinstance(window, PositionWindow):
+        return window.count[None]
+    return replay.counts_in_window(window, iteration, hyper.window)
+
+
+def draw(spec: Spec, window: Window, counts: jax.Array, index: jax.Array) -> Examples:
     """This device's examples for the numbers `index` (int32[bs]) of the whole minibatch."""
-    return replay.take(window, counts, _my_part(spec, index), _images(spec), spec.num_images)
+    index = _my_part(spec, index)
+    if isinstance(window, PositionWindow):
+        return position_window.take(window, index, _images(spec), spec.num_images)
+    return replay.take(window, counts, index, _images(spec), spec.num_images)
 
 
 def fit(
     spec: Spec,
     hyper: Hyper,
     learner: Learner,
-    window: Replay,
+    window: Window,
     iteration: jax.Array,
     key: jax.Array,
 ) -> tuple[Learner, dict[str, jax.Array]]:
@@ -157,7 +191,7 @@ def fit(
       `loss/minimised` float32[spec.epochs], means over each epoch's minibatches (NaN for epochs
       beyond the run's), `count/gradient_steps` float32.
     """
-    counts = replay.counts_in_window(window, iteration, hyper.window)
+    counts = window_counts(spec, hyper, window, iteration)
     total = counts.sum() * spec.num_images
     steps = jnp.maximum(total // spec.batch_size, 1)
 
@@ -174,8 +208,15 @@ def fit(
             else:
                 index = jax.lax.dynamic_slice_in_dim(order, i * spec.batch_size, spec.batch_size)
                 index = jnp.minimum(index, total - 1)
+            progress = (e * steps + i) / (hyper.epochs * steps)
+            rate = schedules.learning_rate_factor(spec.schedule, iteration, progress)
             new, (policy, value) = train_step(
-                spec, hyper, old, draw(spec, window, counts, index), dropout_key
+                spec,
+                hyper.replace(learning_rate=hyper.learning_rate * rate),
+                old,
+                draw(spec, window, counts, index),
+                dropout_key,
+                momentum=schedules.momentum(spec.schedule, spec.momentum, progress),
             )
             row = jnp.stack(
                 [
@@ -206,7 +247,7 @@ def _epoch_order(spec: Spec, total: jax.Array, key: jax.Array) -> jax.Array | No
     """For full passes: a permutation of the examples, the rest behind it; None: replacement."""
     if spec.sampling == "replacement":
         return None
-    capacity = spec.window * spec.positions * spec.num_images
+    capacity = (spec.window_positions or spec.window * spec.positions) * spec.num_images
     rank = jax.random.uniform(key, (capacity,))
     rank = jnp.where(jnp.arange(capacity) < total, rank, 2.0)
     padded = jnp.argsort(rank).astype(jnp.int32)
@@ -239,7 +280,7 @@ def evaluate_losses(
         out = infer(spec, learner, examples.observation)
         legal = examples.legal if spec.legal_softmax else None
         policy = losses.policy_loss(out.policy_logits, examples.policy, legal)
-        value = losses.value_loss(out, examples.value)
+        value = losses.value_loss(out, examples.value, examples.draw)
         return jnp.stack([(policy * valid).sum(), (value * valid).sum()])
 
     sums = jax.lax.map(one, jax.tree.map(pad, (examples, valid))).sum(0)

@@ -14,15 +14,20 @@ _COEFFICIENTS = {
 }
 
 
-def coefficients(target: str, weight: float = 0.5) -> tuple[float, float, float]:
+def coefficients(
+    target: str, weight: float = 0.5, value_weight: float = 1.0
+) -> tuple[float, float, float]:
     """Coefficients of (l_p, l_v, l_p l_v) for a target.
 
     Args:
       target: policy, value, sum, product or weighted.
       weight: lambda of `weighted`, lambda l_p + (1 - lambda) l_v.
+      value_weight: of l_v in `sum` (002, equation 3: 0.01).
     """
     if target == "weighted":
         return (weight, 1.0 - weight, 0.0)
+    if target == "sum":
+        return (1.0, value_weight, 0.0)
     return _COEFFICIENTS[target]
 
 
@@ -54,19 +59,40 @@ def policy_loss(logits: jax.Array, target: jax.Array, legal: jax.Array | None = 
     return -(target * jax.nn.log_softmax(logits)).sum(-1)
 
 
-def value_loss(output: NetworkOutput, target: jax.Array) -> jax.Array:
+def value_loss(
+    output: NetworkOutput, target: jax.Array, draw: jax.Array | None = None
+) -> jax.Array:
     """l_v per example: (v - z)^2 (000), or the cross entropy of the win/draw/loss head (002).
 
     Args:
       output: of the network.
       target: float32[B], z in [-1, 1] from the player to move. For the win/draw/loss head it is
         read as the result: above 1/2 won, below -1/2 lost, else drawn.
+      draw: float32[B], share of draws where a target is a mean of several results; then z is the
+        share of wins less that of losses.
 
     Returns:
       float32[B].
     """
     if output.outcome_logits is None:
         return jnp.square(output.value - target)
+    if draw is not None:
+        shares = jnp.stack([(1 - draw + target) / 2, draw, (1 - draw - target) / 2], -1)
+        return -(shares * jax.nn.log_softmax(output.outcome_logits)).sum(-1)
     classes = jnp.where(target > 0.5, WIN, jnp.where(target < -0.5, LOSS, DRAW))
     log_p = jax.nn.log_softmax(output.outcome_logits)
     return -(jax.nn.one_hot(classes, 3) * log_p).sum(-1)
+
+
+def move_value_loss(move_values: jax.Array, played: jax.Array, target: jax.Array) -> jax.Array:
+    """(q_a - z)^2 of the move a that was played, per example (three heads: Gao et al. 2020).
+
+    Args:
+      move_values: float32[B, A], of the network's head.
+      played: float32[B, A], one-hot, or a mean of several games' moves.
+      target: float32[B], z.
+
+    Returns:
+      float32[B].
+    """
+    return (played * jnp.square(move_values - target[:, None])).sum(-1)

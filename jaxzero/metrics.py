@@ -63,7 +63,9 @@ def make_rows(
 def _untrained(config: ConfigDict, first: Row) -> Row:
     """The untrained network's losses on the games it played."""
     measured = {k.replace("unseen/", "loss/"): v for k, v in first.items() if "unseen/" in k}
-    weights = losses.coefficients(config.train.loss, config.train.loss_weight)
+    weights = losses.coefficients(
+        config.train.loss, config.train.loss_weight, config.train.value_weight
+    )
     named = zip(weights, ("policy", "value", "product"), strict=True)
     measured["loss/minimised"] = sum(w * measured[f"loss/{name}"] for w, name in named if w)
     return measured

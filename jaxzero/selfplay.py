@@ -4,7 +4,7 @@
 plies and greedy afterwards.
 """
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -31,6 +31,7 @@ class Trajectory:
       root_value: float32[T, B], of the search, from the player to move.
       value: float32[T, B], the label z, from the player to move.
       valid: bool[T, B].
+      recorded: bool[T, B], valid plies that are learned from: those with a full search.
       outcome: float32[B, 2], true results.
       plies: int32[B].
       active: bool[B], games that were asked for.
@@ -44,9 +45,27 @@ class Trajectory:
     root_value: jax.Array
     value: jax.Array
     valid: jax.Array
+    recorded: jax.Array
     outcome: jax.Array
     plies: jax.Array
     active: jax.Array
+
+
+class PlayoutCaps(NamedTuple):
+    """Fast searches at some plies, which are not learned from (Wu 2020, in 002 section 2.4).
+
+    Attributes:
+      share: of the plies; 0: every search is a full one.
+      num_simulations: of a fast search.
+      noise: factor of the root noise in it.
+    """
+
+    share: float = 0.0
+    num_simulations: int = 0
+    noise: float = 0.0
+
+
+NO_CAPS = PlayoutCaps()
 
 
 @struct.dataclass
@@ -72,6 +91,7 @@ def play(
     keep_tree: bool = False,
     one_hot_after_temperature: bool = False,
     first_player_always_loses: bool = False,
+    caps: PlayoutCaps = NO_CAPS,
 ) -> tuple[Trajectory, Diagnostics]:
     """Plays B games from the start position to their ends.
 
@@ -87,6 +107,7 @@ def play(
       keep_tree: the subtree below the played move is kept.
       one_hot_after_temperature: published policy target of greedy plies.
       first_player_always_loses: published Gobang labels, see `scoring.labels`.
+      caps: fast searches.
 
     Returns:
       The trajectory and the summed diagnostics of its searches.
@@ -103,18 +124,26 @@ def play(
         ply_keys = jax.vmap(jax.random.fold_in, (0, None))(keys, carry.ply)
         search_keys, move_keys = jnp.moveaxis(jax.vmap(jax.random.split)(ply_keys), 1, 0)
         sampled = carry.ply + 1 < temperature_plies
+        simulations: Any = num_simulations
+        noise: Any = jnp.where(sampled, 1.0, 0.0) if options.algorithm == "gumbel" else 1.0
+        is_fast = jnp.zeros((batch,), bool)
+        if caps.share:
+            cap_keys = jax.vmap(jax.random.fold_in, (0, None))(move_keys, 1)
+            is_fast = jax.vmap(jax.random.bernoulli, (0, None))(cap_keys, caps.share)
+            simulations = jnp.where(is_fast, caps.num_simulations, num_simulations)
+            noise = noise * jnp.where(is_fast, caps.noise, 1.0)
         result = core.run(
             game,
             evaluate,
             search_keys,
             carry.states,
             options=options,
-            num_simulations=num_simulations,
+            num_simulations=simulations,
             c_puct=c_puct,
             trees=carry.tree if keep_tree else None,
             is_kept=carry.is_kept if keep_tree else None,
             active=live,
-            noise_scale=jnp.where(sampled, 1.0, 0.0) if options.algorithm == "gumbel" else 1.0,
+            noise_scale=noise,
         )
         action, policy = choose(
             move_keys, result, sampled, options, one_hot_after_temperature=one_hot_after_temperature
@@ -127,6 +156,7 @@ def play(
             "action": jnp.where(live, action, -1),
             "root_value": result.value,
             "valid": live,
+            "recorded": live & ~is_fast,
         }
         record = {k: carry.record[k].at[carry.ply].set(v) for k, v in row.items()}
         tree, is_kept = carry.tree, carry.is_kept
@@ -173,7 +203,10 @@ def choose(
     """
     action = result.action
     if options.algorithm == "puct":
-        logits = jnp.where(result.policy > 0, jnp.log(jnp.maximum(result.policy, 1e-30)), -1e9)
+        # From the visits: the target may be without the forced ones.
+        visits = result.visit_counts.astype(jnp.float32)
+        played = visits / jnp.maximum(visits.sum(-1, keepdims=True), 1.0)
+        logits = jnp.where(played > 0, jnp.log(jnp.maximum(played, 1e-30)), -1e9)
         drawn = jax.vmap(jax.random.categorical)(keys, logits).astype(jnp.int32)
         action = jnp.where(sampled, drawn, action)
     policy = result.policy
@@ -219,6 +252,7 @@ def empty_record(game: Game, batch: int) -> dict[str, jax.Array]:
         "action": jnp.full(shape, -1, jnp.int32),
         "root_value": jnp.zeros(shape, jnp.float32),
         "valid": jnp.zeros(shape, bool),
+        "recorded": jnp.zeros(shape, bool),
     }
 
 

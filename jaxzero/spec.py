@@ -21,7 +21,9 @@ from jaxzero.config import ConfigError, Switches
 from jaxzero.games import make_game
 from jaxzero.games.base import Game
 from jaxzero.networks import make_network
+from jaxzero.schedules import CONSTANT, Schedule
 from jaxzero.search.options import SearchOptions
+from jaxzero.selfplay import NO_CAPS, PlayoutCaps
 
 DATA_AXIS = "data"  # devices that share one run
 RUN_AXIS = "run"  # devices that hold different runs
@@ -58,6 +60,14 @@ class Spec:
       max_distinct_positions: positions among which distinct ones are counted.
       switches: published or corrected.
       data_devices: devices that share the run.
+      extras: optional fields of examples, see `replay.Examples`.
+      images: which symmetric images are learned from, "all" or "none" but the position itself.
+      reply_weight, move_value_weight: of the losses of those heads; 0: there is no such head.
+      root_value_share: of the search's value in the value target.
+      schedule: of learning rate and momentum.
+      window_positions: size of a window counted in positions; 0: counted in iterations.
+      window_start, window_grows, duplicate_weight: see `position_window`.
+      caps: fast searches in self-play.
     """
 
     game: Game
@@ -83,6 +93,17 @@ class Spec:
     max_distinct_positions: int
     switches: Switches
     data_devices: int = 1
+    extras: tuple[str, ...] = ()
+    images: str = "all"
+    reply_weight: float = 0.0
+    move_value_weight: float = 0.0
+    root_value_share: float = 0.0
+    schedule: Schedule = CONSTANT
+    window_positions: int = 0
+    window_start: int = 0
+    window_grows: tuple[int, int] = (5, 12)
+    duplicate_weight: float = 0.0
+    caps: PlayoutCaps = NO_CAPS
 
 
 @struct.dataclass
@@ -123,7 +144,10 @@ def make_hyper(config: ConfigDict) -> Hyper:
         learning_rate=jnp.float32(config.train.learning_rate),
         dropout_rate=jnp.float32(config.train.dropout_rate),
         loss=jnp.asarray(
-            losses.coefficients(config.train.loss, config.train.loss_weight), jnp.float32
+            losses.coefficients(
+                config.train.loss, config.train.loss_weight, config.train.value_weight
+            ),
+            jnp.float32,
         ),
         c_puct=jnp.float32(config.search.c_puct),
         num_simulations=jnp.int32(config.search.num_simulations),
@@ -173,7 +197,7 @@ def make_spec(config: ConfigDict, *, data_devices: int = 1) -> Spec:
     config_lib.validate(config)
     switches = config_lib.resolve_switches(config)
     game = build_game(config)
-    num_images = count_images(game)
+    num_images = count_images(game) if config.replay.images == "all" else 1
     gated = config.arena.gate != "none"
     if config.train.batch_size % data_devices:
         raise ConfigError(
@@ -188,12 +212,13 @@ def make_spec(config: ConfigDict, *, data_devices: int = 1) -> Spec:
             config.replay.max_examples // num_images,
         ),
     )
-    _refuse_large_batch(config, config.replay.window * positions, num_images)
+    window = config.replay.window_positions or config.replay.window * positions
+    _refuse_large_batch(config, window, num_images)
     return Spec(
         game=game,
         network=build_network(config, game, data_devices),
         search=search,
-        arena_search=dataclasses.replace(search, dirichlet_fraction=0.0),
+        arena_search=dataclasses.replace(search, dirichlet_fraction=0.0, forced_playouts=0.0),
         num_simulations=config.search.num_simulations,
         episodes=config.selfplay.episodes,
         window=config.replay.window,
@@ -213,6 +238,48 @@ def make_spec(config: ConfigDict, *, data_devices: int = 1) -> Spec:
         max_distinct_positions=config.evaluation.max_distinct_positions,
         switches=switches,
         data_devices=data_devices,
+        extras=_extras(config),
+        images=config.replay.images,
+        reply_weight=config.train.reply_weight,
+        move_value_weight=config.train.move_value_weight,
+        root_value_share=config.train.root_value_share,
+        schedule=_schedule(config),
+        window_positions=config.replay.window_positions,
+        window_start=config.replay.window_start,
+        window_grows=tuple(config.replay.window_grows),
+        duplicate_weight=config.replay.duplicate_weight,
+        caps=PlayoutCaps(
+            config.selfplay.fast_share,
+            config.selfplay.fast_simulations,
+            config.selfplay.fast_noise,
+        ),
+    )
+
+
+def _extras(config: ConfigDict) -> tuple[str, ...]:
+    """Optional fields of examples that these settings need."""
+    mean_results = config.replay.duplicate_weight > 0 or config.train.root_value_share > 0
+    needed = {
+        "draw": mean_results and config.network.value_head == "wdl",
+        "reply": config.train.reply_weight > 0,
+        "played": config.train.move_value_weight > 0,
+    }
+    return tuple(name for name, is_needed in needed.items() if is_needed)
+
+
+def _schedule(config: ConfigDict) -> Schedule:
+    t = config.train
+    return Schedule(
+        kind=t.schedule,
+        steps=tuple(t.schedule_steps),
+        factor=t.schedule_factor,
+        peak=t.cycle_peak,
+        end=t.cycle_end,
+        low=t.cycle_low,
+        last=t.cycle_last,
+        momentum=tuple(t.cycle_momentum),
+        anneal_to=t.anneal_to,
+        anneal_iterations=t.anneal_iterations,
     )
 
 
@@ -246,7 +313,13 @@ def build_network(config: ConfigDict, game: Game, data_devices: int = 1) -> nn.M
         "axis_name": DATA_AXIS if data_devices > 1 else None,
     }
     if config.network.name == "resnet":
-        settings |= {"blocks": config.network.blocks, "filters": config.network.channels}
+        settings |= {
+            "blocks": config.network.blocks,
+            "filters": config.network.channels,
+            "squeeze_excite": config.network.squeeze_excite,
+            "reply_head": config.train.reply_weight > 0,
+            "move_value_head": config.train.move_value_weight > 0,
+        }
     else:
         settings |= {
             "channels": config.network.channels,
@@ -284,6 +357,7 @@ def search_options(config: ConfigDict, switches: Switches) -> SearchOptions:
         draw_value=s.draw_value,
         draw_for_asked=switches.draw_for_asked,
         root_expansion_counts=switches.root_expansion_counts,
+        forced_playouts=s.forced_playouts,
         max_considered_actions=s.max_considered_actions,
     )
 
@@ -298,8 +372,12 @@ def count_images(game: Game) -> int:
     return jax.eval_shape(images).shape[0]
 
 
-def make_optimizer(spec: Spec) -> optax.GradientTransformation:
+def make_optimizer(
+    spec: Spec, momentum: jax.Array | float | None = None
+) -> optax.GradientTransformation:
     """Everything but the learning rate, which is traced and multiplied in by the learner.
+
+    `momentum` may be traced; the spec's by default.
 
     Adam as in TensorFlow 1 (b1 0.9, b2 0.999, eps 1e-8: 000's program), or SGD with momentum.
     """
@@ -311,5 +389,6 @@ def make_optimizer(spec: Spec) -> optax.GradientTransformation:
     if spec.optimizer == "adam":
         parts.append(optax.scale_by_adam(b1=0.9, b2=0.999, eps=1e-8))
     else:
-        parts.append(optax.trace(decay=spec.momentum))
+        decay: Any = spec.momentum if momentum is None else momentum
+        parts.append(optax.trace(decay=decay))
     return optax.chain(*parts)

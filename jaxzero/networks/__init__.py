@@ -20,7 +20,7 @@ from flax import linen as nn
 from jaxzero.networks.convnet import ConvNet, check_board
 from jaxzero.networks.dtypes import default_dtype, resolve_dtype
 from jaxzero.networks.layers import Conv3x3, conv3x3, dropout
-from jaxzero.networks.output import DRAW, LOSS, WIN, NetworkOutput, read_outcome
+from jaxzero.networks.output import DRAW, LOSS, WIN, NetworkOutput, likeliest_result, read_outcome
 from jaxzero.networks.resnet import ResNet
 
 __all__ = [
@@ -37,6 +37,7 @@ __all__ = [
     "default_dtype",
     "dropout",
     "init_variables",
+    "likeliest_result",
     "make_network",
     "read_outcome",
     "resolve_dtype",

@@ -19,6 +19,8 @@ class NetworkOutput:
         programs of paper 002 store the order (draw, win, loss).
       reply_logits: `[B, A]`, a forecast of the policy at the next position, where the opponent is
         to move (paper 002, extended network); None without that head.
+      move_values: `[B, A]` in [-1, 1], the expected result for P after each action (Gao et al.
+        2020, in 002 section 2.4); None without that head.
       policy_features: `[B, H, W, F]`, the board-shaped layer before the policy logits, which
         paper 002's auxiliary targets are regressed on; None unless the network exposes it.
       outcome_features: `[B, H, W, F]`, the same before the outcome logits.
@@ -29,6 +31,7 @@ class NetworkOutput:
     draw_probability: jax.Array | None = None
     outcome_logits: jax.Array | None = None
     reply_logits: jax.Array | None = None
+    move_values: jax.Array | None = None
     policy_features: jax.Array | None = None
     outcome_features: jax.Array | None = None
 
@@ -38,3 +41,16 @@ def read_outcome(logits: jax.Array) -> tuple[jax.Array, jax.Array]:
     probabilities = jax.nn.softmax(logits.astype(jnp.float32), axis=-1)
     value = probabilities[..., WIN] - probabilities[..., LOSS]
     return value, probabilities[..., DRAW]
+
+
+def likeliest_result(value: jax.Array, draw: jax.Array | None) -> jax.Array:
+    """float32[B] in -1, 0, 1.
+
+    Args:
+      value: float32[B], P(win) - P(loss) of the player to move, or a scalar head's.
+      draw: float32[B], P(draw); None for a scalar head, whose value is rounded.
+    """
+    if draw is None:
+        return jnp.round(value)
+    chances = jnp.stack([(1 - draw - value) / 2, draw, (1 - draw + value) / 2], -1)
+    return chances.argmax(-1).astype(jnp.float32) - 1

@@ -56,6 +56,7 @@ class ResNet(nn.Module):
         `squeeze_reduction` narrows the gate's hidden layer.
       value_head: "wdl" (win, draw, loss) or "scalar" (tanh).
       reply_head: forecast the next position's policy, from the policy head's convolution.
+      move_value_head: the expected result after every move, from the policy head's convolution.
       expose_features: return the head convolutions' outputs, for auxiliary targets.
       bias_before_norm: see `ConvNet`; None is True for "efficiency", whose counts above include
         these biases, and False for "curriculum".
@@ -74,6 +75,7 @@ class ResNet(nn.Module):
     squeeze_reduction: int = 16
     value_head: Literal["scalar", "wdl"] = "wdl"
     reply_head: bool = False
+    move_value_head: bool = False
     expose_features: bool = False
     bias_before_norm: bool | None = None
     batch_norm_momentum: float = 0.9
@@ -146,6 +148,11 @@ class ResNet(nn.Module):
             outcome_logits=outcome_logits,
             reply_logits=(
                 self._dense(self.num_actions, "reply")(policy_input) if self.reply_head else None
+            ),
+            move_values=(
+                jnp.tanh(self._dense(self.num_actions, "move_values")(policy_input))
+                if self.move_value_head
+                else None
             ),
             policy_features=policy_features.astype(jnp.float32) if exposed else None,
             outcome_features=value_features.astype(jnp.float32) if exposed else None,

@@ -58,8 +58,8 @@ class SearchResult:
 
     Attributes:
       visit_counts: int32[B, A], visits of the root's edges (of all searches of a kept tree).
-      policy: float32[B, A]. PUCT: the visit distribution; Gumbel: the improved policy. Zero at
-        illegal actions, and everywhere in a finished game.
+      policy: float32[B, A]. PUCT: the visit distribution, without forced visits; Gumbel: the
+        improved policy. Zero at illegal actions, and everywhere in a finished game.
       action: int32[B]. PUCT: the most visited action, lowest index among equals (random with
         `ties="random"`); Gumbel: the winner of sequential halving.
       value: float32[B], the root's value from the player to move, in [-1, 1].
@@ -142,9 +142,15 @@ def as_node(position: Position, options: SearchOptions) -> tree.NewNode:
 
 
 def add_root_noise(
-    key: jax.Array, log_prior: jax.Array, legal: jax.Array, options: SearchOptions
+    key: jax.Array,
+    log_prior: jax.Array,
+    legal: jax.Array,
+    options: SearchOptions,
+    scale: jax.Array | float = 1.0,
 ) -> jax.Array:
     """(1 - f) P + f Dirichlet over the legal moves of one root [A], as log-probabilities.
+
+    f is the options' share times `scale`.
 
     A Dirichlet over k legal moves is k gamma variates over their sum: drawn for all actions and
     masked, no noise can fall on an illegal move.
@@ -154,7 +160,7 @@ def add_root_noise(
         alpha = alpha / jnp.maximum(legal.sum(), 1)
     log_gamma = jax.random.loggamma(key, alpha, legal.shape)  # in logs: a small alpha underflows
     noise = jax.nn.softmax(jnp.where(legal, log_gamma, tree.ILLEGAL))
-    fraction = options.dirichlet_fraction
+    fraction = options.dirichlet_fraction * scale
     mixed = (1.0 - fraction) * jnp.exp(log_prior) + fraction * noise
     return jnp.where(legal, jnp.log(jnp.maximum(mixed, 1e-30)), tree.ILLEGAL)
 
@@ -230,8 +236,8 @@ def run(
       trees: trees of an earlier search, re-rooted at `states`; None for fresh ones.
       is_kept: bool[B], with `trees`: which of them hold a usable root; the others start afresh.
       active: bool[B], lanes to search; unfinished ones by default.
-      noise_scale: factor of Gumbel noise and switch (0 or not) of Dirichlet noise, scalar or [B]:
-        0 for a player who is not to explore.
+      noise_scale: factor of Gumbel noise and of the share of Dirichlet noise, scalar or [B]: 0 for
+        a player who is not to explore.
 
     Returns:
       `SearchResult`.
@@ -292,7 +298,7 @@ def run(
     )
     bound = max_member(budget.max())
     trees, counts = jax.lax.fori_loop(0, bound, body, (trees, counts))
-    return _read_off(trees, counts, active, choice_keys, options)
+    return _read_off(trees, counts, active, choice_keys, c_puct, options)
 
 
 def _with_root_noise(
@@ -310,7 +316,9 @@ def _with_root_noise(
         return trees.replace(extra_data=dataclasses.replace(trees.extra_data, root_gumbel=gumbel))
     if options.dirichlet_fraction == 0:
         return trees
-    noisy = jax.vmap(add_root_noise, (0, 0, 0, None))(keys, priors[:, 0], legal, options)
+    noisy = jax.vmap(add_root_noise, (0, 0, 0, None, 0))(
+        keys, priors[:, 0], legal, options, noise_scale
+    )
     noisy = jnp.where(noise_scale[:, None] > 0, noisy, priors[:, 0])
     return trees.replace(children_prior_logits=priors.at[:, 0].set(noisy))
 
@@ -325,7 +333,10 @@ def _selection(
         def puct(keys: jax.Array) -> tree.Select:
             return rules.puct(c, options, keys)
 
-        return puct, puct
+        def root(keys: jax.Array) -> tree.Select:
+            return rules.puct_root(c, options, keys) if options.forced_playouts else puct(keys)
+
+        return root, puct
     if not isinstance(num_simulations, int):
         raise ValueError("algorithm='gumbel' needs num_simulations to be a Python int")
     visits = num_simulations - options.root_expansion_counts
@@ -338,6 +349,7 @@ def _read_off(
     counts: Diagnostics,
     active: jax.Array,
     keys: jax.Array,
+    c_puct: jax.Array | float,
     options: SearchOptions,
 ) -> SearchResult:
     node = tree.read_node(trees, jnp.zeros(active.shape, jnp.int32))
@@ -345,7 +357,10 @@ def _read_off(
         action, policy = rules.gumbel_policy(node, trees.extra_data.root_gumbel)
     else:
         visits = node.visits.astype(jnp.float32)
-        policy = visits / jnp.maximum(visits.sum(-1, keepdims=True), 1.0)
+        kept = visits
+        if options.forced_playouts:
+            kept = rules.pruned_visits(node, jnp.asarray(c_puct, jnp.float32), options)
+        policy = kept / jnp.maximum(kept.sum(-1, keepdims=True), 1.0)
         action = rules.argmax(visits, options, keys)
     return SearchResult(
         visit_counts=node.visits,

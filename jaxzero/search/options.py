@@ -37,6 +37,9 @@ class SearchOptions:
         negative. 0 is the truth; see `jaxzero.scoring` for the published programs' values.
       root_expansion_counts: the first simulation of a fresh tree only expands the root, so that
         m - 1 visits result (000's program); False gives m visits.
+      forced_playouts: k: at the root a move with n visits is chosen before all others while
+        0 < n < sqrt(k P N), and the policy is without those visits (Wu 2020, in 002 section 2.4);
+        0 is off. PUCT only; for self-play.
       max_considered_actions: Gumbel: actions sampled without replacement at the root.
     """
 
@@ -54,6 +57,7 @@ class SearchOptions:
     draw_value: float = 0.0
     draw_for_asked: float = 0.0
     root_expansion_counts: bool = False
+    forced_playouts: float = 0.0
     max_considered_actions: int = 16
 
     def __post_init__(self) -> None:
@@ -78,9 +82,17 @@ class SearchOptions:
             raise ValueError(f"search.dirichlet_alpha={self.dirichlet_alpha}: must be above 0")
         if not -1.0 <= self.draw_value <= 1.0:
             raise ValueError(f"search.draw_value={self.draw_value}: choose from -1 to 1")
+        if self.forced_playouts < 0 or (self.forced_playouts and self.algorithm != "puct"):
+            raise ValueError(
+                f"search.forced_playouts={self.forced_playouts}: 0 or more, with algorithm='puct'"
+            )
         if self.loop == "mctx" and (
-            self.draw_value or self.ties == "random" or self.dirichlet_fraction
+            self.draw_value
+            or self.ties == "random"
+            or self.dirichlet_fraction
+            or self.forced_playouts
         ):
             raise ValueError(
-                "loop='mctx' has no draw values, random ties or Dirichlet noise: use loop='batched'"
+                "loop='mctx' has no draw values, random ties, Dirichlet noise or forced playouts: "
+                "use loop='batched'"
             )

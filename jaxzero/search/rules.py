@@ -51,6 +51,50 @@ def puct(c_puct: jax.Array, options: SearchOptions, keys: jax.Array | None) -> S
     return select
 
 
+def forced(node: Node, k: float) -> jax.Array:
+    """float32[..., A]: sqrt(k P N), visits that a visited move is forced to have (Wu 2020)."""
+    total = node.visits.sum(-1, keepdims=True).astype(jnp.float32)
+    return jnp.sqrt(k * jnp.exp(node.log_prior) * total)
+
+
+def puct_root(c_puct: jax.Array, options: SearchOptions, keys: jax.Array | None) -> Select:
+    """The papers' rule at a root where playouts are forced."""
+    plain = puct(c_puct, options, keys)
+
+    def select(node: Node, depth: jax.Array) -> jax.Array:
+        owed = (node.visits > 0) & (node.visits < forced(node, options.forced_playouts))
+        owed &= node.log_prior > ILLEGAL / 2
+        first = jnp.argmax(owed, -1).astype(jnp.int32)
+        return jnp.where(owed.any(-1), first, plain(node, depth))
+
+    return select
+
+
+def pruned_visits(node: Node, c_puct: jax.Array, options: SearchOptions) -> jax.Array:
+    """float32[B, A]: root visits without those that only forcing explains (policy target pruning).
+
+    A move other than the most visited loses up to its forced number of visits, as long as its score
+    with the visits that are left stays below the score of the most visited one; what is left of a
+    single visit is dropped.
+    """
+    visits = node.visits.astype(jnp.float32)
+    total = visits.sum(-1, keepdims=True)
+    explore = jnp.sqrt(total + 1e-8)
+    if options.exploration == "sqrt_total_plus":
+        explore = jnp.sqrt(total) + 1e-5
+    q = node.q if options.q_scale == "signed" else (node.q + 1.0) / 2.0
+    prior = jnp.exp(node.log_prior)
+    best = jax.nn.one_hot(jnp.argmax(visits, -1), visits.shape[-1], dtype=bool)
+    score = (q + c_puct * prior * explore / (1.0 + visits)) * best
+    target = score.sum(-1, keepdims=True)
+    # q + c P sqrt(N) / (1 + n) <= target holds from this many visits on.
+    needed = jnp.ceil(c_puct * prior * explore / jnp.maximum(target - q, 1e-9) - 1.0)
+    most = jnp.floor(forced(node, options.forced_playouts))
+    left = jnp.clip(needed, jnp.maximum(visits - most, 0.0), visits)
+    left = jnp.where(left > 1.0, left, 0.0)
+    return jnp.where(best, visits, left)
+
+
 def as_single_node_tree(node: Node, root_gumbel: jax.Array) -> mctx.Tree:
     """One unbatched node [A] as an mctx tree of one node, for mctx's own functions."""
     one = jax.tree.map(lambda x: x[None], node)

@@ -10,18 +10,33 @@ from jaxzero.solvers.accuracy import (
 )
 from jaxzero.solvers.boards import Solver, own_and_other, solver_of, stones_placed
 from jaxzero.solvers.bounds import ILLEGAL
+from jaxzero.solvers.examination import (
+    Answers,
+    ask,
+    mark,
+    mark_policy,
+    mistakes,
+    network_alone,
+    with_search,
+)
 from jaxzero.solvers.labels import Labelled, default_plies, label, load, sample, save
 
 __all__ = [
     "ILLEGAL",
+    "Answers",
     "Labelled",
     "Solver",
+    "ask",
     "certain",
     "chosen_moves",
     "default_plies",
     "label",
     "load",
+    "mark",
+    "mark_policy",
+    "mistakes",
     "move_accuracy",
+    "network_alone",
     "opinions",
     "own_and_other",
     "sample",
@@ -30,4 +45,5 @@ __all__ = [
     "stones_placed",
     "uniform",
     "value_accuracy",
+    "with_search",
 ]

@@ -12,7 +12,10 @@ from jaxzero.solvers import connect_four, othello
 class Solver(Protocol):
     """What solves the positions of one board; see `connect_four` and `othello` for scores."""
 
-    nodes: int
+    @property
+    def nodes(self) -> int:
+        """Positions looked at so far."""
+        ...
 
     def action_scores(self, own: int, other: int) -> list[int]:
         """The score of every action for the player to move; `ILLEGAL` where it is none.

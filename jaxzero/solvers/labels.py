@@ -68,7 +68,10 @@ class Labelled:
 
 
 def label(
-    game: Game, states: Any, progress: Callable[[Sequence[Any]], Iterator[Any]] | None = None
+    game: Game,
+    states: Any,
+    progress: Callable[[Sequence[Any]], Iterator[Any]] | None = None,
+    solver: boards.Solver | None = None,
 ) -> Labelled:
     """Solves positions exactly.
 
@@ -76,11 +79,13 @@ def label(
       game: of `boards.solver_of`.
       states: unfinished, leaves [N, ...].
       progress: wraps the sequence of the positions, for a bar.
+      solver: the game's own by default; `jaxzero.players.solver` has one that knows the usual
+        Connect Four board from its first move.
 
     Raises:
       ConfigError: the game has no solver.
     """
-    solver = boards.solver_of(game)
+    solver = solver or boards.solver_of(game)
     pairs = boards.own_and_other(states)
     scores = np.full((len(pairs), game.num_actions), ILLEGAL, np.int16)
     # From the end: what is learnt of late positions shortens the search of early ones.

@@ -1,0 +1,116 @@
+"""Supervised Connect Four's settings: `connect_four_supervised.py:quick`, `:gpu`, `:paper`.
+
+Paper 002, section 3.2 and Table 1; what the paper does not say is that of the authors' program.
+"""
+
+from ml_collections import ConfigDict
+
+from jaxzero.config import Key, Preset, preset_config
+
+GAME = "connect_four_6x7"
+LABELS = ("corrected", "published")
+
+# The network of 002's Table 2 and its optimiser, in every preset.
+BASE = {
+    "game": GAME,
+    "observation": "cells",
+    "network.name": "resnet",
+    "network.channels": 128,
+    "network.value_head": "wdl",
+    "network.batch_norm_momentum": 0.9,
+    "train.batch_size": 128,
+    "train.learning_rate": 0.2,
+    "train.optimizer": "sgd",
+    "train.momentum": 0.9,
+    "train.weight_decay": 1e-4,
+    "train.max_gradient_norm": 1.0,
+    "train.measure": "in_step",
+    "execution.checkpoint_every": 1,
+}
+
+PRESETS: dict[str, Preset] = {
+    "quick": Preset(
+        "4,000 positions, 2 blocks of 32 channels, both kinds of labels: minutes on two CPU cores",
+        BASE
+        | {
+            "network.channels": 32,
+            "study.blocks": (2,),
+            "study.versions": (1,),
+            "study.outcome_labels": LABELS,
+            "study.seeds": 2,
+            "study.positions": 4000,
+            "study.max_epochs": 12,
+            "study.searches": 25,
+        },
+    ),
+    "gpu": Preset(
+        "100,000 positions, 5 blocks, both versions and labels, 3 seeds together: one GPU",
+        BASE
+        | {
+            "study.blocks": (5,),
+            "study.outcome_labels": LABELS,
+            "study.seeds": 3,
+            "study.positions": 100_000,
+            "execution.checkpoint_every": 5,
+        },
+    ),
+    "paper": Preset(
+        "Table 1: 1,000,000 positions, 5, 10 and 20 blocks, both versions, 5 seeds", BASE
+    ),
+}
+
+KEYS: tuple[Key, ...] = (
+    Key("preset", "quick", "what these settings began from", choices=tuple(PRESETS)),
+    Key("study.blocks", (5, 10, 20), "residual blocks, a group of networks for each", low=1),
+    Key(
+        "study.versions",
+        (1, 2),
+        "sets of positions: all of each game (1), one of each (2)",
+        low=1,
+        high=2,
+    ),
+    Key(
+        "study.outcome_labels",
+        None,
+        "true results, or the published ones, in which some losses are draws; unset: as "
+        "config.semantics says",
+        choices=LABELS,
+        kind=tuple,
+    ),
+    Key("study.seeds", 5, "networks of each group", low=1),
+    Key("study.positions", 1_000_000, "positions of a set", low=10),
+    Key(
+        "study.best_move_probability",
+        0.5,
+        "of a perfect move where positions are made; 0.5: hard, 0.9: easy",
+        low=0,
+        high=1,
+    ),
+    Key("study.data_seed", 0, "of the games that the positions are from", low=0),
+    Key(
+        "study.data",
+        "runs/positions",
+        "folder of the sets, made on first use (extra solver), or one set's own",
+    ),
+    Key(
+        "study.split",
+        "position",
+        "80/10/10 by position (the paper; leaks in version 1), or by game",
+        choices=("position", "game"),
+    ),
+    Key("study.patience", 8, "epochs without a better validation until the rate falls", low=1),
+    Key("study.factor", 0.1, "what the learning rate is multiplied by then", low=0, high=1),
+    Key("study.stop_after", 12, "epochs without a better validation until the end", low=1),
+    Key("study.max_epochs", 1000, "the end in any case", low=1),
+    Key("study.searches", 0, "simulations of a test with search too; 0: none", low=0),
+    Key("study.mistakes", 20, "wrong moves listed with their boards", low=0),
+)
+
+
+def get_config(preset: str = "quick") -> ConfigDict:
+    """The settings of a preset.
+
+    Raises:
+      ConfigError: unknown preset.
+    """
+    return preset_config(preset, PRESETS, KEYS)

@@ -1,0 +1,360 @@
+"""How well can the network know Connect Four? Supervised on solved positions (002, Table 1).
+
+    python -m experiments.connect_four_supervised \\
+        --config=experiments/configs/connect_four_supervised.py:quick --workdir=runs/supervised
+
+Trains networks of several depths on the two versions of the paper's positions, several seeds each,
+with true outcome labels and with the published ones, and marks moves and results on positions that
+were held back. Makes the positions on first use. Writes `results.json` and `report.html`.
+"""
+
+import itertools
+import shlex
+import sys
+import time
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from ml_collections import ConfigDict
+from tqdm import tqdm
+
+from experiments import cli, connect_four_data, solved_positions, supervised
+from experiments.configs.connect_four_supervised import GAME, KEYS
+from experiments.reporting.supervised import write_report
+from experiments.solved_games import Recipe
+from experiments.solved_positions import Positions
+from experiments.supervised import Progress, Schedule
+from jaxzero import config as config_lib
+from jaxzero import learner, networks, population, runner, solvers, workdir
+from jaxzero import spec as spec_lib
+from jaxzero.checkpoints import Checkpoints
+from jaxzero.config import ConfigError
+from jaxzero.spec import Hyper, Spec
+from jaxzero.stopping import Stopped, StopRequest
+
+STUDY = "connect_four_supervised"
+GROUPS = "groups"  # folder of finished groups' results and running groups' checkpoints
+_AT_ONCE = 256  # positions searched together
+
+
+class Group(NamedTuple):
+    """Networks that differ in their seeds alone."""
+
+    blocks: int
+    version: int
+    labels: str
+
+    @property
+    def name(self) -> str:
+        """`blocks5_v1_corrected`."""
+        return f"blocks{self.blocks}_v{self.version}_{self.labels}"
+
+
+def resolve(config: ConfigDict) -> ConfigDict:
+    """Fills in what depends on the semantics: the kind of outcome labels."""
+    config = ConfigDict(config)
+    if config.study.outcome_labels is None:
+        config.study.outcome_labels = (config.semantics,)
+    return config.lock()
+
+
+def groups(config: ConfigDict) -> list[Group]:
+    """All groups, smallest networks first."""
+    s = config.study
+    return [Group(*g) for g in itertools.product(s.blocks, s.versions, s.outcome_labels)]
+
+
+def validate(config: ConfigDict) -> None:
+    """Refuses what this study can't do, before anything is made or compiled."""
+    config_lib.validate(config, KEYS)
+    config_lib.require_extras(config)
+    if config.game != GAME:
+        raise ConfigError(f"config.game={config.game!r}: the solved positions are of {GAME}")
+    if config.network.name != "resnet" or config.network.value_head != "wdl":
+        raise ConfigError(
+            f"config.network.name={config.network.name!r} with value_head="
+            f"{config.network.value_head!r}: this study needs resnet with wdl, which tells draws "
+            "from doubt"
+        )
+    if config.tracking.wandb != "off" or config.tracking.tensorboard:
+        raise ConfigError(
+            "config.tracking: this study writes metrics.jsonl and a report only, set "
+            "config.tracking.wandb=off and config.tracking.tensorboard=False"
+        )
+    for name in ("blocks", "versions", "outcome_labels"):
+        values = config.study[name]
+        if not values or len(set(values)) < len(values):
+            raise ConfigError(f"config.study.{name}={values}: name at least one, each only once")
+    if config.train.batch_size > config.study.positions * solved_positions.SHARES[0]:
+        raise ConfigError(
+            f"config.train.batch_size={config.train.batch_size}: {config.study.positions} "
+            "positions train on 80 % of them, choose a smaller one or raise config.study.positions"
+        )
+    for group in groups(config):
+        settings(config, group)
+
+
+def settings(config: ConfigDict, group: Group) -> tuple[Spec, Hyper]:
+    """The network and the optimiser of a group."""
+    own = config.copy_and_resolve_references()
+    own.network.blocks = group.blocks
+    return spec_lib.make_spec(own), spec_lib.make_hyper(own)
+
+
+def recipe(config: ConfigDict, version: int) -> Recipe:
+    """How a version's positions are made."""
+    s = config.study
+    return Recipe(float(s.best_move_probability), version == 2, s.data_seed)
+
+
+def positions(config: ConfigDict, version: int) -> Positions:
+    """A version's positions, made now if they are missing."""
+    wanted = recipe(config, version)
+    directory = Path(config.study.data)
+    held = solved_positions.describe(directory)
+    if held is None:
+        directory /= connect_four_data.default_directory(wanted).name
+        held = solved_positions.describe(directory)
+    if held is not None and held["recipe"] != wanted._asdict():
+        raise ConfigError(
+            f"config.study.data={config.study.data!r}: made otherwise ({held['recipe']}), choose "
+            "its settings (config.study.versions, best_move_probability, data_seed) or another "
+            "folder"
+        )
+    if held is None or held["positions"] < config.study.positions:
+        print(f"making {config.study.positions} positions in {directory}", file=sys.stderr)
+        connect_four_data.make(wanted, config.study.positions, directory)
+    return solved_positions.load(directory)
+
+
+def run(config: ConfigDict, directory: Path) -> None:
+    """The whole study, or the rest of it: (config, workdir) -> results.json, report.html."""
+    config = resolve(config)
+    runner.prepare(config)
+    validate(config)
+    workdir.claim(directory, config, STUDY)
+    environment = workdir.environment()
+    workdir.write_json(directory / workdir.ENVIRONMENT, environment)
+    started = time.monotonic()
+    found = []
+    with StopRequest(config.execution.max_minutes, started) as stop:
+        for group in groups(config):
+            path = directory / GROUPS / f"{group.name}.json"
+            if not path.is_file():
+                result = _train_and_mark(config, group, directory, stop)
+                path.parent.mkdir(parents=True, exist_ok=True)
+                workdir.write_json(path, result)
+            found.append(workdir.read_json(path))
+    results = {
+        "study": STUDY,
+        "game": config.game,
+        "preset": config.preset,
+        "command": shlex.join(["python", "-m", f"experiments.{STUDY}", *sys.argv[1:]]),
+        "config": config.to_dict(),
+        "environment": environment,
+        "groups": found,
+    }
+    workdir.write_json(directory / workdir.RESULTS, results)
+    print(table(found))
+    print(f"report: {write_report(directory)}", file=sys.stderr)
+
+
+def _train_and_mark(
+    config: ConfigDict, group: Group, directory: Path, stop: StopRequest
+) -> dict[str, Any]:
+    data = positions(config, group.version)
+    index = solved_positions.split(_first(data, config.study.positions), config.study.split)
+    spec, hyper = settings(config, group)
+    started = time.monotonic()
+    progress = _fit(config, group, data, index, directory, stop)
+    marked = [
+        _mark(spec, jax.tree.map(lambda x, i=i: x[i], progress.best), data, index["test"], config)
+        for i in range(config.study.seeds)
+    ]
+    result = {
+        **group._asdict(),
+        "name": group.name,
+        "parameters": networks.count_parameters(
+            jax.eval_shape(lambda: {"params": learner.init(spec, jax.random.key(0)).params})
+        ),
+        "positions": {name: len(part) for name, part in index.items()},
+        "sha256": data.sha256,
+        "statistics": solved_positions.statistics(data.labelled),
+        "epochs": np.asarray(progress.epoch).tolist(),
+        "best_epoch": np.asarray(progress.best_epoch).tolist(),
+        "seconds": time.monotonic() - started,
+        "random": solvers.mark_policy(
+            subset(data.labelled, index["test"]),
+            solvers.uniform(subset(data.labelled, index["test"])),
+        ),
+        "seeds": marked,
+        "learning_rate": float(hyper.learning_rate),
+    }
+    for part in ("network", "search"):
+        if part in marked[0]:
+            result[part] = {
+                name: mean_and_error([m[part]["all"][name] for m in marked])
+                for name in ("strong", "weak", "result")
+            }
+    return workdir.plain(result)
+
+
+def _first(data: Positions, count: int) -> Positions:
+    """The first positions of a set that may hold more."""
+    if len(data) == count:
+        return data
+    return Positions(
+        subset(data.labelled, np.arange(count)), data.game[:count], data.sha256, data.recipe
+    )
+
+
+def subset(labelled: solvers.Labelled, index: np.ndarray) -> solvers.Labelled:
+    """Some of the labelled positions."""
+    return solvers.Labelled(
+        labelled.game,
+        jax.tree.map(lambda x: x[index], labelled.states),
+        labelled.scores[index],
+        labelled.plies[index],
+    )
+
+
+def _fit(
+    config: ConfigDict,
+    group: Group,
+    data: Positions,
+    index: dict[str, np.ndarray],
+    directory: Path,
+    stop: StopRequest,
+) -> Progress:
+    """Trains all seeds of a group to their ends, from the newest checkpoint on: [S]."""
+    spec, hyper = settings(config, group)
+    s = config.study
+    schedule = Schedule(s.patience, s.factor, s.stop_after, s.max_epochs)
+    published = group.labels == "published"
+    train = supervised.examples(data.labelled, index["train"], published_labels=published)
+    asked = supervised.questions(data.labelled, index["validation"])
+    mode = population.resolve_mode(config.execution.population)
+    begin = jax.jit(population.over_members(partial(supervised.start, spec, hyper), mode))
+    epoch = jax.jit(
+        lambda progress, train, asked: population.over_members(
+            lambda one: supervised.epoch(spec, hyper, schedule, one, train, asked), mode
+        )(progress)
+    )
+    seeds = jnp.arange(config.seed, config.seed + s.seeds)
+    names = [
+        {"run": f"{group.name}_seed{seed}", "target": group.name, "seed": seed}
+        for seed in seeds.tolist()
+    ]
+    checkpoints = Checkpoints(
+        directory / GROUPS / group.name, keep=config.execution.keep_checkpoints
+    )
+    first = checkpoints.newest_whole(partial(print, file=sys.stderr)) or 0
+    checkpoints.drop_after(first)
+    _forget_rows(directory / workdir.METRICS, group.name, first)
+    progress = begin(seeds)
+    if first:
+        progress = jax.tree.map(
+            jnp.asarray, checkpoints.restore(first, jax.eval_shape(begin, seeds))
+        )
+    is_going: Callable[[Any], np.ndarray] = lambda progress: np.asarray(  # noqa: E731
+        jax.vmap(partial(supervised.is_going, schedule))(progress)
+    )
+    with tqdm(desc=group.name, initial=first, unit="epoch") as bar:
+        number = first
+        while (going := is_going(progress)).any():
+            progress, metrics = epoch(progress, train, asked)
+            number += 1
+            measured = jax.device_get(metrics)
+            if not np.isfinite(measured["loss/policy"][going]).all():
+                raise FloatingPointError(
+                    f"loss/policy of {group.name} is not finite in epoch {number}: lower "
+                    f"config.train.learning_rate; epoch {checkpoints.latest() or 0} is saved"
+                )
+            rows = supervised.rows(measured, going, number, names)
+            workdir.append_rows(directory / workdir.METRICS, rows)
+            bar.set_postfix_str(
+                f"move {measured['validation/move'][going].mean():.2%} "
+                f"result {measured['validation/result'][going].mean():.2%}"
+            )
+            bar.update()
+            reason = stop.reason()
+            if reason is not None or number % config.execution.checkpoint_every == 0:
+                checkpoints.save(number, progress)
+            if reason is not None:
+                checkpoints.close()
+                raise Stopped(
+                    f"{reason}: saved at epoch {number} of {group.name}; the same command goes on",
+                    reason.status,
+                )
+    checkpoints.save(number, progress)
+    checkpoints.close()
+    return progress
+
+
+def _forget_rows(path: Path, target: str, after: int) -> None:
+    """Forgets the metrics of a group's epochs that will be done again."""
+    kept = [r for r in workdir.read_rows(path) if r["target"] != target or r["iteration"] <= after]
+    part = path.with_name(f".{path.name}.part")
+    part.unlink(missing_ok=True)
+    workdir.append_rows(part, kept)
+    part.replace(path)
+
+
+def _mark(
+    spec: Spec, network: learner.Learner, data: Positions, index: np.ndarray, config: ConfigDict
+) -> dict[str, Any]:
+    """Marks of one network on the test positions, alone and with search, and its mistakes."""
+    asked = subset(data.labelled, index)
+    evaluate = learner.acting(spec, network)
+    alone = solvers.ask(
+        solvers.network_alone(spec.game, evaluate), asked.states, jax.random.key(config.seed)
+    )
+    found: dict[str, Any] = {
+        "network": solvers.mark(asked, alone),
+        "mistakes": [
+            m._asdict() for m in solvers.mistakes(asked, alone.actions, most=config.study.mistakes)
+        ],
+    }
+    if config.study.searches:
+        respond = solvers.with_search(
+            spec.game,
+            evaluate,
+            spec.arena_search,
+            num_simulations=config.study.searches,
+            c_puct=config.search.c_puct,
+        )
+        searched = solvers.ask(respond, asked.states, jax.random.key(config.seed), at_once=_AT_ONCE)
+        found["search"] = solvers.mark(asked, searched)
+    return found
+
+
+def mean_and_error(values: list[float]) -> dict[str, float]:
+    """Mean over networks, standard deviation and standard error (NaN of one)."""
+    many = len(values) > 1
+    sd = float(np.std(values, ddof=1)) if many else float("nan")
+    return {"mean": float(np.mean(values)), "sd": sd, "stderr": sd / len(values) ** 0.5}
+
+
+def table(found: list[dict[str, Any]]) -> str:
+    """Table 1 with our numbers, for people."""
+    lines = [f"{'':28}{'parameters':>12}{'positions':>11}{'move':>16}{'result':>16}"]
+    for group in found:
+        cells = [
+            f"{100 * group['network'][name]['mean']:.2f}"
+            + ("" if (e := group["network"][name]["stderr"]) is None else f" ± {100 * e:.2f}")
+            for name in ("strong", "result")
+        ]
+        lines.append(
+            f"{group['name']:28}{group['parameters']:>12,}{group['positions']['train']:>11,}"
+            + "".join(f"{cell:>16}" for cell in cells)
+        )
+    return "\n".join(lines)
+
+
+if __name__ == "__main__":
+    cli.run(run, f"experiments/configs/{STUDY}.py:quick")

@@ -1,0 +1,140 @@
+"""Connect Four games played partly at random, partly perfectly, with solved positions (002, 3.2).
+
+At every ply the player to move takes, with probability p, a uniformly random one of the best moves
+(quickest win, slowest loss), and otherwise a uniformly random legal one. Of a game either all
+positions are kept (version 1) or one random one (version 2). Positions in which every legal move is
+best are left out, and repeated ones. As the generator of paper 002's authors.
+"""
+
+import random
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from jaxzero.players import solver
+
+NO_MOVE = 255  # behind the last move of a row of `Solved.moves`
+_REMEMBERED = 8  # stones; the scores of earlier positions are asked for again and again
+
+_known: dict[int, list[int]] = {}  # scores by position, of this process
+
+
+class Recipe(NamedTuple):
+    """What makes a set of positions what it is.
+
+    Attributes:
+      best_move_probability: p.
+      one_per_game: version 2; else version 1.
+      seed: of the games.
+    """
+
+    best_move_probability: float
+    one_per_game: bool
+    seed: int
+
+    @property
+    def games_per_part(self) -> int:
+        """Games that are played and kept together: seconds of work."""
+        return 100 if self.one_per_game else 20
+
+
+class Solved(NamedTuple):
+    """N positions of solved games.
+
+    Attributes:
+      moves: uint8[N, 42], columns played so far, then `NO_MOVE`.
+      scores: int16[N, 7], of every column for the player to move, see `PerfectSolver`.
+      game: int32[N], number of the game.
+    """
+
+    moves: np.ndarray
+    scores: np.ndarray
+    game: np.ndarray
+
+
+def play_part(recipe: Recipe, part: int) -> Solved:
+    """The positions of some games.
+
+    Args:
+      recipe: how they are played.
+      part: its number, from 0; the same recipe and number give the same positions, whatever else
+        was played before.
+    """
+    rng = random.Random(f"{recipe.seed} {part}")
+    perfect = solver.perfect_solver()
+    seen: set[int] = set()
+    rows: list[tuple[list[int], list[int], int]] = []
+    for i in range(recipe.games_per_part):
+        number = part * recipe.games_per_part + i
+        play = _play_one if recipe.one_per_game else _play_all
+        rows += [(*row, number) for row in play(perfect, rng, recipe.best_move_probability, seen)]
+    return _as_arrays(rows)
+
+
+def _play_all(
+    perfect: solver.PerfectSolver, rng: random.Random, p: float, seen: set[int]
+) -> list[tuple[list[int], list[int]]]:
+    """(moves before, scores) of all new positions of one game that have a wrong move."""
+    board, moves, found = perfect.board(), list[int](), []
+    while True:
+        scores = _scores(perfect, board)
+        if board.uid() not in seen and _has_wrong_move(scores):
+            found.append((list(moves), scores))
+        seen.add(board.uid())
+        best = [c for c in range(solver.COLUMNS) if scores[c] == max(scores)]
+        column = rng.choice(best if rng.random() < p else solver.legal_columns(board))
+        moves.append(column)
+        if _ends_game(board, column):
+            return found
+
+
+def _play_one(
+    perfect: solver.PerfectSolver, rng: random.Random, p: float, seen: set[int]
+) -> list[tuple[list[int], list[int]]]:
+    """The same of one of them, each as likely; nothing if there is none."""
+    board, moves, new = perfect.board(), list[int](), []
+    while True:
+        if board.uid() not in seen:
+            new.append((len(moves), board.copy()))
+            seen.add(board.uid())
+        legal = solver.legal_columns(board)
+        column = perfect.sample_best(board, rng) if rng.random() < p else rng.choice(legal)
+        moves.append(column)
+        if _ends_game(board, column):
+            break
+    rng.shuffle(new)
+    for ply, candidate in new:
+        scores = _scores(perfect, candidate)
+        if _has_wrong_move(scores):
+            return [(moves[:ply], scores)]
+    return []
+
+
+def _scores(perfect: solver.PerfectSolver, board: Any) -> list[int]:
+    if board.countTokens() > _REMEMBERED:
+        return perfect.board_scores(board)
+    key = board.uid()
+    if key not in _known:
+        _known[key] = perfect.board_scores(board)
+    return _known[key]
+
+
+def _has_wrong_move(scores: list[int]) -> bool:
+    return any(solver.ILLEGAL < score < max(scores) for score in scores)
+
+
+def _ends_game(board: Any, column: int) -> bool:
+    board.play(column)
+    return board.hasWin() or board.countTokens() == solver.SQUARES
+
+
+def _as_arrays(rows: list[tuple[list[int], list[int], int]]) -> Solved:
+    moves = np.full((len(rows), solver.SQUARES), NO_MOVE, np.uint8)
+    for i, (played, _, _) in enumerate(rows):
+        moves[i, : len(played)] = played
+    scores = np.array([scores for _, scores, _ in rows], np.int16)
+    return Solved(
+        moves,
+        scores.reshape(-1, solver.COLUMNS),
+        np.array([number for *_, number in rows], np.int32),
+    )

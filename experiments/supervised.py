@@ -1,0 +1,270 @@
+"""Learning from solved positions: epochs, the falling learning rate, stopping (002, 3.2).
+
+The authors' schedule: the learning rate is divided by ten after 8 epochs without a better
+validation score, training stops after 12, and the network of the best epoch counts. The score is
+the mean of the shares of right moves and right results.
+"""
+
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from flax import struct
+
+from jaxzero import learner
+from jaxzero.learner import Learner
+from jaxzero.networks import likeliest_result
+from jaxzero.replay import Examples
+from jaxzero.solvers import Labelled
+from jaxzero.spec import Hyper, Spec
+
+METRICS = (
+    "loss/policy",
+    "loss/value",
+    "validation/move",
+    "validation/result",
+    "learning_rate",
+)  # of an epoch
+_CHUNK = 512  # positions evaluated at once
+
+
+class Schedule(NamedTuple):
+    """When the learning rate falls, and when training ends; epochs without a better score.
+
+    Attributes:
+      patience: until it falls.
+      factor: what it is multiplied by.
+      stop_after: until the end.
+      max_epochs: the end in any case.
+    """
+
+    patience: int
+    factor: float
+    stop_after: int
+    max_epochs: int
+
+
+@struct.dataclass
+class Questions:
+    """Positions to be asked about, and what is right.
+
+    Attributes:
+      observation: [N, H, W, C].
+      legal: bool[N, A].
+      best: bool[N, A], the moves that count as right (strong).
+      result: float32[N], -1, 0 or 1 for the player to move.
+    """
+
+    observation: jax.Array
+    legal: jax.Array
+    best: jax.Array
+    result: jax.Array
+
+
+@struct.dataclass
+class Progress:
+    """One network in training, between epochs.
+
+    Attributes:
+      learner: the newest.
+      best: of the best epoch, without optimiser state.
+      learning_rate, best_score: float32.
+      epoch, best_epoch, fell_at: int32; `fell_at` is when the learning rate fell last.
+      key: typed random key.
+    """
+
+    learner: Learner
+    best: Learner
+    learning_rate: jax.Array
+    best_score: jax.Array
+    epoch: jax.Array
+    best_epoch: jax.Array
+    fell_at: jax.Array
+    key: jax.Array
+
+
+def examples(labelled: Labelled, index: np.ndarray, *, published_labels: bool) -> Examples:
+    """Training examples: the policy target is uniform over the best moves.
+
+    Args:
+      labelled: solved positions.
+      index: which of them.
+      published_labels: positions that the first player is to move in and loses count as draws, a
+        slip of the authors' program (docs/deviations.md); else true results.
+    """
+    best = labelled.strong[index]
+    result = labelled.value[index]
+    if published_labels:
+        result = published_result(result, labelled.plies[index])
+    return Examples(
+        observation=observe(labelled, index),
+        policy=jnp.asarray(best / best.sum(axis=1, keepdims=True), jnp.float32),
+        value=jnp.asarray(result),
+        legal=jnp.asarray(labelled.legal[index]),
+    )
+
+
+def published_result(result: np.ndarray, plies: np.ndarray) -> np.ndarray:
+    """float32[N]: results as the authors' program labelled them.
+
+    `(player + 1) % 2` was meant to name the other one of players 1 and 2; for player 1 it gives 0,
+    the code of a draw.
+    """
+    return np.where((plies % 2 == 0) & (result < 0), 0.0, result).astype(np.float32)
+
+
+def questions(labelled: Labelled, index: np.ndarray) -> Questions:
+    """What the network is marked on, always with true results."""
+    return Questions(
+        observation=observe(labelled, index),
+        legal=jnp.asarray(labelled.legal[index]),
+        best=jnp.asarray(labelled.strong[index]),
+        result=jnp.asarray(labelled.value[index]),
+    )
+
+
+def observe(labelled: Labelled, index: np.ndarray) -> jax.Array:
+    """[N, H, W, C] in the encoding of the labelled positions' game."""
+    states = jax.tree.map(lambda x: jnp.asarray(x[index]), labelled.states)
+    return jax.jit(jax.vmap(labelled.game.observe))(states)
+
+
+def start(spec: Spec, hyper: Hyper, seed: jax.Array) -> Progress:
+    """A network before its first epoch."""
+    key, weights_key = jax.random.split(jax.random.key(seed))
+    fresh = learner.init(spec, weights_key)
+    zero = jnp.int32(0)
+    return Progress(
+        learner=fresh,
+        best=fresh.replace(opt_state=()),
+        learning_rate=hyper.learning_rate,
+        best_score=jnp.float32(-1),
+        epoch=zero,
+        best_epoch=zero,
+        fell_at=zero,
+        key=key,
+    )
+
+
+def is_going(schedule: Schedule, progress: Progress) -> jax.Array:
+    """bool: whether there is another epoch."""
+    patient = progress.epoch - progress.best_epoch < schedule.stop_after
+    return patient & (progress.epoch < schedule.max_epochs)
+
+
+def fall(schedule: Schedule, progress: Progress) -> Progress:
+    """Before an epoch: the learning rate falls if it has been of no use for long enough."""
+    since = progress.epoch - jnp.maximum(progress.best_epoch, progress.fell_at)
+    falls = since >= schedule.patience
+    rate = progress.learning_rate
+    return progress.replace(
+        learning_rate=jnp.where(falls, rate * schedule.factor, rate),
+        fell_at=jnp.where(falls, progress.epoch, progress.fell_at),
+    )
+
+
+def note(progress: Progress, trained: Learner, score: jax.Array) -> Progress:
+    """After an epoch: the network, and whether it is the best so far (float32 scalar `score`)."""
+    better = score > progress.best_score
+    newest = trained.replace(opt_state=())
+    return progress.replace(
+        learner=trained,
+        best=jax.tree.map(lambda new, old: jnp.where(better, new, old), newest, progress.best),
+        best_score=jnp.maximum(score, progress.best_score),
+        best_epoch=jnp.where(better, progress.epoch, progress.best_epoch),
+        epoch=progress.epoch + 1,
+    )
+
+
+def epoch(
+    spec: Spec,
+    hyper: Hyper,
+    schedule: Schedule,
+    progress: Progress,
+    train: Examples,
+    validation: Questions,
+) -> tuple[Progress, dict[str, jax.Array]]:
+    """One pass over the training set in a new order, and the validation.
+
+    Args:
+      spec, hyper: the network and its loss; the learning rate is the progress'.
+      schedule: static.
+      progress: before; left as it is if training has ended.
+      train: [N]; the rest behind the last whole minibatch sits out, another one in every epoch.
+      validation: [V].
+
+    Returns:
+      The progress after it, and `METRICS`, float32 (NaN if training had ended).
+    """
+
+    def ended(progress: Progress) -> tuple[Progress, dict[str, jax.Array]]:
+        return progress, dict.fromkeys(METRICS, jnp.float32(jnp.nan))
+
+    def run(progress: Progress) -> tuple[Progress, dict[str, jax.Array]]:
+        return _one_more(spec, hyper, schedule, progress, train, validation)
+
+    return jax.lax.cond(is_going(schedule, progress), run, ended, progress)
+
+
+def _one_more(
+    spec: Spec,
+    hyper: Hyper,
+    schedule: Schedule,
+    progress: Progress,
+    train: Examples,
+    validation: Questions,
+) -> tuple[Progress, dict[str, jax.Array]]:
+    progress = fall(schedule, progress)
+    key, order_key, step_key = jax.random.split(progress.key, 3)
+    count = train.value.shape[0]
+    steps = max(count // spec.batch_size, 1)
+    size = min(spec.batch_size, count)
+    order = jax.random.permutation(order_key, count)[: steps * size].reshape(steps, size)
+    own = hyper.replace(learning_rate=progress.learning_rate)
+
+    def step(i: jax.Array, carry: tuple) -> tuple:
+        old, sums = carry
+        batch = jax.tree.map(lambda x: x[order[i]], train)
+        new, losses = learner.train_step(spec, own, old, batch, jax.random.fold_in(step_key, i))
+        return new, sums + jnp.stack(losses)
+
+    trained, sums = jax.lax.fori_loop(0, steps, step, (progress.learner, jnp.zeros(2)))
+    move, result = marks(spec, trained, validation)
+    after = note(progress.replace(key=key), trained, (move + result) / 2)
+    measured = (*(sums / steps), move, result, progress.learning_rate)
+    return after, dict(zip(METRICS, measured, strict=True))
+
+
+def marks(spec: Spec, network: Learner, asked: Questions) -> tuple[jax.Array, jax.Array]:
+    """Shares of positions with a right move and with a right result, float32 scalars."""
+    count = asked.result.shape[0]
+    chunk = min(count, _CHUNK)
+    chunks = -(-count // chunk)
+
+    def pad(x: jax.Array) -> jax.Array:
+        widths = [(0, chunks * chunk - count)] + [(0, 0)] * (x.ndim - 1)
+        return jnp.pad(x, widths).reshape(chunks, chunk, *x.shape[1:])
+
+    def one(part: tuple[Questions, jax.Array]) -> jax.Array:
+        asked, counts = part
+        out = learner.infer(spec, network, asked.observation)
+        action = jnp.where(asked.legal, out.policy_logits, -1e9).argmax(-1)
+        move = jnp.take_along_axis(asked.best, action[:, None], 1)[:, 0]
+        result = likeliest_result(out.value, out.draw_probability) == asked.result
+        return jnp.stack([(move & counts).sum(), (result & counts).sum()])
+
+    padded = jax.tree.map(pad, (asked, jnp.ones((count,), bool)))
+    right = jax.lax.map(one, padded).sum(0) / count
+    return right[0], right[1]
+
+
+def rows(
+    metrics: dict[str, np.ndarray], going: np.ndarray, epoch: int, runs: list[dict[str, Any]]
+) -> list[dict[str, Any]]:
+    """One row of metrics.jsonl for each network that was trained in this epoch."""
+    return [
+        {"iteration": epoch, **run} | {name: float(values[i]) for name, values in metrics.items()}
+        for i, run in enumerate(runs)
+        if going[i]
+    ]

@@ -1,0 +1,181 @@
+"""The perfect player of the usual Connect Four board, 6 rows x 7 columns, over `bitbully`.
+
+`bitbully` (AGPL, extra `solver`) looks up a book of all positions with 12 stones, distances
+included, and searches behind it: about a hundred positions a second, mean over all stages of a
+game. It is imported here alone, when a solver is made. Smaller boards: `jaxzero.solvers`, whose
+scores mean the same.
+"""
+
+import functools
+import random
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from jaxzero.config import ConfigError
+from jaxzero.games import ConnectFour, Game
+from jaxzero.games.base import State
+from jaxzero.players.base import Players, Turn, no_cost
+
+ROWS, COLUMNS, SQUARES = 6, 7, 42
+_BITS = 9  # of a column in bitbully's words: the squares from below, then empty ones
+ILLEGAL = -(1 << 15)  # `jaxzero.solvers.ILLEGAL`, which lies above this room
+
+
+class PerfectSolver:
+    """Exact scores of positions of the usual board; a `jaxzero.solvers.Solver`.
+
+    A score is for the player to move: 0 is a draw, a player who wins with the k-th last of all
+    stones that they could place scores k, and the loser -k. A quicker win is a higher score, a
+    slower loss too ("strong" in paper 002); its sign is the result ("weak").
+    """
+
+    def __init__(self) -> None:
+        bitbully = _bitbully()
+        self._core = bitbully.BitBully("12-ply-dist")._core
+        self._new_board = bitbully.bitbully_core.BoardCore
+
+    @property
+    def nodes(self) -> int:
+        """Positions looked at so far."""
+        return int(self._core.getNodeCounter())
+
+    def board(self, own: int = 0, other: int = 0) -> Any:
+        """bitbully's board.
+
+        Args:
+          own, other: stones of the player to move and of the opponent, as row-major bits (row 0 on
+            top), of a position without a line.
+        """
+        board = self._new_board()
+        stones = own | other
+        board.setRawState(_pack(stones), _pack(own), SQUARES - stones.bit_count())
+        return board
+
+    def action_scores(self, own: int, other: int) -> list[int]:
+        """The score of every column for the player to move; `ILLEGAL` where it is full."""
+        return self.board_scores(self.board(own, other))
+
+    def board_scores(self, board: Any) -> list[int]:
+        """`action_scores` of bitbully's board."""
+        return [s if s > -SQUARES else ILLEGAL for s in self._core.scoreMoves(board)]
+
+    def score(self, own: int, other: int) -> int:
+        """The score of an unfinished position for the player to move."""
+        return self._score(self.board(own, other))
+
+    def result(self, own: int, other: int) -> int:
+        """1 won, 0 drawn, -1 lost for the player to move."""
+        score = self.score(own, other)
+        return (score > 0) - (score < 0)
+
+    def sample_best(self, board: Any, rng: random.Random) -> int:
+        """A uniformly random one of the best columns, with less work than all scores.
+
+        The first best one of a random order is uniform among the best, and whether a column is best
+        takes one search with an empty window.
+        """
+        columns = legal_columns(board)
+        wins = [column for column in columns if board.canWin(column)]
+        if wins:
+            return rng.choice(wins)
+        rng.shuffle(columns)
+        score = self._core.mtdf(board, 0) if len(columns) > 1 else 0
+        for column in columns[:-1]:
+            child = board.playMoveOnCopy(column)
+            if self._core.negamax(child, -score, 1 - score, 0) <= -score:
+                return column
+        return columns[-1]
+
+    def _score(self, board: Any) -> int:
+        if board.canWin():
+            return (SQUARES + 1 - board.countTokens()) // 2
+        return int(self._core.mtdf(board, 0))
+
+
+@functools.cache
+def perfect_solver() -> PerfectSolver:
+    """The solver, made once.
+
+    Raises:
+      ConfigError: bitbully is not installed.
+    """
+    return PerfectSolver()
+
+
+def check_installed() -> None:
+    """Refuses, in one line, what needs bitbully where it is not installed.
+
+    Raises:
+      ConfigError: with what to install.
+    """
+    _bitbully()
+
+
+def legal_columns(board: Any) -> list[int]:
+    """Columns of bitbully's board that are not full."""
+    return [column for column in range(COLUMNS) if board.isLegalMove(column)]
+
+
+def perfect_players(game: Game, count: int = 1) -> Players:
+    """Players of a compiled match that play a uniformly random one of the best columns.
+
+    The solver works on the host, one position after another: for evaluation, not for training.
+
+    Raises:
+      ConfigError: another game than Connect Four 6x7, or bitbully is not installed.
+    """
+    if not (isinstance(game, ConnectFour) and (game.rows, game.columns, game.line) == (6, 7, 4)):
+        raise ConfigError(f"{game.name}: the perfect player knows connect_four_6x7 only")
+    solver = perfect_solver()
+
+    def best(stones: np.ndarray, movers: np.ndarray, live: np.ndarray) -> np.ndarray:
+        """bool[B, A]; all of a row where a game is not live."""
+        found = np.ones((len(live), COLUMNS), bool)
+        for i in np.flatnonzero(live):
+            pair = [int.from_bytes(w.astype("<u4").tobytes(), "little") for w in stones[i]]
+            scores = solver.action_scores(pair[movers[i]], pair[1 - movers[i]])
+            found[i] = np.equal(scores, max(scores))
+        return found
+
+    def choose(params: Any, memory: Any, keys: jax.Array, states: State, live: jax.Array) -> Turn:
+        del params
+        shape = jax.ShapeDtypeStruct((live.shape[0], COLUMNS), jnp.bool_)
+        is_best = jax.pure_callback(
+            lambda *arrays: best(*map(np.asarray, arrays)),
+            shape,
+            states.stones,
+            states.to_move,
+            live,
+            vmap_method="sequential",
+        )
+        logits = jnp.where(is_best, 0.0, -1e9)
+        action = jax.vmap(jax.random.categorical)(keys, logits).astype(jnp.int32)
+        return Turn(action, memory, no_cost())
+
+    return Players(params=jnp.zeros((count,)), choose=choose)
+
+
+def _pack(squares: int) -> int:
+    """Row-major bits, row 0 on top, as bitbully's bits: columns of `_BITS`, from below."""
+    found = 0
+    while squares:
+        square = (squares & -squares).bit_length() - 1
+        squares &= squares - 1
+        row, column = divmod(square, COLUMNS)
+        found |= 1 << (column * _BITS + ROWS - 1 - row)
+    return found
+
+
+def _bitbully() -> Any:
+    try:
+        import bitbully
+        import bitbully_databases  # noqa: F401  # the book, a package of its own
+    except ImportError as error:
+        raise ConfigError(
+            "perfect Connect Four play needs bitbully (AGPL), which is not installed: "
+            'pip install "jaxzero[solver]"'
+        ) from error
+    return bitbully

@@ -1,0 +1,206 @@
+"""Asking networks about labelled positions: moves and results, alone and with search, in parts.
+
+Paper 002 counts a move as correct if it leads to the quickest win or the slowest loss ("strong"),
+and a result as known if the likeliest of win, draw and loss is the true one.
+"""
+
+import dataclasses
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from jaxzero.games import Game
+from jaxzero.games.base import State
+from jaxzero.networks import likeliest_result
+from jaxzero.search import core
+from jaxzero.search.core import Evaluate
+from jaxzero.search.options import SearchOptions
+from jaxzero.solvers.accuracy import stages
+from jaxzero.solvers.bounds import ILLEGAL
+from jaxzero.solvers.labels import Labelled
+
+DIFFICULTIES = ("one_best", "two_best", "more_best")  # by the number of best moves
+_IMPOSSIBLE = -1e9
+
+# (states [B], key) -> int32[B] actions, float32[B] results -1, 0, 1 (NaN: not asked)
+Respond = Callable[[State, jax.Array], tuple[jax.Array, jax.Array]]
+
+
+class Answers(NamedTuple):
+    """What somebody said about N positions.
+
+    Attributes:
+      actions: int[N], legal.
+      results: float[N], expected result for the player to move, -1, 0 or 1; NaN: not asked.
+    """
+
+    actions: np.ndarray
+    results: np.ndarray
+
+
+class Mistake(NamedTuple):
+    """A position and what was played wrongly there.
+
+    Attributes:
+      index: of the position.
+      ply: stones on its board.
+      board: as text.
+      played, best: actions.
+      loss: 2 a win given away for a loss, 1 half of that, 0 a slower win or a quicker loss.
+      scores: of all actions, None where illegal.
+    """
+
+    index: int
+    ply: int
+    board: str
+    played: int
+    best: tuple[int, ...]
+    loss: int
+    scores: tuple[int | None, ...]
+
+
+def network_alone(game: Game, evaluate: Evaluate) -> Respond:
+    """The legal move of the highest logit, and the likeliest result."""
+
+    def respond(states: State, key: jax.Array) -> tuple[jax.Array, jax.Array]:
+        del key
+        logits, value, *rest = evaluate(jax.vmap(game.observe)(states))
+        legal = jax.vmap(game.legal_actions)(states)
+        action = jnp.where(legal, logits.astype(jnp.float32), _IMPOSSIBLE).argmax(-1)
+        return action.astype(jnp.int32), likeliest_result(value, rest[0] if rest else None)
+
+    return respond
+
+
+def with_search(
+    game: Game,
+    evaluate: Evaluate,
+    options: SearchOptions,
+    *,
+    num_simulations: int,
+    c_puct: float,
+) -> Respond:
+    """The most visited move of a search without noise, and its value rounded to a result.
+
+    No result (NaN) where draws are worth something, because the value then tells two things.
+    """
+
+    def respond(states: State, key: jax.Array) -> tuple[jax.Array, jax.Array]:
+        batch = jax.tree.leaves(states)[0].shape[0]
+        found = core.run(
+            game,
+            evaluate,
+            jax.random.split(key, batch),
+            states,
+            options=dataclasses.replace(options, capacity=num_simulations + 1),
+            num_simulations=num_simulations,
+            c_puct=c_puct,
+            noise_scale=0.0,
+        )
+        told = jnp.nan if options.draw_value else 1.0
+        return found.action, told * jnp.round(found.value)
+
+    return respond
+
+
+def ask(respond: Respond, states: State, key: jax.Array, *, at_once: int = 512) -> Answers:
+    """Asks about all positions, compiled as one program, a part at a time.
+
+    Args:
+      respond: what answers, see `Respond`.
+      states: unfinished, leaves [N, ...].
+      key: consumed.
+      at_once: positions evaluated together.
+    """
+    count = jax.tree.leaves(states)[0].shape[0]
+    at_once = min(at_once, count)
+    parts = -(-count // at_once)
+
+    def in_parts(x: Any) -> jax.Array:  # the last part is filled with the last position
+        index = np.minimum(np.arange(parts * at_once), count - 1)
+        return jnp.asarray(np.asarray(x)[index]).reshape(parts, at_once, *np.shape(x)[1:])
+
+    @jax.jit
+    def all_parts(states: State, keys: jax.Array) -> tuple[jax.Array, jax.Array]:
+        return jax.lax.map(lambda part: respond(*part), (states, keys))
+
+    actions, results = all_parts(jax.tree.map(in_parts, states), jax.random.split(key, parts))
+    flat = (np.asarray(x).reshape(-1)[:count] for x in (actions, results))
+    return Answers(*flat)
+
+
+def mark(labelled: Labelled, answers: Answers) -> dict[str, dict[str, float]]:
+    """How often answers are right.
+
+    Returns:
+      For `all` positions, by stage of the game (thirds of the plies) and by difficulty (number of
+      best moves): `positions`; `strong`, share of moves that are best; `weak`, share that keep the
+      result; `result`, share of results that are right (NaN if not asked, or no positions).
+    """
+    return mark_policy(labelled, np.eye(labelled.scores.shape[1])[answers.actions], answers.results)
+
+
+def mark_policy(
+    labelled: Labelled, policy: np.ndarray, results: np.ndarray | None = None
+) -> dict[str, dict[str, float]]:
+    """The same of move probabilities float[N, A], in expectation: of `solvers.uniform`, say."""
+    strong = (policy * labelled.strong).sum(axis=1)
+    weak = (policy * labelled.weak).sum(axis=1)
+    right = np.full(len(strong), np.nan)
+    if results is not None:
+        right = np.where(np.isnan(results), np.nan, results == labelled.value)
+    return {
+        name: {
+            "positions": int(group.sum()),
+            "strong": _mean(strong[group]),
+            "weak": _mean(weak[group]),
+            "result": _mean(right[group]),
+        }
+        for name, group in groups(labelled).items()
+    }
+
+
+def groups(labelled: Labelled) -> dict[str, np.ndarray]:
+    """bool[N] for `all`, every stage and every difficulty."""
+    best = np.minimum(labelled.strong.sum(axis=1), len(DIFFICULTIES))
+    found = {"all": np.ones(len(best), bool)} | stages(labelled)
+    return found | {name: best == i + 1 for i, name in enumerate(DIFFICULTIES)}
+
+
+def mistakes(labelled: Labelled, actions: Sequence[int], *, most: int) -> list[Mistake]:
+    """Wrong moves, those that give away most first, then those of late positions.
+
+    Args:
+      labelled: the truth.
+      actions: int[N], played.
+      most: how many are returned at most.
+    """
+    played = np.asarray(actions)
+    rows = np.arange(len(played))
+    wrong = np.flatnonzero(~labelled.strong[rows, played])
+    lost = (labelled.value - np.sign(labelled.scores[rows, played])).astype(int)
+    order = sorted(wrong.tolist(), key=lambda i: (-lost[i], -labelled.plies[i]))
+    found = []
+    for i in order[:most]:
+        state = jax.tree.map(lambda x, i=i: jnp.asarray(x[i]), labelled.states)
+        scores = tuple(None if s == ILLEGAL else int(s) for s in labelled.scores[i])
+        best = tuple(np.flatnonzero(labelled.strong[i]).tolist())
+        found.append(
+            Mistake(
+                i,
+                int(labelled.plies[i]),
+                labelled.game.render(state),
+                int(played[i]),
+                best,
+                int(lost[i]),
+                scores,
+            )
+        )
+    return found
+
+
+def _mean(x: np.ndarray) -> float:
+    return float(x.mean()) if x.size else float("nan")

@@ -1,0 +1,139 @@
+"""Sets of solved Connect Four positions: the generator, the file, the splits, the command."""
+
+import shutil
+import sys
+from pathlib import Path
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from experiments import connect_four_data, solved_games, solved_positions
+from experiments.solved_games import NO_MOVE, Recipe, Solved
+from jaxzero.config import ConfigError
+from jaxzero.games import make_game
+from jaxzero.solvers import ILLEGAL
+
+HARD = Recipe(best_move_probability=0.5, one_per_game=True, seed=1)
+ALL = HARD._replace(one_per_game=False)
+GAME = make_game("connect_four_6x7")
+
+
+@pytest.fixture(scope="module")
+def part() -> Solved:
+    pytest.importorskip("bitbully")
+    return solved_games.play_part(HARD, 0)
+
+
+@pytest.fixture(scope="module")
+def directory(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    pytest.importorskip("bitbully")
+    made = tmp_path_factory.mktemp("positions")
+    solved_positions.check_recipe(made, ALL)
+    solved_positions.save_part(made, 0, solved_games.play_part(ALL, 0))
+    connect_four_data.make(ALL, 150, made)  # finds the part, plays no more
+    return made
+
+
+def test_states_are_those_of_the_rules(part: Solved) -> None:
+    states = solved_positions.states_of(part.moves)
+    for i in range(0, len(part.moves), 7):
+        state = GAME.init()
+        for column in part.moves[i][part.moves[i] != NO_MOVE].tolist():
+            state = GAME.step(state, jnp.int32(column))
+        for ours, theirs in zip(
+            jax.tree.leaves(jax.tree.map(lambda x, i=i: x[i], states)),
+            jax.tree.leaves(state),
+            strict=True,
+        ):
+            np.testing.assert_array_equal(ours, theirs)
+
+
+def test_one_position_of_each_game_with_a_wrong_move(part: Solved) -> None:
+    assert len(np.unique(part.game)) == len(part.game) > 80
+    best = part.scores == part.scores.max(axis=1, keepdims=True)
+    legal = part.scores != ILLEGAL
+    assert (legal & ~best).any(axis=1).all()
+
+
+def test_a_part_does_not_depend_on_what_was_played_before(part: Solved) -> None:
+    few = HARD._replace(seed=HARD.seed)
+    solved_games.play_part(ALL, 3)
+    np.testing.assert_array_equal(solved_games.play_part(few, 0).moves, part.moves)
+
+
+def test_the_sets_statistics_are_the_papers(part: Solved) -> None:
+    """The authors' hard set: 1.69 best moves, 61 % won, 7 % drawn, mean ply 12.4 (sd 6.1)."""
+    more = [part, *(solved_games.play_part(HARD, i) for i in (1, 2))]
+    moves, scores, _ = (np.concatenate(arrays) for arrays in zip(*more, strict=True))
+    best = (scores == scores.max(axis=1, keepdims=True)).sum(axis=1)
+    plies = (moves != NO_MOVE).sum(axis=1)
+    root = np.sqrt(len(best))
+    assert best.mean() == pytest.approx(1.6895, abs=4 * 1.1 / root)
+    assert (scores.max(axis=1) > 0).mean() == pytest.approx(0.6136, abs=4 * 0.49 / root)
+    assert plies.mean() == pytest.approx(12.4, abs=4 * 6.1 / root)
+
+
+def test_a_set_is_made_once_and_grows(directory: Path) -> None:
+    found = solved_positions.load(directory)
+    assert len(found) == 150
+    states = found.labelled.states.stones.reshape(150, -1)
+    assert len(np.unique(states, axis=0)) == 150
+    record = solved_positions.describe(directory)
+    assert record is not None
+    assert record["statistics"]["best_moves"] > 1
+    before = (directory / solved_positions.POSITIONS).stat().st_mtime_ns
+    connect_four_data.make(ALL, 150, directory)
+    assert (directory / solved_positions.POSITIONS).stat().st_mtime_ns == before
+    connect_four_data.make(ALL, 160, directory)
+    grown = solved_positions.load(directory)
+    np.testing.assert_array_equal(grown.labelled.scores[:150], found.labelled.scores)
+
+
+def test_splits(directory: Path) -> None:
+    found = solved_positions.load(directory)
+    for by in solved_positions.SPLITS:
+        parts = solved_positions.split(found, by)
+        everything = np.concatenate(list(parts.values()))
+        np.testing.assert_array_equal(np.sort(everything), np.arange(len(found)))
+    games = {name: set(found.game[index]) for name, index in parts.items()}
+    assert not games["train"] & games["test"]
+    assert not games["train"] & games["validation"]
+    by_position = solved_positions.split(found, "position")
+    assert len(by_position["train"]) == round(0.8 * len(found))
+    assert set(found.game[by_position["train"]]) & set(found.game[by_position["test"]])  # leaks
+
+
+def test_a_damaged_set_is_refused(directory: Path, tmp_path: Path) -> None:
+    copied = tmp_path / "set"
+    shutil.copytree(directory, copied)
+    path = copied / solved_positions.POSITIONS
+    path.write_bytes(path.read_bytes()[:-3] + b"abc")
+    with pytest.raises(ConfigError, match="SHA-256"):
+        solved_positions.load(copied)
+
+
+def test_another_recipe_is_refused(directory: Path) -> None:
+    with pytest.raises(ConfigError, match="made otherwise"):
+        connect_four_data.make(HARD, 10, directory)
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (["--positions=0"], "--positions=0"),
+        (["--best-move-probability=1.5"], "--best-move-probability=1.5"),
+        (["--one-pergame"], "did you mean --one-per-game"),
+    ],
+)
+def test_bad_words_are_one_line(words: list[str], told: str) -> None:
+    with pytest.raises(ConfigError, match=told):
+        connect_four_data.main(words)
+
+
+def test_a_missing_package_is_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "bitbully", None)
+    with pytest.raises(ConfigError, match=r"jaxzero\[solver\]"):
+        connect_four_data.make(HARD, 10, tmp_path)
+    assert not list(tmp_path.iterdir())

@@ -1,0 +1,98 @@
+"""Marks on labelled positions: a perfect player has all, a random one what counting says."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from jaxzero import solvers
+from jaxzero.games import make_game
+from jaxzero.networks import likeliest_result
+from jaxzero.solvers import ILLEGAL, Answers, Labelled
+
+GAME = make_game("connect_four_5x5")
+
+
+@pytest.fixture(scope="module")
+def labelled() -> Labelled:
+    states = solvers.sample(GAME, positions=40, plies=range(14, 18), seed=1)
+    return solvers.label(GAME, states)
+
+
+def made_up(scores: list[list[int]], plies: list[int]) -> Labelled:
+    return Labelled(GAME, None, np.array(scores, np.int16), np.array(plies))
+
+
+TRUTH = made_up(
+    [[3, 1, -2, ILLEGAL], [0, -1, ILLEGAL, ILLEGAL], [-5, -1, -1, -5]],
+    [2, 5, 10],
+)
+
+
+def test_a_perfect_player_has_every_mark(labelled: Labelled) -> None:
+    best = labelled.strong.argmax(axis=1)
+    marks = solvers.mark(labelled, Answers(best, labelled.value))
+    for name in ("all", "early", "middle", "late", "one_best"):
+        own = marks[name]
+        assert own["positions"] > 0
+        assert (own["strong"], own["weak"], own["result"]) == (1.0, 1.0, 1.0), name
+    assert solvers.mistakes(labelled, best, most=5) == []
+
+
+def test_a_random_player_has_what_counting_says() -> None:
+    marks = solvers.mark_policy(TRUTH, solvers.uniform(TRUTH))
+    assert marks["all"]["strong"] == pytest.approx((1 / 3 + 1 / 2 + 1 / 2) / 3)
+    assert marks["all"]["weak"] == pytest.approx((2 / 3 + 1 / 2 + 1) / 3)
+    assert np.isnan(marks["all"]["result"])
+    assert marks["one_best"]["positions"] == 2
+    assert marks["two_best"]["strong"] == pytest.approx(1 / 2)
+    assert marks["more_best"]["positions"] == 0
+
+
+def test_strong_weak_and_results_are_different_things() -> None:
+    # A slower win (weak only), a draw kept (both), a quicker loss (weak only); one result wrong.
+    answers = Answers(np.array([1, 0, 0]), np.array([1.0, -1.0, -1.0]))
+    marks = solvers.mark(TRUTH, answers)["all"]
+    assert marks["strong"] == pytest.approx(1 / 3)
+    assert marks["weak"] == 1.0
+    assert marks["result"] == pytest.approx(2 / 3)
+
+
+def test_mistakes_are_told_with_their_boards(labelled: Labelled) -> None:
+    worst = np.where(labelled.legal, labelled.scores, 1 << 14).argmin(axis=1)
+    found = solvers.mistakes(labelled, worst, most=3)
+    assert [m.loss for m in found] == sorted((m.loss for m in found), reverse=True)
+    first = found[0]
+    assert first.loss == 2
+    assert first.played == worst[first.index]
+    assert first.board.count("X") + first.board.count("O") == first.ply + 1  # and who is to move
+    assert first.scores[first.played] < 0 < first.scores[first.best[0]]
+
+
+def test_a_networks_answers_are_read_from_its_heads(labelled: Labelled) -> None:
+    """In parts that do not divide the number of positions; illegal columns are not chosen."""
+    favourite = 2
+
+    def evaluate(observation: jax.Array) -> tuple[jax.Array, jax.Array, jax.Array]:
+        batch = observation.shape[0]
+        logits = jnp.broadcast_to(jax.nn.one_hot(favourite, 5), (batch, 5))
+        own = (observation[..., 0] > 0).sum((1, 2)).astype(jnp.float32)  # planes: own stones
+        return logits, jnp.where(own > 7, 0.1, -0.6), jnp.where(own > 7, 0.8, 0.1)
+
+    answers = solvers.ask(
+        solvers.network_alone(GAME, evaluate), labelled.states, jax.random.key(0), at_once=16
+    )
+    open_ = labelled.legal[:, favourite]
+    assert (answers.actions[open_] == favourite).all()
+    assert labelled.legal[np.arange(len(answers.actions)), answers.actions].all()
+    own = labelled.plies // 2
+    np.testing.assert_array_equal(answers.results, np.where(own > 7, 0.0, -1.0))
+
+
+@pytest.mark.parametrize(
+    ("value", "draw", "result"), [(0.5, 0.2, 1), (0.1, 0.5, 0), (-0.4, 0.3, -1), (0.0, 0.2, -1)]
+)
+def test_the_likeliest_of_three_results(value: float, draw: float, result: int) -> None:
+    # (0.0, 0.2): win and loss are as likely, 0.4 each, and likelier than a draw.
+    found = likeliest_result(jnp.array([value]), jnp.array([draw]))
+    assert int(found[0]) == result

@@ -1,0 +1,128 @@
+"""The window counted in positions, against a Python dict that takes positions one by one."""
+
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from jaxzero import position_window
+from jaxzero.position_window import PositionWindow, size_at
+from jaxzero.replay import Examples
+
+CAPACITY, INCOMING, ACTIONS = 24, 16, 3
+OBSERVATION = jax.ShapeDtypeStruct((2, 2, 1), jnp.int8)
+EXTRAS = ("draw", "reply")
+TARGETS = ("policy", "value", "draw", "reply")
+
+add = jax.jit(position_window.add, static_argnames="duplicate_weight")
+
+
+def incoming(rng: np.random.Generator, kinds: int) -> Examples:
+    """Positions of few kinds, so that they repeat."""
+    boards = np.stack(np.unravel_index(rng.integers(kinds, size=INCOMING), (3, 3, 3, 3)), -1)
+    policy = rng.random((INCOMING, ACTIONS)).astype(np.float32)
+    return Examples(
+        observation=jnp.asarray(boards.reshape(INCOMING, 2, 2, 1), jnp.int8),
+        policy=jnp.asarray(policy),
+        value=jnp.asarray(rng.uniform(-1, 1, INCOMING), jnp.float32),
+        legal=jnp.asarray(policy > 0.2),
+        draw=jnp.asarray(rng.random(INCOMING), jnp.float32),
+        reply=jnp.asarray(rng.random((INCOMING, ACTIONS)), jnp.float32),
+    )
+
+
+class ByHand:
+    """The authors' worker: a dict by position, targets updated, the oldest forgotten."""
+
+    def __init__(self, weight: float) -> None:
+        self.weight, self.total = weight, 0
+        self.known: dict[Any, dict[str, Any]] = {}
+
+    def add(self, examples: Examples, count: int, size: int) -> None:
+        for i in range(count):
+            row = {name: np.asarray(getattr(examples, name)[i]) for name in TARGETS}
+            key: Any = np.asarray(examples.observation[i]).tobytes()
+            if self.weight == 0:
+                key = (key, self.total)
+            elif key in self.known:
+                old = self.known[key]
+                row = {n: old[n] * (1 - self.weight) + row[n] * self.weight for n in TARGETS}
+            self.known[key] = row | {"seen": self.total}
+            self.total += 1
+        newest = sorted(self.known, key=lambda key: -self.known[key]["seen"])[:size]
+        self.known = {key: self.known[key] for key in newest}
+
+
+@pytest.mark.parametrize("weight", [0.0, 0.2, 0.8, 1.0])
+def test_against_a_dict(weight: float) -> None:
+    rng = np.random.default_rng(int(10 * weight))
+    window = position_window.empty(CAPACITY, OBSERVATION, ACTIONS, EXTRAS)
+    by_hand = ByHand(weight)
+    for step, (count, size) in enumerate([(16, 24), (9, 24), (16, 12), (0, 12), (16, 24), (16, 24)]):
+        examples = incoming(rng, kinds=30)
+        before = len(by_hand.known)
+        window, new = add(window, examples, count, size=size, duplicate_weight=weight)
+        by_hand.add(examples, count, 10**6)
+        assert new == len(by_hand.known) - before
+        by_hand.add(examples, 0, size)
+        compare(window, by_hand, f"step {step}")
+
+
+def compare(window: PositionWindow, by_hand: ByHand, what: str) -> None:
+    assert window.count == len(by_hand.known), what
+    assert window.total == by_hand.total
+    for i, (key, row) in enumerate(by_hand.known.items()):  # newest first
+        board = key if isinstance(key, bytes) else key[0]
+        assert np.asarray(window.examples.observation[i]).tobytes() == board, what
+        assert window.seen[i] == row["seen"]
+        for name in TARGETS:
+            found = np.asarray(getattr(window.examples, name)[i])
+            np.testing.assert_allclose(found, row[name], rtol=2e-5, atol=1e-6, err_msg=what)
+    assert (np.asarray(window.seen[len(by_hand.known) :]) == -1).all()
+
+
+def test_positions_with_one_hash_stay_apart(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Equal positions may then be missed, different ones are never merged."""
+    monkeypatch.setattr(
+        position_window, "hash_rows", lambda rows: jnp.zeros((rows.shape[0], 2), jnp.uint32)
+    )
+    examples = incoming(np.random.default_rng(1), kinds=5)
+    window = position_window.empty(CAPACITY, OBSERVATION, ACTIONS, EXTRAS)
+    window, _ = position_window.add(window, examples, jnp.int32(16), size=24, duplicate_weight=1.0)
+    given = {
+        (np.asarray(b).tobytes(), float(v))
+        for b, v in zip(examples.observation, examples.value, strict=True)
+    }
+    for i in range(int(window.count)):
+        row = np.asarray(window.examples.observation[i]).tobytes()
+        assert (row, float(window.examples.value[i])) in given
+
+
+def test_the_slow_window() -> None:
+    """002: 500,000 positions, growing from iteration 5 to 12 to 2,000,000 in equal steps."""
+    sizes = [int(size_at(jnp.int32(i), start=500, final=2000, grows=(5, 12))) for i in range(1, 15)]
+    assert sizes[:5] == [500] * 5
+    assert sizes[11:] == [2000] * 3
+    steps = np.diff(sizes[4:12])
+    assert steps.min() > 0
+    assert np.ptp(steps) <= 1
+    assert size_at(jnp.int32(1), start=0, final=2000, grows=(5, 12)) == 2000
+
+
+def test_examples_and_their_images_are_drawn() -> None:
+    rng = np.random.default_rng(0)
+    window = position_window.empty(CAPACITY, OBSERVATION, ACTIONS, EXTRAS)
+    window, _ = add(window, incoming(rng, 80), 5, size=24, duplicate_weight=0.0)
+
+    def mirror(observation: jax.Array, policy: jax.Array) -> tuple[jax.Array, jax.Array]:
+        return jnp.stack([observation, observation[:, ::-1]]), jnp.stack([policy, policy[::-1]])
+
+    found = position_window.take(window, jnp.arange(10), mirror, 2)
+    np.testing.assert_array_equal(found.policy[0], window.examples.policy[0])
+    np.testing.assert_array_equal(found.policy[3], window.examples.policy[1][::-1])
+    assert found.reply is not None
+    assert window.examples.reply is not None
+    np.testing.assert_array_equal(found.reply[3], window.examples.reply[1][::-1])
+    np.testing.assert_array_equal(found.legal[9], window.examples.legal[4][::-1])
