@@ -8,6 +8,7 @@ with true outcome labels and with the published ones, and marks moves and result
 were held back. Makes the positions on first use. Writes `results.json` and `report.html`.
 """
 
+import dataclasses
 import itertools
 import shlex
 import sys
@@ -129,7 +130,9 @@ def positions(config: ConfigDict, version: int) -> Positions:
     if held is None or held["positions"] < config.study.positions:
         print(f"making {config.study.positions} positions in {directory}", file=sys.stderr)
         connect_four_data.make(wanted, config.study.positions, directory)
-    return solved_positions.load(directory)
+    found = solved_positions.load(directory)
+    game = spec_lib.build_game(config)  # in the encoding that the network is to see
+    return dataclasses.replace(found, labelled=dataclasses.replace(found.labelled, game=game))
 
 
 def run(config: ConfigDict, directory: Path) -> None:
@@ -172,10 +175,7 @@ def _train_and_mark(
     spec, hyper = settings(config, group)
     started = time.monotonic()
     progress = _fit(config, group, data, index, directory, stop)
-    marked = [
-        _mark(spec, jax.tree.map(lambda x, i=i: x[i], progress.best), data, index["test"], config)
-        for i in range(config.study.seeds)
-    ]
+    marked = _mark(spec, progress.best, data, index["test"], config)
     result = {
         **group._asdict(),
         "name": group.name,
@@ -306,30 +306,36 @@ def _forget_rows(path: Path, target: str, after: int) -> None:
 
 
 def _mark(
-    spec: Spec, network: learner.Learner, data: Positions, index: np.ndarray, config: ConfigDict
-) -> dict[str, Any]:
-    """Marks of one network on the test positions, alone and with search, and its mistakes."""
+    spec: Spec, best: learner.Learner, data: Positions, index: np.ndarray, config: ConfigDict
+) -> list[dict[str, Any]]:
+    """Marks of networks [S] on the test positions, alone and with search, and their mistakes."""
     asked = subset(data.labelled, index)
-    evaluate = learner.acting(spec, network)
-    alone = solvers.ask(
-        solvers.network_alone(spec.game, evaluate), asked.states, jax.random.key(config.seed)
-    )
-    found: dict[str, Any] = {
-        "network": solvers.mark(asked, alone),
-        "mistakes": [
-            m._asdict() for m in solvers.mistakes(asked, alone.actions, most=config.study.mistakes)
-        ],
-    }
-    if config.study.searches:
-        respond = solvers.with_search(
+    key = jax.random.key(config.seed)
+
+    def alone(network: learner.Learner) -> solvers.Respond:
+        return solvers.network_alone(spec.game, learner.acting(spec, network))
+
+    def searching(network: learner.Learner) -> solvers.Respond:
+        return solvers.with_search(
             spec.game,
-            evaluate,
+            learner.acting(spec, network),
             spec.arena_search,
             num_simulations=config.study.searches,
             c_puct=config.search.c_puct,
         )
-        searched = solvers.ask(respond, asked.states, jax.random.key(config.seed), at_once=_AT_ONCE)
-        found["search"] = solvers.mark(asked, searched)
+
+    most = config.study.mistakes
+    found: list[dict[str, Any]] = [
+        {
+            "network": solvers.mark(asked, answers),
+            "mistakes": [m._asdict() for m in solvers.mistakes(asked, answers.actions, most=most)],
+        }
+        for answers in solvers.ask(alone, best, asked.states, key)
+    ]
+    if config.study.searches:
+        given = solvers.ask(searching, best, asked.states, key, at_once=_AT_ONCE)
+        for one, answers in zip(found, given, strict=True):
+            one["search"] = solvers.mark(asked, answers)
     return found
 
 

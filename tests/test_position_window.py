@@ -60,7 +60,9 @@ def test_against_a_dict(weight: float) -> None:
     rng = np.random.default_rng(int(10 * weight))
     window = position_window.empty(CAPACITY, OBSERVATION, ACTIONS, EXTRAS)
     by_hand = ByHand(weight)
-    for step, (count, size) in enumerate([(16, 24), (9, 24), (16, 12), (0, 12), (16, 24), (16, 24)]):
+    for step, (count, size) in enumerate(
+        [(16, 24), (9, 24), (16, 12), (0, 12), (16, 24), (16, 24)]
+    ):
         examples = incoming(rng, kinds=30)
         before = len(by_hand.known)
         window, new = add(window, examples, count, size=size, duplicate_weight=weight)

@@ -35,6 +35,7 @@ def trajectory() -> Trajectory:
         root_value=jnp.zeros((PLIES, GAMES)),
         value=jnp.asarray(number, jnp.float32),
         valid=jnp.asarray(VALID),
+        recorded=jnp.asarray(VALID),
         outcome=jnp.zeros((GAMES, 2)),
         plies=jnp.asarray(VALID.sum(0), jnp.int32),
         active=jnp.asarray(VALID.any(0)),

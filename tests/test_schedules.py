@@ -8,9 +8,7 @@ from jaxzero.schedules import Schedule
 
 
 def rate(schedule: Schedule, iteration: int, progress: float) -> float:
-    factor = schedules.learning_rate_factor(
-        schedule, jnp.int32(iteration), jnp.float32(progress)
-    )
+    factor = schedules.learning_rate_factor(schedule, jnp.int32(iteration), jnp.float32(progress))
     return 0.2 * float(factor)
 
 

@@ -12,6 +12,7 @@ from jaxzero.solvers.boards import Solver, own_and_other, solver_of, stones_plac
 from jaxzero.solvers.bounds import ILLEGAL
 from jaxzero.solvers.examination import (
     Answers,
+    Respond,
     ask,
     mark,
     mark_policy,
@@ -25,6 +26,7 @@ __all__ = [
     "ILLEGAL",
     "Answers",
     "Labelled",
+    "Respond",
     "Solver",
     "ask",
     "certain",

@@ -106,14 +106,25 @@ def with_search(
     return respond
 
 
-def ask(respond: Respond, states: State, key: jax.Array, *, at_once: int = 512) -> Answers:
-    """Asks about all positions, compiled as one program, a part at a time.
+def ask(
+    respond_with: Callable[[Any], Respond],
+    variables: Any,
+    states: State,
+    key: jax.Array,
+    *,
+    at_once: int = 512,
+) -> list[Answers]:
+    """Asks networks about all positions, compiled as one program, a part at a time.
 
     Args:
-      respond: what answers, see `Respond`.
+      respond_with: variables of one network -> what answers, see `Respond`.
+      variables: of P networks, leaves [P, ...].
       states: unfinished, leaves [N, ...].
-      key: consumed.
+      key: consumed; all networks get the same ones.
       at_once: positions evaluated together.
+
+    Returns:
+      P times `Answers` [N].
     """
     count = jax.tree.leaves(states)[0].shape[0]
     at_once = min(at_once, count)
@@ -124,12 +135,17 @@ def ask(respond: Respond, states: State, key: jax.Array, *, at_once: int = 512) 
         return jnp.asarray(np.asarray(x)[index]).reshape(parts, at_once, *np.shape(x)[1:])
 
     @jax.jit
-    def all_parts(states: State, keys: jax.Array) -> tuple[jax.Array, jax.Array]:
-        return jax.lax.map(lambda part: respond(*part), (states, keys))
+    def everything(variables: Any, states: State, keys: jax.Array) -> tuple[jax.Array, jax.Array]:
+        def one(variables: Any) -> tuple[jax.Array, jax.Array]:
+            respond = respond_with(variables)
+            return jax.lax.map(lambda part: respond(*part), (states, keys))
 
-    actions, results = all_parts(jax.tree.map(in_parts, states), jax.random.split(key, parts))
-    flat = (np.asarray(x).reshape(-1)[:count] for x in (actions, results))
-    return Answers(*flat)
+        return jax.lax.map(one, variables)  # not vmap: a search is slow below one
+
+    keys = jax.random.split(key, parts)
+    given = everything(variables, jax.tree.map(in_parts, states), keys)
+    actions, results = (np.asarray(x).reshape(x.shape[0], -1)[:, :count] for x in given)
+    return [Answers(a, r) for a, r in zip(actions, results, strict=True)]
 
 
 def mark(labelled: Labelled, answers: Answers) -> dict[str, dict[str, float]]:

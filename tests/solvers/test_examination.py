@@ -79,9 +79,14 @@ def test_a_networks_answers_are_read_from_its_heads(labelled: Labelled) -> None:
         own = (observation[..., 0] > 0).sum((1, 2)).astype(jnp.float32)  # planes: own stones
         return logits, jnp.where(own > 7, 0.1, -0.6), jnp.where(own > 7, 0.8, 0.1)
 
-    answers = solvers.ask(
-        solvers.network_alone(GAME, evaluate), labelled.states, jax.random.key(0), at_once=16
-    )
+    def respond_with(variables: jax.Array) -> solvers.Respond:
+        del variables
+        return solvers.network_alone(GAME, evaluate)
+
+    networks = jnp.zeros((2,))
+    given = solvers.ask(respond_with, networks, labelled.states, jax.random.key(0), at_once=16)
+    assert len(given) == 2
+    answers = given[1]
     open_ = labelled.legal[:, favourite]
     assert (answers.actions[open_] == favourite).all()
     assert labelled.legal[np.arange(len(answers.actions)), answers.actions].all()

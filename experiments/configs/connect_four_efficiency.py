@@ -1,0 +1,147 @@
+"""Connect Four efficiency's settings: `connect_four_efficiency.py:quick`, `:gpu`, `:paper`.
+
+Paper 002, sections 3.1, 3.3 and 3.4; what the paper does not say is that of the authors' program.
+"""
+
+from ml_collections import ConfigDict
+
+from jaxzero.config import Key, Preset, preset_config
+
+# Every arm: the authors' plain AlphaZero, its constants found by their Bayesian search.
+BASE = {
+    "game": "connect_four_6x7",
+    "observation": "cells",
+    "network.name": "resnet",
+    "network.blocks": 5,
+    "network.channels": 128,
+    "network.value_head": "wdl",
+    "network.batch_norm_momentum": 0.9,
+    "search.num_simulations": 343,
+    "search.c_puct": 1.545,
+    "search.unvisited_q": 0.8545,
+    "search.q_scale": "unit",
+    "search.exploration": "sqrt_total_plus",
+    "search.renormalise_prior": False,
+    "search.dirichlet_fraction": 0.25,
+    "search.dirichlet_alpha": 20.38,
+    "search.dirichlet_scaling": "per_legal_move",
+    "search.ties": "random",
+    "search.draw_value": 0.3826,  # 0.6913 of a win where a loss is 0: 2 x 0.6913 - 1 where it is -1
+    "selfplay.temperature_plies": 32,  # sampled while at most 30 stones are on the board
+    "selfplay.episodes": 12_000,  # about 300,000 positions
+    "replay.images": "none",
+    "replay.window_positions": 2_000_000,
+    "replay.max_examples": 1_000_000,
+    "train.iterations": 40,
+    "train.epochs": 1,
+    "train.sampling": "epoch",
+    "train.batch_size": 256,
+    "train.learning_rate": 0.2,
+    "train.value_weight": 0.01,
+    "train.optimizer": "sgd",
+    "train.momentum": 0.9,
+    "train.weight_decay": 1e-4,
+    "train.max_gradient_norm": 1.0,
+    "train.measure": "in_step",
+    "train.schedule": "steps",
+    "train.schedule_steps": (7, 14),
+    "arena.gate": "none",
+    "execution.snapshot_every": 1,
+    "execution.checkpoint_every": 5,
+}
+
+PAPER_ARMS = (
+    "baseline",
+    "dedupe_0.2",
+    "dedupe_0.5",
+    "dedupe",
+    "cyclic",
+    "slow_window",
+    "reply",
+    "squeeze_excite",
+    "extended",
+)
+OTHER_ARMS = (
+    "playout_caps",
+    "move_values",
+    "mixed_values",
+    "forced_playouts",
+    "symmetric_images",
+)
+
+PRESETS: dict[str, Preset] = {
+    "quick": Preset(
+        "2 blocks of 16 channels, 16 games an iteration: shows that everything runs, minutes",
+        BASE
+        | {
+            "network.blocks": 2,
+            "network.channels": 16,
+            "search.num_simulations": 20,
+            "selfplay.episodes": 16,
+            "replay.window_positions": 1200,
+            "train.iterations": 4,
+            "train.batch_size": 64,
+            "train.learning_rate": 0.02,
+            "train.schedule_steps": (3, 4),
+            "evaluation.heldout_games": 8,
+            "study.arms": ("baseline", "dedupe", "cyclic", "reply", "squeeze_excite", "extended"),
+            "study.seeds": 1,
+            "study.test_positions": 200,
+            "study.slow_window_grows": (2, 4),
+            "study.extended_window_grows": (2, 4),
+        },
+    ),
+    "gpu": Preset(
+        "3 blocks of 64 channels, 1,000 games an iteration, baseline and extended: one large GPU",
+        BASE
+        | {
+            "network.blocks": 3,
+            "network.channels": 64,
+            "search.num_simulations": 100,
+            "selfplay.episodes": 1000,
+            "replay.window_positions": 200_000,
+            "train.iterations": 30,
+            "study.arms": ("baseline", "extended"),
+            "study.seeds": 3,
+            "study.test_positions": 2000,
+        },
+    ),
+    "paper": Preset("Figs. 1 to 7: 5 blocks of 128 channels, 300,000 positions an iteration", BASE),
+}
+
+KEYS: tuple[Key, ...] = (
+    Key("preset", "quick", "what these settings began from", choices=tuple(PRESETS)),
+    Key(
+        "study.arms",
+        PAPER_ARMS,
+        "the baseline, extensions alone, all of the paper's together (extended); the first is "
+        "what the others are compared with",
+        choices=(*PAPER_ARMS, *OTHER_ARMS),
+    ),
+    Key("study.seeds", 5, "runs of each arm; the paper: 5 of baseline and extended, else 1", low=1),
+    Key("study.test_positions", 10_000, "solved positions that the networks are marked on", low=10),
+    Key(
+        "study.data",
+        "runs/positions",
+        "folder of solved positions, made on first use (extra solver), or one set's own",
+    ),
+    Key(
+        "study.slow_window_share",
+        0.25,
+        "of replay.window_positions, with which the slow window begins",
+        low=0,
+        high=1,
+    ),
+    Key("study.slow_window_grows", (5, 12), "iterations between which it grows", low=1),
+    Key("study.extended_window_grows", (5, 15), "the same in the arm extended", low=1),
+    Key("study.extended_anneal_to", 0.4, "factor of its cycles at last", low=0, high=1),
+)
+
+
+def get_config(preset: str = "quick") -> ConfigDict:
+    """The settings of a preset.
+
+    Raises:
+      ConfigError: unknown preset.
+    """
+    return preset_config(preset, PRESETS, KEYS)

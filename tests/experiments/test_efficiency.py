@@ -1,0 +1,136 @@
+"""The efficiency study from its settings to its report, with everything tiny, on a small board."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from ml_collections import ConfigDict
+
+from experiments import connect_four_efficiency as study
+from experiments import published
+from experiments.configs.connect_four_efficiency import OTHER_ARMS, PAPER_ARMS, get_config
+from experiments.reporting import efficiency
+from jaxzero import runs, workdir
+from jaxzero import spec as spec_lib
+from jaxzero.config import ConfigError
+from tests import small
+
+TINY: dict[str, Any] = {
+    "game": "connect_four_4x5",
+    "network.blocks": 1,
+    "network.channels": 4,
+    "search.num_simulations": 6,
+    "selfplay.episodes": 6,
+    "replay.window_positions": 100,
+    "train.iterations": 2,
+    "train.batch_size": 16,
+    "evaluation.heldout_games": 2,
+    "evaluation.heldout_simulations": 2,
+    "execution.devices": 1,
+    "execution.population": "map",
+    "study.arms": ("baseline", "extended"),
+    "study.test_positions": 20,
+}
+
+
+def tiny(changes: dict[str, Any] | None = None) -> ConfigDict:
+    return small.changed(get_config("quick"), TINY | (changes or {}))
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    directory = tmp_path_factory.mktemp("efficiency")
+    study.run(tiny(), directory)
+    return directory
+
+
+def test_everything_is_there(finished: Path) -> None:
+    results = workdir.read_json(finished / workdir.RESULTS)
+    assert [arm["arm"] for arm in results["arms"]] == ["baseline", "extended"]
+    for arm in results["arms"]:
+        points = arm["runs"][0]["points"]
+        assert [p["iteration"] for p in points] == [0, 1, 2]
+        assert all(0 <= p["search"] <= p["weak"] <= 1 for p in points)
+        moves = np.cumsum([p["positions"] or 0 for p in points])
+        hours = [p["hours"] for p in points]  # as the paper counts: positions x time of a move
+        np.testing.assert_allclose(hours, moves * arm["seconds_per_move"] / 3600)
+    baseline, extended = (arm["runs"][0]["points"][-1] for arm in results["arms"])
+    assert baseline["new_share"] == 1
+    assert extended["new_share"] < 1
+    assert "efficiency_baselines" in (finished / "report.html").read_text()
+
+
+def test_arms_are_run_directories(finished: Path) -> None:
+    opened = runs.open_run(finished / study.ARMS / "extended")
+    assert opened.iterations == (0, 1, 2)
+    assert opened.spec.duplicate_weight == 0.8
+    assert opened.spec.network.squeeze_excite
+
+
+def test_a_finished_study_is_not_done_again(finished: Path) -> None:
+    path = finished / study.ARMS / "baseline" / study.ACCURACY
+    before = path.stat().st_mtime_ns
+    study.run(tiny(), finished)
+    assert path.stat().st_mtime_ns == before
+
+
+def test_the_papers_constants() -> None:
+    """The authors' final settings, as the search and the learner get them."""
+    spec = spec_lib.make_spec(study.arm_config(get_config("paper"), "baseline"))
+    s = spec.search
+    assert (s.unvisited_q, s.q_scale, s.renormalise_prior, s.ties) == (
+        0.8545,
+        "unit",
+        False,
+        "random",
+    )
+    # A draw is worth 0.6913 where a win is 1 and a loss 0: (-1 + 0 + (1 + d)) / 2 with v = 0.
+    assert (1 + s.draw_value) / 2 == pytest.approx(0.6913)
+    assert (s.dirichlet_fraction, s.dirichlet_alpha) == (0.25, 20.38)
+    assert (spec.num_images, spec.batch_size, spec.epochs) == (1, 256, 1)
+    assert (spec.weight_decay, spec.max_gradient_norm, spec.momentum) == (1e-4, 1.0, 0.9)
+    assert (spec.window_positions, spec.window_start) == (2_000_000, 0)
+    extended = spec_lib.make_spec(study.arm_config(get_config("paper"), "extended"))
+    assert (extended.window_start, extended.window_grows) == (500_000, (5, 15))
+    assert (extended.schedule.kind, extended.schedule.anneal_to) == ("cyclic", 0.4)
+    assert (extended.reply_weight, extended.duplicate_weight) == (0.35, 0.8)
+
+
+def test_every_arm_is_known_and_possible() -> None:
+    config = get_config("paper")
+    for arm in (*PAPER_ARMS, *OTHER_ARMS):
+        spec_lib.make_spec(study.arm_config(config, arm))
+    curves = (published.load(efficiency.PUBLISHED) or {})["curves"]
+    assert set(curves) <= {*PAPER_ARMS, *OTHER_ARMS}
+
+
+def test_costs_are_read_from_curves() -> None:
+    hours, accuracy = np.array([1.0, 2.0, 4.0]), np.array([80.0, 90.0, 85.0])
+    assert efficiency.hours_to(hours, accuracy, 85) == pytest.approx(1.5)
+    assert efficiency.hours_to(hours, accuracy, 75) == 1.0
+    assert efficiency.hours_to(hours, accuracy, 91) is None
+    # The published readings agree with the published curves.
+    for name, curve in (published.load(efficiency.PUBLISHED) or {})["curves"].items():
+        x, y = np.array(curve["mean"]).T
+        assert y.max() == pytest.approx(curve["best"], abs=0.02), name
+        for level, told in zip(efficiency.LEVELS, curve["hours_to"], strict=True):
+            found = efficiency.hours_to(x, y, level)
+            assert (found is None) == (told is None), (name, level)
+            assert told is None or found == pytest.approx(told, abs=0.2), (name, level)
+
+
+@pytest.mark.parametrize(
+    ("changes", "told"),
+    [
+        ({"study.arms": ("baseline", "baseline")}, "each only once"),
+        ({"study.arms": ("base",)}, "did you mean|choose"),
+        ({"replay.window_positions": 0}, "window_positions=0"),
+        ({"game": "othello_5x5"}, "config.game='othello_5x5'"),
+        ({"train.batch_size": 101}, "batch_size=101"),
+    ],
+)
+def test_bad_settings_are_one_line(changes: dict[str, Any], told: str, tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match=told):
+        study.run(tiny(changes), tmp_path / "new")
+    assert not (tmp_path / "new").exists()
