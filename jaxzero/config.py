@@ -126,6 +126,7 @@ def validate(config: ConfigDict, study_keys: Iterable[Key] = ()) -> None:
             f"config.search.draw_value={config.search.draw_value}: needs draw probabilities, "
             "set config.network.value_head='wdl'"
         )
+    _check_curriculum(config)
     switches = resolve_switches(config)
     if switches.root_expansion_counts and config.search.num_simulations < 2:
         raise ConfigError(
@@ -137,6 +138,27 @@ def validate(config: ConfigDict, study_keys: Iterable[Key] = ()) -> None:
         raise ConfigError(
             "config.search.algorithm='gumbel': sequential halving starts from an unvisited root, "
             "set config.switches.keep_tree=False"
+        )
+
+
+def _check_curriculum(config: ConfigDict) -> None:
+    own, window = config.selfplay, config.replay
+    epochs, fractions = own.curriculum_epochs, own.curriculum_fractions
+    if len(epochs) != len(fractions) or not epochs:
+        raise ConfigError(
+            f"config.selfplay.curriculum_fractions={fractions}: one for each of "
+            f"config.selfplay.curriculum_epochs={epochs}"
+        )
+    if epochs[0] != 0 or list(epochs) != sorted(set(epochs)):
+        raise ConfigError(
+            f"config.selfplay.curriculum_epochs={epochs}: begin with 0 and count upwards"
+        )
+    most = max(window.minimum_games, default=0)
+    slots = -(-most // own.episodes)
+    if slots > window.window:
+        raise ConfigError(
+            f"config.replay.minimum_games={window.minimum_games}: {most} games are {slots} batches "
+            f"of config.selfplay.episodes={own.episodes}, set config.replay.window to at least that"
         )
 
 

@@ -18,10 +18,14 @@ from ml_collections import ConfigDict
 from jaxzero import config as config_lib
 from jaxzero import losses
 from jaxzero.config import ConfigError, Switches
+from jaxzero.curriculum import Curriculum
+from jaxzero.filling import Filling
 from jaxzero.games import make_game
 from jaxzero.games.base import Game
+from jaxzero.games.playouts import mean_random_plies
 from jaxzero.networks import make_network
 from jaxzero.search.options import SearchOptions
+from jaxzero.wilson import Rule
 
 DATA_AXIS = "data"  # devices that share one run
 RUN_AXIS = "run"  # devices that hold different runs
@@ -52,6 +56,12 @@ class Spec:
       epochs: ep, at most.
       batch_size: bs, over all devices.
       arena_games: n, at most; 0 without a gate.
+      curriculum: which part of a game is learned from; None: all of it.
+      initial_plies: a game's average length before the first game; with a curriculum.
+      drop_draws: share of the drawn games that is not learned from.
+      filling: how many games the window holds; None: the last `window` iterations'.
+      gate_rule: when a gate's match stops; None: after n games, with a threshold.
+      gate_batch: pairs of games that such a match plays at once.
       opening_plies: random plies before each colour-swapped pair; 0 for none.
       legal_softmax, sampling, measure, optimizer, momentum, weight_decay, max_gradient_norm: of
         training, see `default_config`.
@@ -83,6 +93,12 @@ class Spec:
     max_distinct_positions: int
     switches: Switches
     data_devices: int = 1
+    curriculum: Curriculum | None = None
+    initial_plies: float = 0.0
+    drop_draws: float = 0.0
+    filling: Filling | None = None
+    gate_rule: Rule | None = None
+    gate_batch: int = 1
 
 
 @struct.dataclass
@@ -173,7 +189,7 @@ def make_spec(config: ConfigDict, *, data_devices: int = 1) -> Spec:
     config_lib.validate(config)
     switches = config_lib.resolve_switches(config)
     game = build_game(config)
-    num_images = count_images(game)
+    num_images = count_images(game) if config.train.symmetries else 1
     gated = config.arena.gate != "none"
     if config.train.batch_size % data_devices:
         raise ConfigError(
@@ -213,7 +229,44 @@ def make_spec(config: ConfigDict, *, data_devices: int = 1) -> Spec:
         max_distinct_positions=config.evaluation.max_distinct_positions,
         switches=switches,
         data_devices=data_devices,
+        curriculum=_curriculum(config),
+        initial_plies=_initial_plies(config, game),
+        drop_draws=config.selfplay.drop_draws,
+        filling=(
+            Filling(tuple(config.replay.minimum_games), config.replay.leaving)
+            if config.replay.minimum_games
+            else None
+        ),
+        gate_rule=(
+            Rule(config.arena.confidence, config.arena.width)
+            if config.arena.gate == "wilson"
+            else None
+        ),
+        gate_batch=config.arena.batch,
     )
+
+
+def _curriculum(config: ConfigDict) -> Curriculum | None:
+    own = config.selfplay
+    if own.curriculum == "none":
+        return None
+    return Curriculum(
+        by=own.curriculum,
+        drop=own.curriculum_drop,
+        epochs=tuple(own.curriculum_epochs),
+        fractions=tuple(map(float, own.curriculum_fractions)),
+        averaging=own.curriculum_averaging,
+        level=own.curriculum_level,
+        margin=own.curriculum_margin,
+        least=own.curriculum_least,
+    )
+
+
+def _initial_plies(config: ConfigDict, game: Game) -> float:
+    """004 does not say what its average is before the first game: that of random games."""
+    if config.selfplay.curriculum == "none":
+        return 0.0
+    return float(config.selfplay.curriculum_initial_plies) or mean_random_plies(game)
 
 
 def _refuse_large_batch(config: ConfigDict, positions: int, num_images: int) -> None:
@@ -229,7 +282,8 @@ def _refuse_large_batch(config: ConfigDict, positions: int, num_images: int) -> 
 
 def build_game(config: ConfigDict) -> Game:
     """`config.game`, its errors as one line."""
-    observation = "planes" if config.game.startswith("pgx:") else config.observation
+    has_own = config.game.startswith(("pgx:", "racing_kings"))
+    observation = "planes" if has_own else config.observation
     try:
         return make_game(config.game, observation=observation)
     except (ValueError, ImportError) as error:
@@ -246,7 +300,13 @@ def build_network(config: ConfigDict, game: Game, data_devices: int = 1) -> nn.M
         "axis_name": DATA_AXIS if data_devices > 1 else None,
     }
     if config.network.name == "resnet":
-        settings |= {"blocks": config.network.blocks, "filters": config.network.channels}
+        settings |= {
+            "blocks": config.network.blocks,
+            "filters": config.network.channels,
+            "style": config.network.style,
+            "head_filters": config.network.head_filters,
+            "value_hidden": config.network.value_hidden,
+        }
     else:
         settings |= {
             "channels": config.network.channels,
