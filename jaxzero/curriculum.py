@@ -105,7 +105,7 @@ def trim(trajectory: Trajectory, fraction: jax.Array) -> Trajectory:
     """Without the first (1 - zeta) of each game's own plies: they are not `valid` any more."""
     first = jnp.floor((1.0 - fraction) * trajectory.plies + 1e-4).astype(jnp.int32)
     ply = jnp.arange(trajectory.valid.shape[0])
-    return trajectory.replace(valid=trajectory.valid & (ply[:, None] >= first[None]))
+    return dataclasses.replace(trajectory, valid=trajectory.valid & (ply[:, None] >= first[None]))
 
 
 def horizon(trajectory: Trajectory, level: float) -> jax.Array:

@@ -132,11 +132,15 @@ def fill(
             games=filled.games.at[number % slots].set(new.games),
         )
         ring = replay.add(window, new.examples, new.count, number)
-        return masked(going(carry), (after, ring, new.replace(metrics=metrics), played + 1), carry)
+        return masked(
+            going(carry),
+            (after, ring, dataclasses.replace(new, metrics=metrics), played + 1),
+            carry,
+        )
 
     shapes = jax.eval_shape(play, progress, jnp.int32(1))
     nothing = jax.tree.map(lambda x: jnp.zeros(x.shape, x.dtype), shapes)
-    nothing = nothing.replace(progress=progress)
+    nothing = dataclasses.replace(nothing, progress=progress)
     filled, window, batch, _ = while_any(going, body, (filled, window, nothing, jnp.int32(0)))
     return batch, window, filled
 
@@ -149,4 +153,4 @@ def leave(plan: Filling, filled: Filled) -> Filled:
     older = (age[None] > age[:, None]).astype(jnp.int32)  # of each slot, those filled before it
     before = (older * games[None]).sum(-1)
     leaves = inside & (before + games / 2 <= plan.leaving * games.sum()) & (age > 0)
-    return filled.replace(oldest=filled.oldest + leaves.sum(dtype=jnp.int32))
+    return dataclasses.replace(filled, oldest=filled.oldest + leaves.sum(dtype=jnp.int32))

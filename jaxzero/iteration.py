@@ -13,7 +13,7 @@ from flax import struct
 from jaxzero import arena, curriculum, filling, learner, replay, selfplay, sequential, wilson
 from jaxzero.curriculum import Lesson
 from jaxzero.distinct import count_distinct, hash_rows
-from jaxzero.filling import Batch
+from jaxzero.filling import Batch, Filled
 from jaxzero.learner import Learner
 from jaxzero.players import Players, Searcher, search_players
 from jaxzero.replay import Examples, Replay
@@ -79,9 +79,10 @@ def iterate(
     iteration = state.iteration + 1
 
     epochs_done = state.iteration * hyper.epochs
+    filled: Filled | None = None
     if spec.filling is None:
         batch = play_batch(spec, hyper, state.learner, state.progress, epochs_done, play_key)
-        window, filled = replay.add(state.replay, batch.examples, batch.count, iteration), ()
+        window = replay.add(state.replay, batch.examples, batch.count, iteration)
         newest, used = iteration, hyper.window
     else:
         batch, window, filled = filling.fill(
@@ -112,6 +113,10 @@ def iterate(
         replay.counts_in_window(window, newest, used).sum() * spec.num_images
     ).astype(jnp.float32)
     metrics["arena/opponent"] = state.best.astype(jnp.float32)
+    remaining: Any = ()
+    if spec.filling is not None and filled is not None:
+        metrics["count/window_games"] = filling.games_in(filled).astype(jnp.float32)
+        remaining = filling.leave(spec.filling, filled)
     state = RunState(
         learner=kept,
         replay=window,
@@ -119,10 +124,8 @@ def iterate(
         iteration=iteration,
         best=jnp.where(accepted, iteration, state.best),
         progress=batch.progress,
-        filled=filling.leave(spec.filling, filled) if spec.filling else (),
+        filled=remaining,
     )
-    if spec.filling:
-        metrics["count/window_games"] = filling.games_in(filled).astype(jnp.float32)
     return state, metrics
 
 
@@ -169,7 +172,7 @@ def _without_some_draws(trajectory: Trajectory, share: float, key: jax.Array) ->
     drawn = trajectory.outcome[:, 0] == trajectory.outcome[:, 1]
     lots = jax.random.uniform(jax.random.fold_in(key, _DRAWS), drawn.shape)
     dropped = drawn & (lots < share)
-    return trajectory.replace(valid=trajectory.valid & ~dropped[None])
+    return dataclasses.replace(trajectory, valid=trajectory.valid & ~dropped[None])
 
 
 def self_play(
@@ -245,7 +248,7 @@ def _gather(trajectory: Trajectory) -> Trajectory:
         return lambda x: jax.lax.all_gather(x, DATA_AXIS, axis=axis, tiled=True)
 
     by_game = ("outcome", "plies", "active", "start", "rolled_back")
-    fields = {
+    fields: dict[str, Any] = {
         name: value if value is None else gather(0 if name in by_game else 1)(value)
         for name, value in vars(trajectory).items()
     }

@@ -225,8 +225,7 @@ KEYS: tuple[Key, ...] = (
     Key(
         "selfplay.curriculum_fractions",
         (0.1, 0.33, 0.5, 0.66, 0.8, 1.0),
-        "shares of a game, its end, that are searched and learned from",
-        "zeta",
+        "shares of a game, its end, that are searched and learned from: 004's zeta",
         low=0.001,
         high=1,
     ),

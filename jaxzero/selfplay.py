@@ -4,6 +4,7 @@
 plies and greedy afterwards.
 """
 
+import dataclasses
 from typing import Any
 
 import jax
@@ -168,7 +169,9 @@ def play(
     carry = while_any(going, body, carry)
     trajectory = _label(game, carry, active, options, first_player_always_loses)
     if begun is not None:
-        trajectory = trajectory.replace(start=begun.plies, rolled_back=begun.rolled_back)
+        trajectory = dataclasses.replace(
+            trajectory, start=begun.plies, rolled_back=begun.rolled_back
+        )
     return trajectory, carry.diagnostics
 
 

@@ -16,13 +16,14 @@ Z = 1.959963984540054
 def newcombe(points, n, z=Z):
     """Method 4 of Newcombe (1998), written down from the paper."""
     p, q = points / n, 1 - points / n
-    low = (2 * n * p + z * z - 1 - z * math.sqrt(z * z - 2 - 1 / n + 4 * p * (n * q + 1))) / (
-        2 * (n + z * z)
-    )
-    high = (2 * n * p + z * z + 1 + z * math.sqrt(z * z + 2 - 1 / n + 4 * p * (n * q - 1))) / (
-        2 * (n + z * z)
-    )
-    return (0.0 if p == 0 else low), (1.0 if p == 1 else high)
+    low, high, scale = 0.0, 1.0, 2 * (n + z * z)
+    if p > 0:
+        root = math.sqrt(max(z * z - 2 - 1 / n + 4 * p * (n * q + 1), 0))
+        low = (2 * n * p + z * z - 1 - z * root) / scale
+    if p < 1:
+        root = math.sqrt(max(z * z + 2 - 1 / n + 4 * p * (n * q - 1), 0))
+        high = (2 * n * p + z * z + 1 + z * root) / scale
+    return low, high
 
 
 @pytest.mark.parametrize(

@@ -5,6 +5,7 @@ long for sixteen pieces as for one. Nothing is gathered; the eight directions ar
 """
 
 import functools
+from collections.abc import Callable
 from typing import NamedTuple
 
 import jax
@@ -63,8 +64,9 @@ class Board(NamedTuple):
 
     def where(self, condition: jax.Array | np.ndarray, other: "Board") -> "Board":
         """This where the condition holds, else the other."""
-        pick = functools.partial(jnp.where, condition)
-        return Board(pick(self.low, other.low), pick(self.high, other.high))
+        return Board(
+            jnp.where(condition, self.low, other.low), jnp.where(condition, self.high, other.high)
+        )
 
     def only(self, condition: jax.Array | np.ndarray) -> "Board":
         """This where the condition holds, else nothing."""
@@ -79,9 +81,11 @@ class Board(NamedTuple):
         return Board(*(_reduce(x, jnp.bitwise_and, -1) for x in (self.low, self.high)))
 
 
-def _reduce(x: jax.Array, operation: object, axis: int) -> jax.Array:
+def _reduce(
+    x: jax.Array, operation: Callable[[jax.Array, jax.Array], jax.Array], axis: int
+) -> jax.Array:
     parts = [jax.lax.index_in_dim(x, i, axis, keepdims=False) for i in range(x.shape[axis])]
-    return functools.reduce(operation, parts)  # type: ignore[arg-type]
+    return functools.reduce(operation, parts)
 
 
 def everywhere() -> Board:

@@ -97,8 +97,8 @@ class RacingKings:
 
     def init(self) -> RacingKingsState:
         """The position of `fen`."""
-        _, squares, colour, clock = _read(self.fen)
-        squares = jnp.asarray(squares, jnp.int8)
+        _, places, colour, clock = _read(self.fen)
+        squares = jnp.asarray(places, jnp.int8)
         moves, _ = self._moves(squares, jnp.int32(colour))
         return RacingKingsState(
             squares=squares,
@@ -199,7 +199,8 @@ class RacingKings:
         mirrored = jnp.where(state.squares == ABSENT, state.squares, state.squares ^ 7)
         moves, _ = self._moves(mirrored, self._colour(state))
         over = self.is_terminal(state)
-        return state.replace(squares=mirrored, moves=jnp.where(over, jnp.uint32(0), moves))
+        moves = jnp.where(over, jnp.uint32(0), moves)
+        return dataclasses.replace(state, squares=mirrored, moves=moves)
 
     def material(self, state: RacingKingsState) -> jax.Array:
         """int32[2]: ranks of the two players' kings, from 0: further is better."""
