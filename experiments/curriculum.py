@@ -29,7 +29,7 @@ from jaxzero import spec as spec_lib
 from jaxzero.config import ConfigError
 from jaxzero.runs import Member
 from jaxzero.stopping import Stopped
-from jaxzero.tracking import Tracker
+from jaxzero.tracking import Final, Tracker
 
 STUDY = "curriculum"
 ARMS = "arms"  # folder of the players' run directories
@@ -104,6 +104,7 @@ def train(config: ConfigDict, directory: Path) -> dict[str, float]:
         workdir.claim(folder, own, STUDY)
         with Tracker(folder, own, f"{STUDY}_{arm}") as tracker:
             trained = runner.train(own, make_members(own, arm), folder, tracker)
+            tracker.finish(Final(own.train.iterations))
         seconds[arm] = trained.seconds
     return seconds
 

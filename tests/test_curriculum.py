@@ -228,29 +228,31 @@ def test_the_oldest_games_leave():
     assert [int(filling.goal(plan, jnp.int32(i))) for i in (1, 2, 3, 9)] == [350, 500, 500, 500]
 
 
+# Everything of 004: curriculum, filled window, Wilson's gate, no images.
+EVERYTHING = {
+    "selfplay.curriculum": "schedule",
+    "selfplay.curriculum_epochs": (0, 1, 3),
+    "selfplay.curriculum_fractions": (0.25, 0.5, 1.0),
+    "selfplay.curriculum_initial_plies": 12.0,
+    "selfplay.drop_draws": 0.5,
+    "replay.minimum_games": (12, 20),
+    "replay.leaving": 0.5,
+    "replay.window": 6,
+    "train.sampling": "epoch",
+    "train.symmetries": False,
+    "arena.gate": "wilson",
+    "arena.games": 8,
+    "arena.batch": 2,
+    "arena.confidence": 0.6,
+    "arena.width": 0.5,
+}
+
+
 @functools.cache
 def whole_run():
-    """A run with everything of 004: curriculum, filled window, Wilson's gate, no images."""
-    changes = {
-        "selfplay.curriculum": "schedule",
-        "selfplay.curriculum_epochs": (0, 1, 3),
-        "selfplay.curriculum_fractions": (0.25, 0.5, 1.0),
-        "selfplay.curriculum_initial_plies": 12.0,
-        "selfplay.drop_draws": 0.5,
-        "replay.minimum_games": (12, 20),
-        "replay.leaving": 0.5,
-        "replay.window": 6,
-        "train.sampling": "epoch",
-        "train.symmetries": False,
-        "arena.gate": "wilson",
-        "arena.games": 8,
-        "arena.batch": 2,
-        "arena.confidence": 0.6,
-        "arena.width": 0.5,
-    }
-    return small.run_alone(
-        small.small_spec(changes), small.small_hyper(changes), seed=0, iterations=3
-    )
+    """A run with everything."""
+    spec, hyper = small.small_spec(EVERYTHING), small.small_hyper(EVERYTHING)
+    return small.run_alone(spec, hyper, seed=0, iterations=3)
 
 
 def test_a_whole_run_with_everything_of_paper_004():

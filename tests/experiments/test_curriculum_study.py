@@ -117,7 +117,7 @@ def test_an_engine_is_a_reference(tmp_path: Path) -> None:
     changes = {
         "game": "racing_kings_12plies",
         "study.reference": "engine",
-        "study.engine_command": (sys.executable, str(fake), "illegal", "9"),
+        "study.engine_command": (sys.executable, str(fake), "illegal", "4"),
         "study.engine_seconds": 1.0,
         "study.arms": ("baseline",),
         "study.seeds": 1,
