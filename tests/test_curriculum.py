@@ -255,12 +255,12 @@ def whole_run():
     return small.run_alone(spec, hyper, seed=0, iterations=3)
 
 
+@pytest.mark.slow
 def test_a_whole_run_with_everything_of_paper_004():
     history = whole_run()
     metrics = [m for _, m in history]
     states = [s for s, _ in history]
     assert [float(m["curriculum/fraction"]) for m in metrics] == [0.25, 0.5, 1.0]
-    assert float(metrics[0]["curriculum/random_plies"]) in (8.0, 9.0) or len(states) == 3
     assert float(metrics[2]["curriculum/random_plies"]) == 0
     for m, goal in zip(metrics, (12, 20, 20), strict=True):
         assert m["count/window_games"] >= goal

@@ -19,6 +19,7 @@ import numpy as np
 
 from jaxzero.games import chess_moves, stones
 from jaxzero.games.chess_moves import ABSENT, Army, Board
+from jaxzero.games.fen import CLOCK, PIECES, read
 from jaxzero.games.stones import unless_finished
 
 # 004, Fig. 1a: all pieces on the fourth rank, which is nearer to the goal.
@@ -27,7 +28,6 @@ STANDARD = "8/8/8/8/8/8/krbnNBRK/qrbnNBRQ w - - 0 1"
 MAX_PLIES = 300  # random games last 139 plies on average (004's start), trained ones far less
 
 FAMILY = "racing_kings"
-PIECES = "pnbrqk"  # planes of the observation, in this order
 NUM_MOVES = 64 * 64
 # From and to squares of the 44 promotions, a knight's and a queen's each: 4184 actions (004).
 PROMOTIONS = tuple(
@@ -37,7 +37,6 @@ PROMOTIONS = tuple(
     for other in (file - 1, file, file + 1)
     if 0 <= other < 8
 )
-_CLOCK = 150  # plies without a capture: 75 moves of each side
 _MARKS = dict(zip("KQRBN", "♔♕♖♗♘", strict=True)) | dict(zip("kqrbn", "♚♛♜♝♞", strict=True))
 _NAME = re.compile(rf"{FAMILY}(_standard)?(?:_([1-9]\d*)plies)?(?::(\S+))?")
 
@@ -70,7 +69,7 @@ class RacingKings:
     max_plies: int = MAX_PLIES
 
     def __post_init__(self) -> None:
-        _read(self.fen)
+        read(self.fen)
         if not 1 <= self.max_plies <= 10_000:
             raise ValueError(
                 f"{FAMILY} ends after 1 to 10000 plies, e.g. '{FAMILY}_{MAX_PLIES}plies'; "
@@ -88,16 +87,16 @@ class RacingKings:
     @property
     def pieces(self) -> np.ndarray:
         """int[2, P], index in `PIECES` of each piece of White and of Black; -1 beyond the last."""
-        return _read(self.fen)[0]
+        return read(self.fen)[0]
 
     @property
     def first_colour(self) -> int:
         """0 if White is player 0, else 1."""
-        return _read(self.fen)[2]
+        return read(self.fen)[2]
 
     def init(self) -> RacingKingsState:
         """The position of `fen`."""
-        _, places, colour, clock = _read(self.fen)
+        _, places, colour, clock = read(self.fen)
         squares = jnp.asarray(places, jnp.int8)
         moves, _ = self._moves(squares, jnp.int32(colour))
         return RacingKingsState(
@@ -125,7 +124,7 @@ class RacingKings:
         white_home, black_home = (king >= 56 for king in kings)
         answers = (mover == 0) & white_home & ~black_home & black_arrives
         raced = (white_home | black_home) & ~answers
-        drawn = (moves == 0).all() | (clock >= _CLOCK) | (ply >= self.max_plies)
+        drawn = (moves == 0).all() | (clock >= CLOCK) | (ply >= self.max_plies)
         first_home = black_home if self.first_colour else white_home
         winner = jnp.where(first_home, stones.FIRST_WON, stones.SECOND_WON)
         status = jnp.where(
@@ -335,67 +334,3 @@ def _sides(squares: jax.Array) -> tuple[jax.Array, jax.Array]:
     """White's row and Black's, by static slices."""
     white, black = (jax.lax.index_in_dim(squares, i, keepdims=False) for i in (0, 1))
     return white, black
-
-
-@functools.cache
-def _read(fen: str) -> tuple[np.ndarray, np.ndarray, int, int]:
-    """(kinds int[2, P], squares int[2, P], colour to move, clock) of a FEN.
-
-    Raises:
-      ValueError: in one line, for a position that this game cannot begin with.
-    """
-    words = fen.split(" ")
-    rows = words[0].split("/")
-    if len(words) != 6 or len(rows) != 8 or words[1] not in "wb" or words[2:4] != ["-", "-"]:
-        raise ValueError(f"{fen!r} is no FEN without castling, like {MODIFIED!r}")
-    if not (words[4].isdigit() and words[5].isdigit() and int(words[4]) < _CLOCK):
-        raise ValueError(f"{fen!r}: the last two numbers count plies and moves, e.g. '0 1'")
-    found: tuple[list[tuple[int, int]], list[tuple[int, int]]] = ([], [])
-    for row, text in enumerate(rows):
-        column = 0
-        for letter in text:
-            if letter in "12345678":
-                column += int(letter)
-                continue
-            if letter.lower() not in PIECES[1:]:
-                raise ValueError(f"{fen!r}: {letter!r} is none of K, Q, R, B, N (no pawns race)")
-            kind = PIECES.index(letter.lower())
-            found[letter.islower()].append((-kind, 8 * (7 - row) + column))
-            column += 1
-        if column != 8:
-            raise ValueError(f"{fen!r}: the row {text!r} has {column} squares, not 8")
-    king = -PIECES.index("k")
-    for side, colour in zip(found, ("White", "Black"), strict=True):
-        if sum(kind == king for kind, _ in side) != 1:
-            raise ValueError(f"{fen!r}: {colour} needs one king")
-        if any(kind == king and square >= 56 for kind, square in side):
-            raise ValueError(f"{fen!r}: {colour}'s king has arrived already")
-    most = max(map(len, found))
-    kinds, squares = np.full((2, most), -1), np.full((2, most), ABSENT)
-    for colour, side in enumerate(found):
-        for place, (kind, square) in enumerate(sorted(side)):
-            kinds[colour, place], squares[colour, place] = -kind, square
-    _refuse_check(fen, kinds, squares)
-    return kinds, squares, "wb".index(words[1]), int(words[4])
-
-
-def _refuse_check(fen: str, kinds: np.ndarray, squares: np.ndarray) -> None:
-    """Moves are found by relying on neither king being attacked."""
-    steps = {
-        "n": ((1, 2), (2, 1), (-1, 2), (-2, 1), (1, -2), (2, -1), (-1, -2), (-2, -1)),
-        "r": ((1, 0), (0, 1), (-1, 0), (0, -1)),
-        "b": ((1, 1), (1, -1), (-1, 1), (-1, -1)),
-    }
-    steps["k"] = steps["q"] = steps["r"] + steps["b"]
-    occupied = set(squares[squares != ABSENT].tolist())
-    for colour in (0, 1):
-        king = int(squares[1 - colour, 0])
-        for kind, square in zip(kinds[colour].tolist(), squares[colour].tolist(), strict=True):
-            for up, across in steps[PIECES[kind]] if kind >= 0 else ():
-                row, column = square // 8 + up, square % 8 + across
-                while 0 <= row < 8 and 0 <= column < 8:
-                    if 8 * row + column == king:
-                        raise ValueError(f"{fen!r}: a king is in check")
-                    if PIECES[kind] in "kn" or 8 * row + column in occupied:
-                        break
-                    row, column = row + up, column + across

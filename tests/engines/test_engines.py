@@ -16,7 +16,7 @@ from jaxzero.players import random_players
 
 pytest.importorskip("chess", reason="extra `engines`")
 FAKE = (sys.executable, str(Path(__file__).parent / "fake.py"))
-GAME = make_game("racing_kings_60plies")
+GAME = make_game("racing_kings_16plies")
 
 
 def engines(*how: str, **given: object) -> Engines:

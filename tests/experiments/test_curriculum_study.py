@@ -37,7 +37,42 @@ TINY = {
 }
 
 
-def test_from_settings_to_report_and_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_from_settings_to_report(tmp_path: Path) -> None:
+    changes = {
+        "study.arms": ("curriculum",),
+        "study.seeds": 1,
+        "study.points": 2,
+        "selfplay.drop_draws": 0.5,
+        "replay.minimum_games": (8, 12),
+        "replay.leaving": 0.4,
+        "replay.window": 4,
+        "train.iterations": 2,
+        "arena.gate": "wilson",
+        "arena.games": 4,
+        "arena.confidence": 0.6,
+    }
+    config = changed(get_config("quick"), {**TINY, **changes})
+    curriculum.run(config, tmp_path)
+    results = json.loads((tmp_path / "results.json").read_text())
+    assert [p["iteration"] for p in results["points"]] == [0, 2]
+    assert results["claims"] == []
+    rows = [
+        json.loads(line)
+        for line in (tmp_path / "arms" / "curriculum" / "metrics.jsonl").read_text().splitlines()
+    ]
+    assert [r["count/window_games"] >= n for r, n in zip(rows[1:], (8, 12), strict=True)]
+    assert [r["curriculum/fraction"] for r in rows[1:]] == [0.5, 1.0]
+    for row in rows[1:]:
+        assert 2 <= sum(row[f"arena/{x}"] for x in ("wins", "draws", "losses")) <= 4
+    page = (tmp_path / "report.html").read_text()
+    assert "End games first on Reversi" in page
+    assert "no claim can be decided" in page
+
+
+@pytest.mark.slow
+def test_two_players_and_what_is_done_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     config = changed(get_config("quick"), TINY)
     curriculum.run(config, tmp_path)
     results = json.loads((tmp_path / "results.json").read_text())
@@ -111,6 +146,7 @@ def test_the_command_line_knows_its_presets(
     assert "engine_skill" in out
 
 
+@pytest.mark.slow
 def test_an_engine_is_a_reference(tmp_path: Path) -> None:
     pytest.importorskip("chess")
     fake = Path(__file__).parents[1] / "engines" / "fake.py"

@@ -106,7 +106,7 @@ def test_the_papers_own_curves_lead_early():
     theirs = {v.id: v.published for v in claims}
     assert all(value > 0.02 for value in theirs["faster_in_time"].values())
     assert all(value > 0.02 for value in theirs["faster_in_steps"].values())
-    assert all(abs(value) < 0.05 for value in theirs["converge"].values())
+    assert all(abs(value) < 0.1 for value in theirs["converge"].values())
     assert set(theirs["faster_in_time"]) == {"fig4", "fig5", "fig6"}
 
 

@@ -79,10 +79,10 @@ def _planes(board):
 @pytest.mark.parametrize(
     ("fen", "count", "plies", "ends"),
     [
-        (rk.MODIFIED, 120, 50, {"limit"}),
-        (rk.STANDARD, 40, 30, {"limit"}),
+        (rk.MODIFIED, 100, 50, {"limit"}),
+        (rk.STANDARD, 24, 30, {"limit"}),
         (MIXED, 16, 300, {"clock"}),
-        (NEAR, 160, 60, {"won", "lost", "drawn"}),  # drawn: Black answered
+        (NEAR, 120, 60, {"won", "lost", "drawn"}),  # drawn: Black answered
     ],
 )
 def test_random_games_are_those_of_python_chess(fen, count, plies, ends):
@@ -114,7 +114,7 @@ PERFT = {
 }
 
 
-@pytest.mark.parametrize("fen", PERFT)
+@pytest.mark.parametrize("fen", [rk.MODIFIED, pytest.param(rk.STANDARD, marks=pytest.mark.slow)])
 def test_leaves_per_depth(fen):
     from tests.games.boards import leaves
 
@@ -130,7 +130,13 @@ def test_leaves_at_depth_4():
     assert leaves(RacingKings(rk.STANDARD), 4)[-1] == PERFT[rk.STANDARD][3]
 
 
-@pytest.mark.parametrize("name", ["racing_kings_40plies", "racing_kings_standard_30plies"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "racing_kings_40plies",
+        pytest.param("racing_kings_standard_30plies", marks=pytest.mark.slow),
+    ],
+)
 def test_it_conforms(name):
     report = conformance.check_game(make_game(name), num_games=8)
     assert "symmetric_positions" in report.passed
