@@ -33,6 +33,7 @@ from jaxzero.tracking import Final, Tracker
 
 STUDY = "curriculum"
 ARMS = "arms"  # folder of the players' run directories
+COMPILED = "compiled.json"  # in each of them: seconds that are no training
 # What makes a player of `config.study.arms`, beside the settings that all share.
 _CHANGES: dict[str, dict[str, Any]] = {
     "curriculum": {},
@@ -105,6 +106,8 @@ def train(config: ConfigDict, directory: Path) -> dict[str, float]:
         with Tracker(folder, own, f"{STUDY}_{arm}") as tracker:
             trained = runner.train(own, make_members(own, arm), folder, tracker)
             tracker.finish(Final(own.train.iterations))
+        if not (folder / COMPILED).exists():
+            workdir.write_json(folder / COMPILED, {"compile_seconds": trained.compile_seconds})
         seconds[arm] = trained.seconds
     return seconds
 
@@ -115,7 +118,11 @@ def conclude(config: ConfigDict, directory: Path, seconds: Mapping[str, float]) 
     arms = {arm: runs.open_run(directory / ARMS / arm) for arm in config.study.arms}
     rows = reference.measure(config, directory, arms)
     metrics = {arm: workdir.read_rows(run.directory / workdir.METRICS) for arm, run in arms.items()}
-    points = reference.points(rows, metrics)
+    compiling = {
+        arm: workdir.read_json(run.directory / COMPILED)["compile_seconds"]
+        for arm, run in arms.items()
+    }
+    points = reference.points(rows, metrics, compiling)
     results = {
         "study": STUDY,
         "game": config.game,

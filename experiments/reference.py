@@ -190,15 +190,18 @@ def _against(
 
 
 def points(
-    rows: Sequence[Mapping[str, Any]], metrics: Mapping[str, Sequence[Mapping[str, Any]]]
+    rows: Sequence[Mapping[str, Any]],
+    metrics: Mapping[str, Sequence[Mapping[str, Any]]],
+    compiling: Mapping[str, float],
 ) -> list[Point]:
     """The rows of `measure` with their places on the axes.
 
     Args:
       rows: of `measure`.
       metrics: of each arm, the rows of its `metrics.jsonl`.
+      compiling: of each arm, seconds on its clock that were no training.
     """
-    places = {arm: dict(_places(own)) for arm, own in metrics.items()}
+    places = {arm: dict(_places(own, compiling[arm])) for arm, own in metrics.items()}
     return [
         Point(
             arm=row["arm"],
@@ -214,7 +217,7 @@ def points(
 
 
 def _places(
-    rows: Sequence[Mapping[str, Any]],
+    rows: Sequence[Mapping[str, Any]], compiling: float
 ) -> Iterator[tuple[tuple[str, int], dict[str, float]]]:
     """((run, iteration), minutes, steps and epochs) of every row, the untrained ones at 0."""
     steps: collections.Counter[str] = collections.Counter()
@@ -223,7 +226,7 @@ def _places(
         name = row["run"]
         steps[name] += int(row.get("count/gradient_steps", 0))
         epochs[name] += len(row.get("loss_epochs/policy", ()))
-        minutes = row["seconds"] / 60 if row["iteration"] else 0.0
+        minutes = max(row["seconds"] - compiling, 0.0) / 60 if row["iteration"] else 0.0
         yield (
             (name, row["iteration"]),
             {"minutes": minutes, "steps": float(steps[name]), "epochs": float(epochs[name])},

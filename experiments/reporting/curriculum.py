@@ -76,8 +76,8 @@ def make_page(results: Mapping[str, Any], metrics: Mapping[str, Sequence[Any]]) 
             f"Win ratio against {reference}",
             f"Moving average of {plural(window, 'point')} of all seeds together, as in 004's "
             f"Figures 4 to 6; shaded: 95 % Wilson interval of the games. Minutes are the player's "
-            "own wall time, all its seeds together, alone on the devices. Second row: what the "
-            "paper published, on its own axes.",
+            "own wall time without compiling, all its seeds together, alone on the devices. Second "
+            "row: what the paper published, on its own axes.",
         )
     ]
     health = self_play(metrics)
