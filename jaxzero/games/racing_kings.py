@@ -153,6 +153,7 @@ class RacingKings:
         words = jnp.where(from_square[:, :, None], state.moves[:, None], jnp.uint32(0))
         rows = [jax.lax.index_in_dim(words, p, keepdims=False) for p in range(own.shape[0])]
         words = functools.reduce(jnp.bitwise_or, rows)  # [64, 2]
+        words = jax.lax.optimization_barrier(words)  # else they are found anew for each of 32 bits
         bits = (words[:, :, None] >> np.arange(32, dtype=np.uint32)[None, None]) & np.uint32(1)
         promotions = jnp.zeros((2 * len(PROMOTIONS),), bool)
         return jnp.concatenate([(bits != 0).reshape(-1), promotions])
