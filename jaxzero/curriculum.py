@@ -14,6 +14,7 @@ from jaxzero.selfplay import Trajectory
 
 _BUCKET = 2  # plies: one of each player
 _FEWEST = 8  # positions in which a correlation means something
+_DRAWS = 0x7FFFFFFE  # folded into a key beside the numbers of games
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -106,6 +107,20 @@ def trim(trajectory: Trajectory, fraction: jax.Array) -> Trajectory:
     first = jnp.floor((1.0 - fraction) * trajectory.plies + 1e-4).astype(jnp.int32)
     ply = jnp.arange(trajectory.valid.shape[0])
     return dataclasses.replace(trajectory, valid=trajectory.valid & (ply[:, None] >= first[None]))
+
+
+def drop_draws(trajectory: Trajectory, share: float, key: jax.Array) -> Trajectory:
+    """Without some drawn games (004's drop-draw chance).
+
+    Args:
+      trajectory: games.
+      share: of the drawn ones that go, by lot.
+      key: of the self-play that made them, consumed: its games fold in their own numbers.
+    """
+    drawn = trajectory.outcome[:, 0] == trajectory.outcome[:, 1]
+    lots = jax.random.uniform(jax.random.fold_in(key, _DRAWS), drawn.shape)
+    kept = ~(drawn & (lots < share))
+    return dataclasses.replace(trajectory, valid=trajectory.valid & kept[None])
 
 
 def horizon(trajectory: Trajectory, level: float) -> jax.Array:

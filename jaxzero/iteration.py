@@ -158,21 +158,10 @@ def play_batch(
         if spec.curriculum.drop == "trim":
             learned = curriculum.trim(learned, lesson.fraction)
     if spec.drop_draws:
-        learned = _without_some_draws(learned, spec.drop_draws, key)
+        learned = curriculum.drop_draws(learned, spec.drop_draws, key)
     examples, count = replay.from_trajectory(learned, spec.positions)
     games = learned.valid.any(0).sum(dtype=jnp.int32)
     return Batch(examples, count, games, progress, metrics)
-
-
-_DRAWS = 0x7FFFFFFE  # folded into the key of self-play, whose games fold in their own numbers
-
-
-def _without_some_draws(trajectory: Trajectory, share: float, key: jax.Array) -> Trajectory:
-    """004's drop-draw chance: some drawn games are not learned from."""
-    drawn = trajectory.outcome[:, 0] == trajectory.outcome[:, 1]
-    lots = jax.random.uniform(jax.random.fold_in(key, _DRAWS), drawn.shape)
-    dropped = drawn & (lots < share)
-    return dataclasses.replace(trajectory, valid=trajectory.valid & ~dropped[None])
 
 
 def self_play(

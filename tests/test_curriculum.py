@@ -212,6 +212,18 @@ def test_trimming_drops_the_early_plies_of_each_game():
     np.testing.assert_array_equal(curriculum.trim(games, jnp.float32(1.0)).valid, games.valid)
 
 
+@pytest.mark.parametrize(("share", "kept"), [(1.0, 0), (0.0, 400), (0.5, 200)])
+def test_drawn_games_are_dropped_by_lot_and_others_never(share, kept):
+    games = made_up([3] * 600, sees=0)
+    won = jnp.arange(600) < 200
+    outcome = jnp.where(won[:, None], jnp.array([[1.0, -1.0]]), 0.0)
+    left = curriculum.drop_draws(games.replace(outcome=outcome), share, jax.random.key(0))
+    whole = np.asarray(left.valid).all(0)
+    assert (whole == np.asarray(left.valid).any(0)).all()  # games, not plies
+    assert whole[:200].all()
+    assert abs(whole[200:].sum() - kept) <= (60 if share == 0.5 else 0)
+
+
 # ---- windows filled by games ----
 
 
