@@ -26,7 +26,8 @@ class Curriculum:
       drop: "random": the plies before are played at random, without search; "trim": everything is
         searched and the early plies are not learned from.
       epochs, fractions: of the schedule: from so many epochs done on, that zeta.
-      averaging: weight of the newest games in the running average of a game's length.
+      averaging: weight of the newest games in the running averages of a game's length and of the
+        horizon.
       level: of the correlation up to which the search sees.
       margin: plies beyond the horizon that are searched, so that it can grow.
       least: the smallest zeta of the horizon.
@@ -48,7 +49,7 @@ class Progress:
 
     Attributes:
       mean_plies: float32, running average of a game's length, random plies included.
-      horizon: float32, plies before the end up to which the search sees.
+      horizon: float32, running average of the plies before the end up to which the search sees.
     """
 
     mean_plies: jax.Array
@@ -158,9 +159,10 @@ def learn(plan: Curriculum, progress: Progress, trajectory: Trajectory) -> Progr
     """
     games = jnp.maximum(trajectory.active.sum(), 1)
     mean = (lengths(trajectory) * trajectory.active).sum() / games
+    seen = horizon(trajectory, plan.level)
     return Progress(
         mean_plies=progress.mean_plies + plan.averaging * (mean - progress.mean_plies),
-        horizon=horizon(trajectory, plan.level),
+        horizon=progress.horizon + plan.averaging * (seen - progress.horizon),
     )
 
 

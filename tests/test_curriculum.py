@@ -187,6 +187,8 @@ def test_the_average_length_runs_with_the_games():
     progress = Progress(jnp.float32(40), jnp.float32(0))
     after = curriculum.learn(RACING_KINGS, progress, made_up([10, 20, 30], sees=0, start=7))
     assert float(after.mean_plies) == pytest.approx(40 + 0.5 * (27 - 40))
+    seen = curriculum.learn(RACING_KINGS, progress, made_up([25] * 100, sees=10)).horizon
+    assert float(seen) == 5  # half of nothing and of what these games show
     whole = dataclasses.replace(RACING_KINGS, averaging=1.0)
     assert float(curriculum.learn(whole, progress, made_up([10, 20], sees=0)).mean_plies) == 15
 

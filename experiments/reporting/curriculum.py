@@ -31,6 +31,7 @@ SHADES: Final = {
 }
 DASHES: Final = {"curriculum": "-", "baseline": ":", "trim": "--", "horizon": "-."}
 LABELS: Final = {"minutes": "minutes of training", "steps": "training steps", "epochs": "epochs"}
+_LEAD: Final = 0.03  # win ratio by which a player must have led before it can be overtaken
 _SELFPLAY: Final = (
     ("curriculum/fraction", "share of a game\nsearched (zeta)"),
     ("curriculum/random_plies", "random plies"),
@@ -255,13 +256,13 @@ def _tables(config: ConfigDict, points: Sequence[Point]) -> list[Table]:
                 cells.append(f"{number(mean, 2)} ({number(low, 2)} to {number(high, 2)})")
             meets = None
             if arm != "baseline" and "baseline" in curves:
-                meets = win_ratio.meeting(curve, curves["baseline"])
+                meets = win_ratio.meeting(curve, curves["baseline"], _LEAD)
             meeting = NONE if meets is None else number(meets, 1 if axis == "minutes" else 0)
             rows.append((LABELS[axis], arm, *cells, meeting))
     headers = ("axis", "player", "1/4 of the way", "1/2", "3/4", "end", "stops leading at")
     note = (
         "Win ratio with its 95 % interval, at shares of what all runs reached. Stops leading: "
-        "where a player that led the baseline is overtaken for the first time."
+        "where a player that led the baseline by 0.03 is overtaken for the first time."
     )
     return [Table("Win ratios", headers, tuple(rows), note, text_columns=2)]
 
