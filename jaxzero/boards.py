@@ -7,7 +7,7 @@ from typing import Any
 import jax
 import numpy as np
 
-from jaxzero.games import Game, Othello, Reversi
+from jaxzero.games import Game, Othello, RacingKings, Reversi
 from jaxzero.games.base import State
 from jaxzero.games.pgx_adapter import STONES_IN_PLANES, PgxGame
 from jaxzero.games.stones import StonesGame
@@ -64,6 +64,8 @@ def counts_stones(game: Game) -> bool:
 
 def caption(game: Game, position: Position) -> str:
     """Who is to move, or how it ended; with the stones of both where they are counted."""
+    if isinstance(game, RacingKings):
+        return game.caption(position.state)
     text = f"{mark(position.to_move)} to move"
     if position.is_terminal:
         first = position.outcome[0]

@@ -127,6 +127,7 @@ def validate(config: ConfigDict, study_keys: Iterable[Key] = ()) -> None:
             "set config.network.value_head='wdl'"
         )
     _refuse_odd_pairs(config)
+    _check_curriculum(config)
     switches = resolve_switches(config)
     if switches.root_expansion_counts and config.search.num_simulations < 2:
         raise ConfigError(
@@ -189,6 +190,32 @@ def _refuse_odd_pairs(config: ConfigDict) -> None:
         raise ConfigError(
             f"config.selfplay.fast_simulations={config.selfplay.fast_simulations}: a full search "
             f"makes {config.search.num_simulations}, choose at most that"
+        )
+
+
+def _check_curriculum(config: ConfigDict) -> None:
+    own, window = config.selfplay, config.replay
+    epochs, fractions = own.curriculum_epochs, own.curriculum_fractions
+    if len(epochs) != len(fractions) or not epochs:
+        raise ConfigError(
+            f"config.selfplay.curriculum_fractions={fractions}: one for each of "
+            f"config.selfplay.curriculum_epochs={epochs}"
+        )
+    if epochs[0] != 0 or list(epochs) != sorted(set(epochs)):
+        raise ConfigError(
+            f"config.selfplay.curriculum_epochs={epochs}: begin with 0 and count upwards"
+        )
+    if window.minimum_games and window.window_positions:
+        raise ConfigError(
+            f"config.replay.minimum_games={window.minimum_games}: games fill a window counted in "
+            "iterations' batches, set config.replay.window_positions=0"
+        )
+    most = max(window.minimum_games, default=0)
+    slots = -(-most // own.episodes)
+    if slots > window.window:
+        raise ConfigError(
+            f"config.replay.minimum_games={window.minimum_games}: {most} games are {slots} batches "
+            f"of config.selfplay.episodes={own.episodes}, set config.replay.window to at least that"
         )
 
 

@@ -2,7 +2,8 @@
 
 A game whose stones stay where they were put is one board with the numbers of the moves on them.
 Where stones change (Othello, Go), two large boards show who played where and how it ended, and a
-strip of small ones every position between. Games without stones are drawn as text.
+strip of small ones every position between. Racing Kings is drawn by `pieces`; games without either
+are drawn as text.
 """
 
 import dataclasses
@@ -11,9 +12,9 @@ from collections.abc import Iterable, Mapping
 
 import numpy as np
 
-from jaxzero import boards, svg
+from jaxzero import boards, pieces, svg
 from jaxzero.config import game_family
-from jaxzero.games import Game
+from jaxzero.games import Game, RacingKings
 from jaxzero.games.bitboard import LINE_DIRECTIONS
 from jaxzero.notation import make_notation
 from jaxzero.session import Session
@@ -46,6 +47,7 @@ _WALL = Look(
 )
 _CLOTH = Look("squares", "#2f7d4f", "#1d5635")
 _WOOD = Look("points", "#dcb673", "#7b5b2b")
+_CHESS = Look("squares", "#eadcc2", "#b58c66", ("#f8f8f3", "#16181b"))
 _LOOKS = {
     "connect_four": _WALL,
     "pgx:connect_four": _WALL,
@@ -62,6 +64,8 @@ _LOOKS = {
 
 def look_of(game: Game) -> Look:
     """How the game's board is drawn."""
+    if isinstance(game, RacingKings):
+        return _CHESS
     return _LOOKS.get(game.name) or _LOOKS.get(game_family(game.name), _WOOD)
 
 
@@ -192,7 +196,9 @@ def game_picture(session: Session, players: tuple[str, str], result: str) -> svg
     game = session.game
     maybe = [boards.stones(game, position.state) for position in session.positions]
     history = [stones for stones in maybe if stones is not None]
-    if len(history) < len(maybe):
+    if isinstance(game, RacingKings):
+        body = pieces.game_picture(session)
+    elif len(history) < len(maybe):
         body = _text_picture(session)
     else:
         squares = _placements(history)

@@ -10,12 +10,24 @@ import jax
 import jax.numpy as jnp
 from flax import struct
 
-from jaxzero import arena, learner, position_window, replay, selfplay
+from jaxzero import (
+    arena,
+    curriculum,
+    filling,
+    learner,
+    position_window,
+    replay,
+    selfplay,
+    sequential,
+    wilson,
+)
+from jaxzero.curriculum import Lesson
 from jaxzero.distinct import count_distinct, hash_rows
+from jaxzero.filling import Batch, Filled
 from jaxzero.learner import Learner, Window
 from jaxzero.players import Players, Searcher, search_players
 from jaxzero.position_window import PositionWindow
-from jaxzero.replay import Examples
+from jaxzero.replay import Examples, Replay
 from jaxzero.selfplay import Trajectory
 from jaxzero.spec import DATA_AXIS, Hyper, Spec
 
@@ -31,6 +43,8 @@ class RunState:
       key: typed random key.
       iteration: int32, iterations done.
       best: int32, the iteration that `learner` came from; 0 is the untrained network.
+      progress: of the curriculum, see `curriculum.Progress`; `()` without one.
+      filled: what the window holds, see `filling.Filled`; `()` if it holds iterations.
     """
 
     learner: Learner
@@ -38,6 +52,8 @@ class RunState:
     key: jax.Array
     iteration: jax.Array
     best: jax.Array
+    progress: Any = ()
+    filled: Any = ()
 
 
 def init(spec: Spec, seed: jax.Array) -> RunState:
@@ -56,6 +72,8 @@ def init(spec: Spec, seed: jax.Array) -> RunState:
         key=key,
         iteration=jnp.int32(0),
         best=jnp.int32(0),
+        progress=curriculum.begin(jnp.float32(spec.initial_plies)) if spec.curriculum else (),
+        filled=filling.begin(spec.window) if spec.filling else (),
     )
 
 
@@ -77,35 +95,57 @@ def iterate(
     key, play_key, fit_key, arena_key = jax.random.split(state.key, 4)
     iteration = state.iteration + 1
 
-    trajectory, play_metrics = self_play(spec, hyper, state.learner, play_key)
-    examples, count = replay.from_trajectory(
-        trajectory,
-        spec.positions,
-        extras=spec.extras,
-        root_value_share=spec.root_value_share,
-    )
-    is_new = jnp.arange(spec.positions) < count
-    unseen = learner.evaluate_losses(spec, state.learner, examples, is_new)
-    window, window_metrics = _take_in(spec, state.replay, examples, count, iteration)
+    epochs_done = state.iteration * hyper.epochs
+    filled: Filled | None = None
+    if spec.filling is None:
+        batch = play_batch(spec, hyper, state.learner, state.progress, epochs_done, play_key)
+        window, window_metrics = _take_in(
+            spec, state.replay, batch.examples, batch.count, iteration
+        )
+        newest, used = iteration, hyper.window
+    else:
+        window_metrics = {}
+        assert isinstance(state.replay, Replay)  # config refuses the other kind
+        batch, window, filled = filling.fill(
+            spec.filling,
+            state.filled,
+            state.replay,
+            state.progress,
+            iteration,
+            lambda progress, number: play_batch(
+                spec, hyper, state.learner, progress, epochs_done,
+                jax.random.fold_in(play_key, number),
+            ),
+        )  # fmt: skip
+        newest, used = filled.newest, filling.batches(filled)
+    is_new = jnp.arange(spec.positions) < batch.count
+    unseen = learner.evaluate_losses(spec, state.learner, batch.examples, is_new)
 
-    candidate, metrics = learner.fit(spec, hyper, state.learner, window, iteration, fit_key)
+    in_use = dataclasses.replace(hyper, window=used)
+    candidate, metrics = learner.fit(spec, in_use, state.learner, window, newest, fit_key)
     accepted, arena_metrics = gate(spec, hyper, candidate, state.learner, arena_key)
     kept = jax.tree.map(lambda new, old: jnp.where(accepted, new, old), candidate, state.learner)
     held = learner.evaluate_losses(spec, candidate, *heldout)
 
-    metrics |= play_metrics | arena_metrics | window_metrics
+    metrics |= batch.metrics | arena_metrics | window_metrics
     metrics |= {f"unseen/{name}": value for name, value in unseen.items()}
     metrics |= {f"heldout/{name}": value for name, value in held.items()}
     metrics["count/examples"] = (
-        learner.window_counts(spec, hyper, window, iteration).sum() * spec.num_images
+        learner.window_counts(spec, in_use, window, newest).sum() * spec.num_images
     ).astype(jnp.float32)
     metrics["arena/opponent"] = state.best.astype(jnp.float32)
+    remaining: Any = ()
+    if spec.filling is not None and filled is not None:
+        metrics["count/window_games"] = filling.games_in(filled).astype(jnp.float32)
+        remaining = filling.leave(spec.filling, filled)
     state = RunState(
         learner=kept,
         replay=window,
         key=key,
         iteration=iteration,
         best=jnp.where(accepted, iteration, state.best),
+        progress=batch.progress,
+        filled=remaining,
     )
     return state, metrics
 
@@ -125,8 +165,48 @@ def _take_in(
     return after, {"count/new_positions": new.astype(jnp.float32)}
 
 
+def play_batch(
+    spec: Spec,
+    hyper: Hyper,
+    network: Learner,
+    progress: Any,
+    epochs_done: jax.Array,
+    key: jax.Array,
+) -> Batch:
+    """E games by the best network, and what of them is learned from.
+
+    Args:
+      spec: static settings.
+      hyper: traced settings.
+      network: plays.
+      progress: of the curriculum, `()` without one.
+      epochs_done: int32, t of 004's schedule.
+      key: consumed.
+    """
+    lesson = None
+    if spec.curriculum is not None:
+        lesson = curriculum.next_lesson(spec.curriculum, progress, epochs_done, spec.game.max_plies)
+    trajectory, metrics = self_play(spec, hyper, network, key, lesson)
+    learned = trajectory
+    if spec.curriculum is not None and lesson is not None:
+        progress = curriculum.learn(spec.curriculum, progress, trajectory)
+        metrics |= curriculum.describe(lesson, progress, trajectory)
+        if spec.curriculum.drop == "trim":
+            learned = curriculum.trim(learned, lesson.fraction)
+    if spec.drop_draws:
+        learned = curriculum.drop_draws(learned, spec.drop_draws, key)
+    examples, count = replay.from_trajectory(
+        learned,
+        spec.positions,
+        extras=spec.extras,
+        root_value_share=spec.root_value_share,
+    )
+    games = learned.valid.any(0).sum(dtype=jnp.int32)
+    return Batch(examples, count, games, progress, metrics)
+
+
 def self_play(
-    spec: Spec, hyper: Hyper, network: Learner, key: jax.Array
+    spec: Spec, hyper: Hyper, network: Learner, key: jax.Array, lesson: Lesson | None = None
 ) -> tuple[Trajectory, dict[str, jax.Array]]:
     """E games by the best network, over all devices of the run.
 
@@ -136,6 +216,7 @@ def self_play(
       network: plays with running averages of batch norm.
       key: consumed. A game's key is folded from its number, so that the number of devices does
         not change the games.
+      lesson: which plies are played at random; None: none.
 
     Returns:
       All E games (on every device), and metrics `selfplay/*`, `search/*`, `count/*`.
@@ -157,6 +238,8 @@ def self_play(
         one_hot_after_temperature=spec.switches.one_hot_after_temperature,
         first_player_always_loses=spec.switches.gobang_absolute_labels,
         caps=spec.caps,
+        random_plies=None if lesson is None else lesson.random_plies,
+        kept=1.0 if lesson is None else lesson.fraction,
     )
     depth_max = diagnostics.depth_max
     counts = {
@@ -195,8 +278,11 @@ def _gather(trajectory: Trajectory) -> Trajectory:
     def gather(axis: int) -> Any:
         return lambda x: jax.lax.all_gather(x, DATA_AXIS, axis=axis, tiled=True)
 
-    by_ply = {"outcome": 0, "plies": 0, "active": 0}
-    fields = {name: gather(by_ply.get(name, 1))(value) for name, value in vars(trajectory).items()}
+    by_game = ("outcome", "plies", "active", "start", "rolled_back")
+    fields: dict[str, Any] = {
+        name: value if value is None else gather(0 if name in by_game else 1)(value)
+        for name, value in vars(trajectory).items()
+    }
     return Trajectory(**fields)
 
 
@@ -214,8 +300,8 @@ def _describe(spec: Spec, trajectory: Trajectory) -> dict[str, jax.Array]:
     policy = trajectory.policy
     entropy = -(policy * jnp.log(jnp.maximum(policy, 1e-30))).sum(-1)
     return {
-        "selfplay/plies": trajectory.plies.sum() / games,
-        "selfplay/plies_max": trajectory.plies.max().astype(jnp.float32),
+        "selfplay/plies": curriculum.lengths(trajectory).sum() / games,
+        "selfplay/plies_max": curriculum.lengths(trajectory).max().astype(jnp.float32),
         "selfplay/first_player_wins": share(first > second),
         "selfplay/second_player_wins": share(second > first),
         "selfplay/draws": share(first == second),
@@ -262,6 +348,30 @@ def _is_finite(network: Learner) -> jax.Array:
     return jnp.stack([jnp.isfinite(x).all() for x in leaves]).all()
 
 
+def _match(
+    spec: Spec, hyper: Hyper, players: list[Players], key: jax.Array
+) -> tuple[jax.Array, jax.Array, Any]:
+    """(counts int32[2, 3], distinct games, cost) of n games, over all devices of the run."""
+    match = arena.play_match(
+        spec.game,
+        players,
+        key,
+        games_per_direction=spec.arena_games // 2,
+        played=hyper.arena_games // 2,
+        opening_plies=spec.opening_plies,
+        draw_for_asked=spec.search.draw_for_asked,
+        data_devices=spec.data_devices,
+    )
+    counts = arena.count_results(match)  # row 0: candidate first, row 1: best first
+    cost = match.cost
+    distinct = arena.distinct_games(match)
+    if spec.data_devices > 1:
+        counts, cost = jax.lax.psum((counts, cost), DATA_AXIS)
+        # hashes would have to travel to be compared: games on different devices count apart
+        distinct = jax.lax.psum(distinct, DATA_AXIS)
+    return counts, distinct, cost
+
+
 def gate(
     spec: Spec, hyper: Hyper, candidate: Learner, best: Learner, key: jax.Array
 ) -> tuple[jax.Array, dict[str, jax.Array]]:
@@ -284,29 +394,32 @@ def gate(
     two = jax.tree.map(
         lambda a, b: jnp.stack([a, b]), _without_optimiser(candidate), _without_optimiser(best)
     )
-    match = arena.play_match(
-        spec.game,
-        [network_players(spec, hyper, two)],
-        key,
-        games_per_direction=spec.arena_games // 2,
-        played=hyper.arena_games // 2,
-        opening_plies=spec.opening_plies,
-        draw_for_asked=spec.search.draw_for_asked,
-        data_devices=spec.data_devices,
-    )
-    counts = arena.count_results(match)  # row 0: candidate first, row 1: best first
-    cost = match.cost
-    distinct = arena.distinct_games(match)
-    if spec.data_devices > 1:
-        counts, cost = jax.lax.psum((counts, cost), DATA_AXIS)
-        # hashes would have to travel to be compared: games on different devices count apart
-        distinct = jax.lax.psum(distinct, DATA_AXIS)
+    players = [network_players(spec, hyper, two)]
+    if spec.gate_rule is None:
+        counts, distinct, cost = _match(spec, hyper, players, key)
+    else:
+        decided = sequential.play(
+            spec.game,
+            players,
+            key,
+            spec.gate_rule,
+            most=spec.arena_games // 2,
+            limit=hyper.arena_games // 2,
+            batch=spec.gate_batch,
+            opening_plies=spec.opening_plies,
+            draw_for_asked=spec.search.draw_for_asked,
+            data_devices=spec.data_devices,
+        )
+        counts, distinct, cost = decided.counts, decided.distinct, decided.cost
     wins = counts[0, 0] + counts[1, 2]
     lost = counts[0, 2] + counts[1, 0]
     draws = counts[0, 1] + counts[1, 1]
-    accepted = arena.is_accepted(
-        wins, lost, hyper.threshold, accept_all_drawn=spec.switches.accept_all_drawn
-    )
+    if spec.gate_rule is None:
+        accepted = arena.is_accepted(
+            wins, lost, hyper.threshold, accept_all_drawn=spec.switches.accept_all_drawn
+        )
+    else:
+        accepted = decided.said == wilson.BETTER
     accepted &= finite
     metrics = {
         "arena/accepted": accepted,

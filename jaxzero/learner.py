@@ -148,6 +148,8 @@ def _my_part(spec: Spec, index: jax.Array) -> jax.Array:
 
 
 def _images(spec: Spec) -> replay.Symmetries:
+    if spec.num_images == 1:  # `replay.images`, or a game without any
+        return lambda observation, policy: (observation[None], policy[None])
     if spec.switches.mirror_without_policy:
         return replay.without_policy(spec.game.symmetries)
     return spec.game.symmetries

@@ -1,8 +1,9 @@
 """Names of moves: one text for each action of a game, shown and typed alike.
 
 Columns of Connect Four count from 1, as its literature does. Squares are a letter for the column
-and a number for the row, a1 in the upper left corner as in Othello's transcripts. Games without
-either have the numbers of their actions.
+and a number for the row, a1 in the upper left corner as in Othello's transcripts. Racing Kings has
+UCI's names, from and to (`a4b6`), a1 in the lower left corner. Games without any of these have the
+numbers of their actions.
 """
 
 import dataclasses
@@ -11,8 +12,9 @@ import string
 
 import numpy as np
 
-from jaxzero.games import ConnectFour, Game, Gobang, Othello, Reversi
+from jaxzero.games import ConnectFour, Game, Gobang, Othello, RacingKings, Reversi
 from jaxzero.games.pgx_adapter import PgxGame
+from jaxzero.games.racing_kings import uci_of
 
 PASS = "pass"
 _SHOWN = 40  # legal moves that a message lists
@@ -108,6 +110,12 @@ def _(game: Gobang | Reversi) -> Notation:
 @notation_of.register
 def _(game: Othello) -> Notation:
     return _squares(game.rows, game.columns, (PASS,))
+
+
+@notation_of.register
+def _(game: RacingKings) -> Notation:
+    names = tuple(map(uci_of, range(game.num_actions)))
+    return Notation(names, "two squares, from and to, e.g. a4b6")
 
 
 @notation_of.register

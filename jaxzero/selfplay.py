@@ -4,6 +4,7 @@
 plies and greedy afterwards.
 """
 
+import dataclasses
 from typing import Any, NamedTuple
 
 import jax
@@ -11,6 +12,7 @@ import jax.numpy as jnp
 from flax import struct
 
 from jaxzero import scoring
+from jaxzero.beginnings import random_beginnings
 from jaxzero.games.base import Game
 from jaxzero.loops import where_lanes, while_any
 from jaxzero.search import core, subtree
@@ -35,6 +37,9 @@ class Trajectory:
       outcome: float32[B, 2], true results.
       plies: int32[B].
       active: bool[B], games that were asked for.
+      start: int32[B], random plies before the first row of each game (see `beginnings`); None
+        where all games begin at the start.
+      rolled_back: bool[B], games that random play had ended; None as `start`.
     """
 
     observation: jax.Array
@@ -49,6 +54,8 @@ class Trajectory:
     outcome: jax.Array
     plies: jax.Array
     active: jax.Array
+    start: jax.Array | None = None
+    rolled_back: jax.Array | None = None
 
 
 class PlayoutCaps(NamedTuple):
@@ -92,6 +99,8 @@ def play(
     one_hot_after_temperature: bool = False,
     first_player_always_loses: bool = False,
     caps: PlayoutCaps = NO_CAPS,
+    random_plies: jax.Array | None = None,
+    kept: jax.Array | float = 1.0,
 ) -> tuple[Trajectory, Diagnostics]:
     """Plays B games from the start position to their ends.
 
@@ -108,6 +117,9 @@ def play(
       one_hot_after_temperature: published policy target of greedy plies.
       first_player_always_loses: published Gobang labels, see `scoring.labels`.
       caps: fast searches.
+      random_plies: int32, may be traced: so many plies are played at random, without search and
+        without rows in the trajectory. None: the search plays from the start.
+      kept: zeta, how much of a game that random play ends is taken back, see `beginnings`.
 
     Returns:
       The trajectory and the summed diagnostics of its searches.
@@ -115,15 +127,24 @@ def play(
     batch = active.shape[0]
     start = game.init()
     states = jax.tree.map(lambda x: jnp.broadcast_to(x, (batch, *jnp.shape(x))), start)
+    begun = None
+    if random_plies is not None:
+        begun = random_beginnings(game, keys, active, plies=random_plies, kept=kept)
+        states = begun.states
 
     def going(carry: _Carry) -> jax.Array:
         return active & ~jax.vmap(game.is_terminal)(carry.states) & (carry.ply < game.max_plies)
 
     def body(carry: _Carry) -> _Carry:
         live = going(carry)
-        ply_keys = jax.vmap(jax.random.fold_in, (0, None))(keys, carry.ply)
+        if begun is None:
+            number = carry.ply  # of this ply in the game
+            ply_keys = jax.vmap(jax.random.fold_in, (0, None))(keys, number)
+        else:
+            number = begun.plies + carry.ply
+            ply_keys = jax.vmap(jax.random.fold_in)(keys, number)
         search_keys, move_keys = jnp.moveaxis(jax.vmap(jax.random.split)(ply_keys), 1, 0)
-        sampled = carry.ply + 1 < temperature_plies
+        sampled = number + 1 < temperature_plies
         simulations: Any = num_simulations
         noise: Any = jnp.where(sampled, 1.0, 0.0) if options.algorithm == "gumbel" else 1.0
         is_fast = jnp.zeros((batch,), bool)
@@ -176,7 +197,12 @@ def play(
         diagnostics=no_diagnostics(batch),
     )
     carry = while_any(going, body, carry)
-    return _label(game, carry, active, options, first_player_always_loses), carry.diagnostics
+    trajectory = _label(game, carry, active, options, first_player_always_loses)
+    if begun is not None:
+        trajectory = dataclasses.replace(
+            trajectory, start=begun.plies, rolled_back=begun.rolled_back
+        )
+    return trajectory, carry.diagnostics
 
 
 def choose(

@@ -18,12 +18,16 @@ from ml_collections import ConfigDict
 from jaxzero import config as config_lib
 from jaxzero import losses
 from jaxzero.config import ConfigError, Switches
+from jaxzero.curriculum import Curriculum
+from jaxzero.filling import Filling
 from jaxzero.games import make_game
 from jaxzero.games.base import Game
+from jaxzero.games.playouts import mean_random_plies
 from jaxzero.networks import make_network
 from jaxzero.schedules import CONSTANT, Schedule
 from jaxzero.search.options import SearchOptions
 from jaxzero.selfplay import NO_CAPS, PlayoutCaps
+from jaxzero.wilson import Rule
 
 DATA_AXIS = "data"  # devices that share one run
 RUN_AXIS = "run"  # devices that hold different runs
@@ -54,6 +58,12 @@ class Spec:
       epochs: ep, at most.
       batch_size: bs, over all devices.
       arena_games: n, at most; 0 without a gate.
+      curriculum: which part of a game is learned from; None: all of it.
+      initial_plies: a game's average length before the first game; with a curriculum.
+      drop_draws: share of the drawn games that is not learned from.
+      filling: how many games the window holds; None: the last `window` iterations'.
+      gate_rule: when a gate's match stops; None: after n games, with a threshold.
+      gate_batch: pairs of games that such a match plays at once.
       opening_plies: random plies before each colour-swapped pair; 0 for none.
       legal_softmax, sampling, measure, optimizer, momentum, weight_decay, max_gradient_norm: of
         training, see `default_config`.
@@ -94,7 +104,6 @@ class Spec:
     switches: Switches
     data_devices: int = 1
     extras: tuple[str, ...] = ()
-    images: str = "all"
     reply_weight: float = 0.0
     move_value_weight: float = 0.0
     root_value_share: float = 0.0
@@ -104,6 +113,12 @@ class Spec:
     window_grows: tuple[int, int] = (5, 12)
     duplicate_weight: float = 0.0
     caps: PlayoutCaps = NO_CAPS
+    curriculum: Curriculum | None = None
+    initial_plies: float = 0.0
+    drop_draws: float = 0.0
+    filling: Filling | None = None
+    gate_rule: Rule | None = None
+    gate_batch: int = 1
 
 
 @struct.dataclass
@@ -239,7 +254,6 @@ def make_spec(config: ConfigDict, *, data_devices: int = 1) -> Spec:
         switches=switches,
         data_devices=data_devices,
         extras=_extras(config),
-        images=config.replay.images,
         reply_weight=config.train.reply_weight,
         move_value_weight=config.train.move_value_weight,
         root_value_share=config.train.root_value_share,
@@ -253,6 +267,20 @@ def make_spec(config: ConfigDict, *, data_devices: int = 1) -> Spec:
             config.selfplay.fast_simulations,
             config.selfplay.fast_noise,
         ),
+        curriculum=_curriculum(config),
+        initial_plies=_initial_plies(config, game),
+        drop_draws=config.selfplay.drop_draws,
+        filling=(
+            Filling(tuple(config.replay.minimum_games), config.replay.leaving)
+            if config.replay.minimum_games
+            else None
+        ),
+        gate_rule=(
+            Rule(config.arena.confidence, config.arena.width)
+            if config.arena.gate == "wilson"
+            else None
+        ),
+        gate_batch=config.arena.batch,
     )
 
 
@@ -283,6 +311,29 @@ def _schedule(config: ConfigDict) -> Schedule:
     )
 
 
+def _curriculum(config: ConfigDict) -> Curriculum | None:
+    own = config.selfplay
+    if own.curriculum == "none":
+        return None
+    return Curriculum(
+        by=own.curriculum,
+        drop=own.curriculum_drop,
+        epochs=tuple(own.curriculum_epochs),
+        fractions=tuple(map(float, own.curriculum_fractions)),
+        averaging=own.curriculum_averaging,
+        level=own.curriculum_level,
+        margin=own.curriculum_margin,
+        least=own.curriculum_least,
+    )
+
+
+def _initial_plies(config: ConfigDict, game: Game) -> float:
+    """004 does not say what its average is before the first game: that of random games."""
+    if config.selfplay.curriculum == "none":
+        return 0.0
+    return float(config.selfplay.curriculum_initial_plies) or mean_random_plies(game)
+
+
 def _refuse_large_batch(config: ConfigDict, positions: int, num_images: int) -> None:
     """A minibatch that a full window could never fill is a mistake, not a small epoch."""
     if config.train.batch_size > positions * num_images:
@@ -296,7 +347,8 @@ def _refuse_large_batch(config: ConfigDict, positions: int, num_images: int) -> 
 
 def build_game(config: ConfigDict) -> Game:
     """`config.game`, its errors as one line."""
-    observation = "planes" if config.game.startswith("pgx:") else config.observation
+    has_own = config.game.startswith(("pgx:", "racing_kings"))
+    observation = "planes" if has_own else config.observation
     try:
         return make_game(config.game, observation=observation)
     except (ValueError, ImportError) as error:
@@ -319,6 +371,9 @@ def build_network(config: ConfigDict, game: Game, data_devices: int = 1) -> nn.M
             "squeeze_excite": config.network.squeeze_excite,
             "reply_head": config.train.reply_weight > 0,
             "move_value_head": config.train.move_value_weight > 0,
+            "style": config.network.style,
+            "head_filters": config.network.head_filters,
+            "value_hidden": config.network.value_hidden,
         }
     else:
         settings |= {

@@ -379,7 +379,7 @@ def test_the_heldout_games_are_always_the_same_and_truly_labelled() -> None:
 
 def lane(games: Trajectory, index: int) -> dict[str, np.ndarray]:
     """One game; what stands in its rows after the end means nothing."""
-    fields = {name: np.asarray(value) for name, value in vars(games).items()}
+    fields = {name: np.asarray(x) for name, x in vars(games).items() if x is not None}
     ended = ~fields["valid"][:, index]
     game = {name: fields[name][index] for name in ("outcome", "plies", "active")}
     for name in fields.keys() - game.keys():

@@ -10,14 +10,18 @@ from jaxzero.games.gobang import Gobang
 from jaxzero.games.othello import Othello, Reversi
 from jaxzero.games.pgx_adapter import PREFIX as PGX_PREFIX
 from jaxzero.games.pgx_adapter import make_pgx_game
+from jaxzero.games.racing_kings import FAMILY as RACING_KINGS
+from jaxzero.games.racing_kings import RacingKings, make_racing_kings
 
 __all__ = [
     "GAME_EXAMPLES",
     "PGX_EXAMPLES",
+    "RACING_KINGS_EXAMPLES",
     "ConnectFour",
     "Game",
     "Gobang",
     "Othello",
+    "RacingKings",
     "Reversi",
     "State",
     "make_game",
@@ -33,11 +37,13 @@ GAME_EXAMPLES = (
     "othello_6x6",
     "reversi_8x8",
 )
+# Of the one with chess pieces, whose names have no size.
+RACING_KINGS_EXAMPLES = ("racing_kings", "racing_kings_standard", "racing_kings_200plies")
 # Of the games that come from pgx (https://github.com/sotetsuk/pgx), an extra.
 PGX_EXAMPLES = ("pgx:tic_tac_toe", "pgx:go_9x9", "pgx:hex")
 
 _FAMILY = r"[a-z]+(?:_[a-z]+)*"
-_NAME = re.compile(rf"({_FAMILY})_([1-9]\d*)x([1-9]\d*)(?:_line([1-9]\d*))?")
+_NAME = re.compile(rf"({_FAMILY})_([1-9]\d*)x([1-9]\d*)(?:_line([1-9]\d*)|(_mirrored))?")
 
 # (name, rows, columns, line or None, observation) -> the game; a ValueError in one line for a size,
 # line or encoding that it does not have.
@@ -50,9 +56,10 @@ def make_game(name: str, *, observation: str = "planes") -> Game:
     Args:
       name: `connect_four_6x7` (rows x columns), `gobang_5x5`, `othello_6x6`, `reversi_8x8`, one
         of a family that was registered (see `register`), or `pgx:<env_id>`. `_line5` after a board
-        of Connect Four or Gobang sets the length of a line (4 otherwise).
-      observation: the encoding, "planes", "signed" or "cells" (see `stones.StonesGame`); games
-        from pgx have their own and accept "planes" only.
+        of Connect Four or Gobang sets the length of a line (4 otherwise). `racing_kings` begins as
+        in paper 004, `racing_kings_standard` as usual, `racing_kings:FEN` (spaces as _) anywhere.
+      observation: the encoding, "planes", "signed" or "cells" (see `stones.StonesGame`); Racing
+        Kings and games from pgx have their own and accept "planes" only.
 
     Raises:
       ValueError: in one line, for a name, size or encoding that does not exist.
@@ -60,11 +67,15 @@ def make_game(name: str, *, observation: str = "planes") -> Game:
     """
     if name.startswith(PGX_PREFIX):
         return make_pgx_game(name.removeprefix(PGX_PREFIX), observation=observation)
+    if name.startswith(RACING_KINGS):
+        return make_racing_kings(name, observation)
     match = _NAME.fullmatch(name)
     if match is None or match[1] not in _FAMILIES:
         raise ValueError(f"unknown game {name!r}; {_suggestion(name)}")
     rows, columns = int(match[2]), int(match[3])
     line = None if match[4] is None else int(match[4])
+    if match[5] and match[1] != "reversi":
+        raise ValueError(f"{name!r}: only reversi has a mirrored start")
     return _FAMILIES[match[1]](name, rows, columns, line, observation)
 
 
@@ -107,7 +118,8 @@ def _othello(name: str, rows: int, columns: int, line: int | None, observation: 
 
 def _reversi(name: str, rows: int, columns: int, line: int | None, observation: str) -> Game:
     _refuse_line(name, line)
-    return Reversi(_side(name, rows, columns), observation=observation)
+    mirrored = name.endswith("_mirrored")
+    return Reversi(_side(name, rows, columns), observation=observation, mirrored=mirrored)
 
 
 _FAMILIES: dict[str, Factory] = {
@@ -149,6 +161,6 @@ def _suggestion(name: str) -> str:
         else:
             return f"did you mean {nearest!r}?"
     registered = (f"{f}_ROWSxCOLUMNS" for f in _FAMILIES if f not in _OUR_FAMILIES)
-    names = (*GAME_EXAMPLES, *PGX_EXAMPLES, *registered)
+    names = (*GAME_EXAMPLES, *RACING_KINGS_EXAMPLES, *PGX_EXAMPLES, *registered)
     close = difflib.get_close_matches(family[0] if family else name.lower(), names, n=1, cutoff=0.5)
     return f"did you mean {close[0]!r}?" if close else f"games are named like {', '.join(names)}"

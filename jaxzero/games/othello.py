@@ -55,11 +55,14 @@ class _TurningGame(stones.StonesGame):
     def init(self) -> OthelloState:
         """The central block; on odd boards it is off-centre to the upper left.
 
-        Player 0 owns its upper right and lower left stone (papers 000, 001, 003 and 004 alike).
+        Player 0 owns its upper right and lower left stone (papers 000, 001, 003 and 004's program),
+        or the other two (see `Reversi.mirrored`).
         """
         low, high = self.size // 2 - 1, self.size // 2
         own = self.grid.squares([(low, high), (high, low)])
         other = self.grid.squares([(low, low), (high, high)])
+        if getattr(self, "mirrored", False):
+            own, other = other, own
         return OthelloState(
             stones=stones.by_player(jnp.int8(0), own, other),
             moves=bitboard.to_array(self._moves(own, other)),
@@ -192,20 +195,24 @@ class Othello(_TurningGame):
 
 @dataclasses.dataclass(frozen=True)
 class Reversi(_TurningGame):
-    """Othello in which the mover plays again when the opponent has no move (paper 004)."""
+    """Othello in which the mover plays again when the opponent has no move (paper 004).
+
+    `mirrored` begins with the colours of the centre exchanged, as 004's Fig. 1b shows it.
+    """
 
     is_alternating: ClassVar[bool] = False
 
     size: int = 8
     observation: str = "planes"
+    mirrored: bool = False
 
     def __post_init__(self) -> None:
         self._check_size("reversi")
 
     @property
     def name(self) -> str:
-        """E.g. `reversi_8x8`."""
-        return f"reversi_{self.size}x{self.size}"
+        """E.g. `reversi_8x8`, or `reversi_8x8_mirrored`."""
+        return f"reversi_{self.size}x{self.size}" + ("_mirrored" if self.mirrored else "")
 
     @property
     def num_actions(self) -> int:

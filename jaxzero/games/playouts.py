@@ -85,6 +85,29 @@ def _batch_of_starts(game: Game, num_games: int) -> Any:
     return jax.tree.map(lambda x: jnp.stack([jnp.asarray(x)] * num_games), game.init())
 
 
+@functools.cache
+def mean_random_plies(game: Game, num_games: int = 64) -> float:
+    """Mean length of games of uniformly random moves, always the same games."""
+    return float(_random_plies(game, num_games))
+
+
+@functools.partial(jax.jit, static_argnums=(0, 1))
+def _random_plies(game: Game, num_games: int) -> jax.Array:
+    def going(carry: tuple[Any, jax.Array, jax.Array]) -> jax.Array:
+        return ~jax.vmap(game.is_terminal)(carry[0])
+
+    def body(carry: tuple[Any, jax.Array, jax.Array]) -> tuple[Any, jax.Array, jax.Array]:
+        states, ply, total = carry
+        legal = jax.vmap(game.legal_actions)(states)
+        key = jax.random.fold_in(jax.random.key(0), ply)
+        actions = jax.random.categorical(key, jnp.where(legal, 0.0, _IMPOSSIBLE))
+        total = total + going(carry).sum()
+        return jax.vmap(game.step)(states, actions.astype(jnp.int32)), ply + 1, total
+
+    carry = (_batch_of_starts(game, num_games), jnp.int32(0), jnp.int32(0))
+    return lax.while_loop(lambda c: going(c).any(), body, carry)[2] / num_games
+
+
 def view_of(game: Game, state: Any) -> View:
     """What the protocol shows of one state."""
     return View(

@@ -27,6 +27,7 @@ GAMES = {
     "gobang_6x6_line5": Gobang(6, 5),
     "othello_7x7": Othello(7),
     "reversi_8x8": Reversi(8),
+    "reversi_6x6_mirrored": Reversi(6, mirrored=True),
 }
 
 
@@ -46,6 +47,14 @@ def test_a_game_has_the_name_that_makes_it(name):
 def test_the_default_line_need_not_be_named():
     assert make_game("gobang_5x5_line4") == make_game("gobang_5x5")
     assert make_game("gobang_5x5_line4").name == "gobang_5x5"
+
+
+def test_a_mirrored_start_has_the_other_colours():
+    plain, mirrored = (make_game(f"reversi_8x8{end}").init() for end in ("", "_mirrored"))
+    assert (plain.stones == mirrored.stones[::-1]).all()
+    assert (plain.moves != mirrored.moves).any()
+    with pytest.raises(ValueError, match="only reversi"):
+        make_game("othello_8x8_mirrored")
 
 
 @pytest.mark.parametrize(

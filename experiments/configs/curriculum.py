@@ -1,0 +1,179 @@
+"""The curriculum study's settings: `curriculum.py:quick`, `:gpu`, `:paper` and Racing Kings' two.
+
+Paper 004, Tables I and II, Equations 5 and 6. What the paper leaves unsaid is a key, its default
+named in docs/curriculum.md.
+"""
+
+from typing import Any
+
+from ml_collections import ConfigDict
+
+from jaxzero.config import Key, Preset, preset_config
+
+ARMS = ("curriculum", "baseline", "trim", "horizon")
+
+# 004: what both games share.
+_PLAYER: dict[str, Any] = {
+    "network.name": "resnet",
+    "network.style": "curriculum",
+    "network.blocks": 10,
+    "network.channels": 512,
+    "network.value_head": "wdl",
+    "search.num_simulations": 200,
+    "search.c_puct": 3.0,
+    "search.dirichlet_fraction": 0.25,
+    "search.draw_value": -0.5,
+    "switches.keep_tree": True,
+    "train.epochs": 20,
+    "train.batch_size": 350,
+    "train.sampling": "epoch",
+    "replay.images": "none",
+    "train.learning_rate": 0.001,
+    "train.weight_decay": 1e-4,
+    "train.measure": "in_step",
+    "arena.gate": "none",
+    "selfplay.curriculum": "schedule",
+    "evaluation.heldout_games": 4,
+}
+_REVERSI = {
+    **_PLAYER,
+    "game": "reversi_8x8",
+    "observation": "planes",
+    "selfplay.episodes": 200,
+    "selfplay.temperature_plies": 17,  # 16 sampled plies
+    "selfplay.drop_draws": 0.1,
+    "selfplay.curriculum_epochs": (0, 1, 100, 500),
+    "selfplay.curriculum_fractions": (0.25, 0.5, 0.75, 1.0),
+    "replay.minimum_games": (2000,),
+    "replay.window": 12,
+    "train.iterations": 85,
+    "execution.snapshot_every": 1,
+    "study.reference": "mcts_200",
+}
+_RACING_KINGS = {
+    **_PLAYER,
+    "game": "racing_kings",
+    "observation": "planes",
+    "network.channels": 256,  # Fig. 2; Tables I and II say 512
+    "selfplay.episodes": 50,
+    "selfplay.temperature_plies": 31,  # 30 sampled plies
+    "selfplay.drop_draws": 0.5,
+    "selfplay.curriculum_epochs": (0, 1, 100, 500, 800, 1000),
+    "selfplay.curriculum_fractions": (0.1, 0.33, 0.5, 0.66, 0.8, 1.0),
+    "replay.minimum_games": (350, 500, 750, 1000, 1500, 2000),
+    "replay.window": 60,
+    "replay.max_examples": 6000,
+    "train.iterations": 188,
+    "execution.snapshot_every": 2,
+    "study.reference": "engine",
+    "study.points": 94,
+}
+PRESETS: dict[str, Preset] = {
+    "quick": Preset(
+        "Reversi 6x6, two players x 2 seeds, 16 channels: minutes on two CPU cores",
+        {
+            "game": "reversi_6x6",
+            "observation": "planes",
+            "network.name": "resnet",
+            "network.style": "curriculum",
+            "network.blocks": 2,
+            "network.channels": 16,
+            "network.head_filters": 8,
+            "network.value_hidden": 64,
+            "network.value_head": "wdl",
+            "search.num_simulations": 25,
+            "search.c_puct": 3.0,
+            "search.dirichlet_fraction": 0.25,
+            "search.draw_value": -0.5,
+            "selfplay.episodes": 32,
+            "selfplay.temperature_plies": 11,
+            "selfplay.drop_draws": 0.1,
+            "selfplay.curriculum": "schedule",
+            "selfplay.curriculum_epochs": (0, 1, 16, 48),
+            "selfplay.curriculum_fractions": (0.25, 0.5, 0.75, 1.0),
+            "replay.window": 5,
+            "train.iterations": 40,
+            "train.epochs": 4,
+            "train.learning_rate": 0.002,
+            "train.sampling": "epoch",
+            "replay.images": "none",
+            "train.weight_decay": 1e-4,
+            "train.measure": "in_step",
+            "arena.gate": "none",
+            "evaluation.heldout_games": 8,
+            "evaluation.heldout_simulations": 25,
+            "execution.snapshot_every": 2,
+            "study.seeds": 2,
+            "study.reference": "mcts_50",
+            "study.points": 15,
+            "study.smoothing": 6,
+        },
+    ),
+    "gpu": Preset(
+        "Reversi 8x8, two players x 5 seeds, 64 channels, 5 blocks: one large GPU",
+        {
+            **_REVERSI,
+            "network.blocks": 5,
+            "network.channels": 64,
+            "search.num_simulations": 50,
+            "selfplay.curriculum_epochs": (0, 1, 50, 200),
+            "switches.keep_tree": False,
+            "replay.minimum_games": (),
+            "replay.window": 6,
+            "train.epochs": 5,
+            "train.iterations": 80,
+            "execution.snapshot_every": 4,
+            "study.seeds": 5,
+            "study.points": 21,
+        },
+    ),
+    "paper": Preset("004's Reversi (Fig. 5), 512 channels, 3 seeds of each", _REVERSI),
+    "paper_racing_kings": Preset("004's Racing Kings (Fig. 4) against Stockfish", _RACING_KINGS),
+    "paper_racing_kings_gate": Preset(
+        "the same with AlphaGo Zero's evaluation (Fig. 6)",
+        {**_RACING_KINGS, "arena.gate": "wilson", "arena.games": 2000, "arena.batch": 50},
+    ),
+}
+
+KEYS: tuple[Key, ...] = (
+    Key("preset", "quick", "what these settings began from", choices=tuple(PRESETS)),
+    Key("study.seeds", 3, "runs of each player", low=1),
+    Key(
+        "study.arms",
+        ("curriculum", "baseline"),
+        "players: as selfplay.curriculum says; without; searched and trimmed; by the horizon",
+        choices=ARMS,
+    ),
+    Key(
+        "study.reference",
+        "mcts_200",
+        "opponent by which all are measured: mcts_200 or another number of rollouts, random, "
+        "greedy, or engine (Racing Kings)",
+    ),
+    Key("study.games", 30, "games of each point against it, both colours", low=2, even=True),
+    Key("study.points", 85, "measured iterations of each run, at most", low=2),
+    Key("study.openings", 0, "random plies before each colour-swapped pair of games", low=0),
+    Key(
+        "study.draw_points",
+        0.0,
+        "what a draw adds to the win ratio; 004 does not say",
+        low=0,
+        high=1,
+    ),
+    Key("study.smoothing", 20, "points of the moving average", low=1),
+    Key("study.engine_command", ("fairy-stockfish",), "UCI engine with its arguments"),
+    Key("study.engine_skill", 2, "its Skill Level, 004's level 2", low=-20, high=20),
+    Key("study.engine_nodes", 0, "nodes of its searches, at most; 0: no limit", low=0),
+    Key("study.engine_depth", 0, "depth of its searches, at most; 0: no limit", low=0),
+    Key("study.engine_seconds", 0.1, "seconds of its moves, at most", low=0.001, high=3600),
+    Key("study.engine_processes", 2, "engines side by side", low=1, high=1000),
+)
+
+
+def get_config(preset: str = "quick") -> ConfigDict:
+    """The settings of a preset.
+
+    Raises:
+      ConfigError: unknown preset.
+    """
+    return preset_config(preset, PRESETS, KEYS)

@@ -1,0 +1,181 @@
+"""Win ratios over training: pooled curves with intervals, and what decides 004's claims.
+
+A point is one network against the reference. Curves pool the points of all seeds, as 004 does; what
+is decided is decided from one number per seed.
+"""
+
+import dataclasses
+from collections.abc import Iterable, Mapping, Sequence
+
+import numpy as np
+from scipy import stats
+
+AXES = ("minutes", "steps", "epochs")
+
+
+@dataclasses.dataclass(frozen=True)
+class Point:
+    """One network's games against the reference.
+
+    Attributes:
+      arm: which player.
+      seed: of its run.
+      iteration: how long it was trained.
+      x: its place on each of `AXES`.
+      wins, draws, losses: of distinct games.
+    """
+
+    arm: str
+    seed: int
+    iteration: int
+    x: Mapping[str, float]
+    wins: int
+    draws: int
+    losses: int
+
+    @property
+    def games(self) -> int:
+        """All of them."""
+        return self.wins + self.draws + self.losses
+
+    def ratio(self, draw_points: float) -> float:
+        """Wins over games, a draw counting `draw_points`; NaN without a game."""
+        return (self.wins + draw_points * self.draws) / self.games if self.games else np.nan
+
+
+@dataclasses.dataclass(frozen=True)
+class Curve:
+    """A moving average over pooled points: x, mean and 95 % interval, float[N]."""
+
+    x: np.ndarray
+    mean: np.ndarray
+    low: np.ndarray
+    high: np.ndarray
+
+
+def smooth(points: Iterable[Point], axis: str, window: int, draw_points: float) -> Curve:
+    """The moving average of 004: of so many neighbouring points of all seeds together.
+
+    The interval is Wilson's, over all games of a window: of the games alone, not of the spread of
+    seeds. Fewer points than a window make one value.
+    """
+    ordered = sorted((p for p in points if p.games), key=lambda p: p.x[axis])
+    if not ordered:
+        return Curve(*(np.empty(0),) * 4)
+    window = min(window, len(ordered))
+    x = _moving([p.x[axis] for p in ordered], window)
+    games = _moving([p.games for p in ordered], window) * window
+    won = _moving([p.games * p.ratio(draw_points) for p in ordered], window) * window
+    z = stats.norm.ppf(0.975)
+    share = won / games
+    middle = (share + z**2 / (2 * games)) / (1 + z**2 / games)
+    inside = share * (1 - share) / games + z**2 / (4 * games**2)
+    reach = z * np.sqrt(np.maximum(inside, 0.0)) / (1 + z**2 / games)
+    return Curve(x, share, middle - reach, middle + reach)
+
+
+def _moving(values: Sequence[float], window: int) -> np.ndarray:
+    return np.convolve(np.asarray(values, float), np.ones(window) / window, mode="valid")
+
+
+def mean_between(x: np.ndarray, y: np.ndarray, low: float, high: float) -> float:
+    """Mean height of the line through (x, y) between two places; NaN without two points."""
+    known = np.isfinite(y)
+    x, y = x[known], y[known]
+    if len(x) < 2 or not low < high:
+        return np.nan
+    at = np.unique(np.concatenate([[low, high], x[(x > low) & (x < high)]]))
+    return float(np.trapezoid(np.interp(at, x, y), at) / (high - low))
+
+
+def curve_of(
+    points: Iterable[Point], seed: int, axis: str, draw_points: float
+) -> tuple[np.ndarray, np.ndarray]:
+    """(x, win ratio) of one seed, ascending."""
+    own = sorted((p for p in points if p.seed == seed), key=lambda p: p.x[axis])
+    return (
+        np.array([p.x[axis] for p in own], float),
+        np.array([p.ratio(draw_points) for p in own], float),
+    )
+
+
+def common_end(points: Sequence[Point], axis: str) -> float:
+    """Where the first run of any arm ends: up to there all can be compared."""
+    ends: dict[tuple[str, int], float] = {}
+    for p in points:
+        ends[p.arm, p.seed] = max(p.x[axis], ends.get((p.arm, p.seed), 0.0))
+    return min(ends.values(), default=0.0)
+
+
+def differences(
+    points: Sequence[Point], axis: str, span: tuple[float, float], draw_points: float,
+    arms: tuple[str, str] = ("curriculum", "baseline"),
+) -> np.ndarray:  # fmt: skip
+    """float[S]: mean win ratio of one arm less the other's, for each seed that both have.
+
+    Args:
+      points: of both arms.
+      axis: one of `AXES`.
+      span: begin and end as shares of what all runs reached.
+      draw_points: see `Point.ratio`.
+      arms: the first less the second.
+    """
+    end = common_end([p for p in points if p.arm in arms], axis)
+    by_arm = [[p for p in points if p.arm == arm] for arm in arms]
+    found = []
+    for seed in _shared_seeds(by_arm):
+        means = [
+            mean_between(*curve_of(own, seed, axis, draw_points), span[0] * end, span[1] * end)
+            for own in by_arm
+        ]
+        found.append(means[0] - means[1])
+    return np.array([value for value in found if np.isfinite(value)])
+
+
+def after_curriculum(
+    points: Sequence[Point], change: float, reach: float, draw_points: float,
+    arms: tuple[str, str] = ("curriculum", "baseline"),
+) -> np.ndarray:  # fmt: skip
+    """float[S]: what the curriculum player gains around the end of the curriculum, less what the
+    baseline gains there meanwhile; below 0, skill is lost.
+
+    Args:
+      points: of both arms.
+      change: epochs at which the whole game is played from then on.
+      reach: epochs before and after it that are compared.
+      draw_points: see `Point.ratio`.
+      arms: the player with the curriculum, the one without.
+    """
+    by_arm = [[p for p in points if p.arm == arm] for arm in arms]
+    found = []
+    for seed in _shared_seeds(by_arm):
+        gains = []
+        for own in by_arm:
+            x, y = curve_of(own, seed, "epochs", draw_points)
+            if not len(x) or x[-1] <= change:
+                gains.append(np.nan)
+                continue
+            after = mean_between(x, y, change, min(change + reach, x[-1]))
+            gains.append(after - mean_between(x, y, max(change - reach, x[0]), change))
+        found.append(gains[0] - gains[1])
+    return np.array([value for value in found if np.isfinite(value)])
+
+
+def meeting(ahead: Curve, behind: Curve, margin: float = 0.0) -> float | None:
+    """Where the first curve, having led by more than `margin`, stops leading; None if never."""
+    if not len(ahead.x) or not len(behind.x):
+        return None
+    low, high = max(ahead.x[0], behind.x[0]), min(ahead.x[-1], behind.x[-1])
+    if not low < high:
+        return None
+    x = np.linspace(low, high, 400)
+    lead = np.interp(x, ahead.x, ahead.mean) - np.interp(x, behind.x, behind.mean)
+    led = np.flatnonzero(lead > margin)
+    if not len(led):
+        return None
+    later = np.flatnonzero(lead[led[0] :] <= 0)
+    return float(x[led[0] + later[0]]) if len(later) else None
+
+
+def _shared_seeds(by_arm: Sequence[Sequence[Point]]) -> list[int]:
+    return sorted(set.intersection(*({p.seed for p in own} for own in by_arm)))

@@ -1,0 +1,84 @@
+"""Games that begin with random moves instead of searched ones (004 section II-B2)."""
+
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+from flax import struct
+
+from jaxzero.games.base import Game
+from jaxzero.loops import where_lanes, while_any
+from jaxzero.players import random_action
+
+_STREAM = 0x7FFFFFFF  # folded into a game's key; its plies fold in their own small numbers
+
+
+@struct.dataclass
+class Beginnings:
+    """Where the search takes over in each of B games.
+
+    Attributes:
+      states: [B] positions, unfinished in active games.
+      plies: int32[B], random plies before them.
+      rolled_back: bool[B], games that random play had ended.
+    """
+
+    states: Any
+    plies: jax.Array
+    rolled_back: jax.Array
+
+
+def random_beginnings(
+    game: Game,
+    keys: jax.Array,
+    active: jax.Array,
+    *,
+    plies: jax.Array | int,
+    kept: jax.Array | float,
+) -> Beginnings:
+    """Plays the first plies of every game at random.
+
+    A game that ends meanwhile is taken back by the share `kept` of its plies (at least one),
+    "rolled back zeta% ply" (004): so much of its own length is left to the search.
+
+    Args:
+      game: the rules.
+      keys: [B], one for each game; another stream of the same keys than the search uses.
+      active: bool[B]; the other games stay at their start.
+      plies: int32, may be traced.
+      kept: zeta, in (0, 1], may be traced.
+    """
+    batch = active.shape[0]
+    start = game.init()
+    starts = jax.tree.map(lambda x: jnp.broadcast_to(x, (batch, *jnp.shape(x))), start)
+    stream = jax.vmap(jax.random.fold_in, (0, None))(keys, _STREAM)
+
+    def advance(goal: jax.Array) -> tuple[Any, jax.Array]:
+        """The games after `goal` (int32[B]) plies or at their end, and how many they had."""
+
+        def going(carry: tuple[Any, jax.Array]) -> jax.Array:
+            states, played = carry
+            return active & (played < goal) & ~jax.vmap(game.is_terminal)(states)
+
+        def body(carry: tuple[Any, jax.Array]) -> tuple[Any, jax.Array]:
+            states, played = carry
+            live = going(carry)
+            ply_keys = jax.vmap(jax.random.fold_in)(stream, played)
+            action = jax.vmap(lambda key, state: random_action(game, key, state))(ply_keys, states)
+            moved = jax.vmap(game.step)(states, action)
+            return where_lanes(live, moved, states), played + live
+
+        return while_any(going, body, (starts, jnp.zeros((batch,), jnp.int32)))
+
+    wanted = jnp.broadcast_to(jnp.asarray(plies, jnp.int32), (batch,))
+    states, played = advance(wanted)
+    ended = active & jax.vmap(game.is_terminal)(states)
+    taken_back = jnp.maximum(jnp.round(kept * played).astype(jnp.int32), 1)
+    goal = jnp.where(ended, jnp.maximum(played - taken_back, 0), 0)
+    # The same keys play the same moves again: nothing but the key had to be remembered.
+    again, replayed = advance(goal)
+    return Beginnings(
+        states=where_lanes(ended, again, states),
+        plies=jnp.where(ended, replayed, played),
+        rolled_back=ended,
+    )

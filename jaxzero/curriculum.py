@@ -1,0 +1,196 @@
+"""End-game-first curricula: which share zeta of a game, its end, is learned from (004).
+
+By a schedule over the epochs done (004, Equations 5 and 6), or by the visibility horizon: how many
+plies before the end the search's value still says who wins, measured in every iteration.
+"""
+
+import dataclasses
+
+import jax
+import jax.numpy as jnp
+from flax import struct
+
+from jaxzero.selfplay import Trajectory
+
+_BUCKET = 2  # plies: one of each player
+_FEWEST = 8  # positions in which a correlation means something
+_DRAWS = 0x7FFFFFFE  # folded into a key beside the numbers of games
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Curriculum:
+    """Static settings.
+
+    Attributes:
+      by: "schedule" or "horizon".
+      drop: "random": the plies before are played at random, without search; "trim": everything is
+        searched and the early plies are not learned from.
+      epochs, fractions: of the schedule: from so many epochs done on, that zeta.
+      averaging: weight of the newest games in the running averages of a game's length and of the
+        horizon.
+      level: of the correlation up to which the search sees.
+      margin: plies beyond the horizon that are searched, so that it can grow.
+      least: the smallest zeta of the horizon.
+    """
+
+    by: str
+    drop: str
+    epochs: tuple[int, ...]
+    fractions: tuple[float, ...]
+    averaging: float
+    level: float
+    margin: int
+    least: float
+
+
+@struct.dataclass
+class Progress:
+    """What a run remembers.
+
+    Attributes:
+      mean_plies: float32, running average of a game's length, random plies included.
+      horizon: float32, running average of the plies before the end up to which the search sees.
+    """
+
+    mean_plies: jax.Array
+    horizon: jax.Array
+
+
+@struct.dataclass
+class Lesson:
+    """What this batch of games is to be.
+
+    Attributes:
+      fraction: float32, zeta.
+      random_plies: int32, plies of each game before the search takes over; None: it plays all.
+    """
+
+    fraction: jax.Array
+    random_plies: jax.Array | None
+
+
+def begin(initial_plies: jax.Array) -> Progress:
+    """Before the first game; nothing is seen yet."""
+    return Progress(jnp.asarray(initial_plies, jnp.float32), jnp.float32(0))
+
+
+def scheduled(plan: Curriculum, epochs_done: jax.Array) -> jax.Array:
+    """float32: zeta after so many epochs (004, Equations 5 and 6)."""
+    place = (epochs_done >= jnp.asarray(plan.epochs)).sum() - 1
+    at_place = jnp.arange(len(plan.fractions)) == place
+    return jnp.where(at_place, jnp.asarray(plan.fractions, jnp.float32), 0.0).sum()
+
+
+def next_lesson(
+    plan: Curriculum, progress: Progress, epochs_done: jax.Array, max_plies: int
+) -> Lesson:
+    """zeta and the random plies of the next games.
+
+    Args:
+      plan: settings.
+      progress: of the run.
+      epochs_done: int32, t of 004.
+      max_plies: of the game.
+    """
+    if plan.by == "schedule":
+        fraction = scheduled(plan, epochs_done)
+    else:
+        seen = (progress.horizon + plan.margin) / jnp.maximum(progress.mean_plies, 1.0)
+        fraction = jnp.clip(seen, plan.least, 1.0)
+    if plan.drop == "trim":
+        return Lesson(fraction, None)
+    plies = jnp.floor((1.0 - fraction) * progress.mean_plies + 1e-4).astype(jnp.int32)
+    return Lesson(fraction, jnp.clip(plies, 0, max_plies - 1))
+
+
+def trim(trajectory: Trajectory, fraction: jax.Array) -> Trajectory:
+    """Without the first (1 - zeta) of each game's own plies: they are not `valid` any more."""
+    first = jnp.floor((1.0 - fraction) * trajectory.plies + 1e-4).astype(jnp.int32)
+    ply = jnp.arange(trajectory.valid.shape[0])
+    return _without(trajectory, ply[:, None] >= first[None])
+
+
+def drop_draws(trajectory: Trajectory, share: float, key: jax.Array) -> Trajectory:
+    """Without some drawn games (004's drop-draw chance).
+
+    Args:
+      trajectory: games.
+      share: of the drawn ones that go, by lot.
+      key: of the self-play that made them, consumed: its games fold in their own numbers.
+    """
+    drawn = trajectory.outcome[:, 0] == trajectory.outcome[:, 1]
+    lots = jax.random.uniform(jax.random.fold_in(key, _DRAWS), drawn.shape)
+    kept = ~(drawn & (lots < share))
+    return _without(trajectory, kept[None])
+
+
+def _without(trajectory: Trajectory, kept: jax.Array) -> Trajectory:
+    return dataclasses.replace(
+        trajectory, valid=trajectory.valid & kept, recorded=trajectory.recorded & kept
+    )
+
+
+def horizon(trajectory: Trajectory, level: float) -> jax.Array:
+    """float32: how many plies before the end the search's value says who wins.
+
+    Correlation, over all games, of the root's value with the label z, both from the player to move,
+    for positions equally far from the end (two plies at a time): up to where it is at least
+    `level` without a gap. Fewer than 8 positions tell nothing, and neither does a constant.
+    """
+    rows = trajectory.valid.shape[0]
+    left = trajectory.plies[None] - 1 - jnp.arange(rows)[:, None]  # plies to the last move
+    bucket = jnp.where(trajectory.valid, left // _BUCKET, rows)
+    x, y = trajectory.root_value, trajectory.value
+
+    def total(values: jax.Array) -> jax.Array:
+        sums = jnp.zeros((rows,), jnp.float32)
+        return sums.at[bucket.reshape(-1)].add(values.reshape(-1), mode="drop")
+
+    n = jnp.maximum(total(jnp.ones_like(x)), 1.0)
+    mean_x, mean_y = total(x) / n, total(y) / n
+    covariance = total(x * y) / n - mean_x * mean_y
+    variances = (total(x * x) / n - mean_x**2) * (total(y * y) / n - mean_y**2)
+    correlation = covariance / jnp.sqrt(jnp.maximum(variances, 1e-12))
+    sees = (correlation >= level) & (n >= _FEWEST) & (variances > 1e-12)
+    return _BUCKET * jnp.cumprod(sees.astype(jnp.float32)).sum()
+
+
+def learn(plan: Curriculum, progress: Progress, trajectory: Trajectory) -> Progress:
+    """What these games change.
+
+    Args:
+      plan: settings.
+      progress: before.
+      trajectory: all that was searched, before `trim`.
+    """
+    games = jnp.maximum(trajectory.active.sum(), 1)
+    mean = (lengths(trajectory) * trajectory.active).sum() / games
+    seen = horizon(trajectory, plan.level)
+    return Progress(
+        mean_plies=progress.mean_plies + plan.averaging * (mean - progress.mean_plies),
+        horizon=progress.horizon + plan.averaging * (seen - progress.horizon),
+    )
+
+
+def lengths(trajectory: Trajectory) -> jax.Array:
+    """int32[B]: plies of each game, the random ones at its beginning included."""
+    if trajectory.start is None:
+        return trajectory.plies
+    return trajectory.plies + trajectory.start
+
+
+def describe(lesson: Lesson, progress: Progress, trajectory: Trajectory) -> dict[str, jax.Array]:
+    """Metrics `curriculum/*`."""
+    games = jnp.maximum(trajectory.active.sum(), 1)
+    rolled_back = jnp.float32(0)
+    if trajectory.rolled_back is not None:
+        rolled_back = (trajectory.rolled_back & trajectory.active).sum() / games
+    return {
+        "curriculum/fraction": lesson.fraction,
+        "curriculum/random_plies": jnp.asarray(
+            0 if lesson.random_plies is None else lesson.random_plies, jnp.float32
+        ),
+        "curriculum/rolled_back": rolled_back,
+        "curriculum/mean_plies": progress.mean_plies,
+        "curriculum/horizon": progress.horizon,
+    }

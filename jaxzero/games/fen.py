@@ -1,0 +1,78 @@
+"""Positions of Racing Kings as text: Forsyth-Edwards notation, without pawns and castling."""
+
+import functools
+
+import numpy as np
+
+from jaxzero.games.chess_moves import ABSENT
+
+PIECES = "pnbrqk"  # kinds by their number; also the order of the observation's planes
+CLOCK = 150  # plies without a capture that end a game: 75 moves of each side
+
+
+@functools.cache
+def read(fen: str) -> tuple[np.ndarray, np.ndarray, int, int]:
+    """(kinds int[2, P], squares int[2, P], colour to move, clock) of a FEN, White first.
+
+    Kinds are places in `PIECES`, the king first, -1 beyond a side's last piece.
+
+    Raises:
+      ValueError: in one line, for a position that this game cannot begin with.
+    """
+    words = fen.split(" ")
+    rows = words[0].split("/")
+    if len(words) != 6 or len(rows) != 8 or words[1] not in "wb" or words[2:4] != ["-", "-"]:
+        raise ValueError(
+            f"{fen!r} is no FEN without castling, like '8/8/8/8/KRBNnbrk/8/8/8 w - - 0 1'"
+        )
+    if not (words[4].isdigit() and words[5].isdigit() and int(words[4]) < CLOCK):
+        raise ValueError(f"{fen!r}: the last two numbers count plies and moves, e.g. '0 1'")
+    found: tuple[list[tuple[int, int]], list[tuple[int, int]]] = ([], [])
+    for row, text in enumerate(rows):
+        column = 0
+        for letter in text:
+            if letter in "12345678":
+                column += int(letter)
+                continue
+            if letter.lower() not in PIECES[1:]:
+                raise ValueError(f"{fen!r}: {letter!r} is none of K, Q, R, B, N (no pawns race)")
+            kind = PIECES.index(letter.lower())
+            found[letter.islower()].append((-kind, 8 * (7 - row) + column))
+            column += 1
+        if column != 8:
+            raise ValueError(f"{fen!r}: the row {text!r} has {column} squares, not 8")
+    king = -PIECES.index("k")
+    for side, colour in zip(found, ("White", "Black"), strict=True):
+        if sum(kind == king for kind, _ in side) != 1:
+            raise ValueError(f"{fen!r}: {colour} needs one king")
+        if any(kind == king and square >= 56 for kind, square in side):
+            raise ValueError(f"{fen!r}: {colour}'s king has arrived already")
+    most = max(map(len, found))
+    kinds, squares = np.full((2, most), -1), np.full((2, most), ABSENT)
+    for number, side in enumerate(found):
+        for place, (kind, square) in enumerate(sorted(side)):
+            kinds[number, place], squares[number, place] = -kind, square
+    _refuse_check(fen, kinds, squares)
+    return kinds, squares, "wb".index(words[1]), int(words[4])
+
+
+def _refuse_check(fen: str, kinds: np.ndarray, squares: np.ndarray) -> None:
+    """Moves are found by relying on neither king being attacked."""
+    steps = {
+        "n": ((1, 2), (2, 1), (-1, 2), (-2, 1), (1, -2), (2, -1), (-1, -2), (-2, -1)),
+        "r": ((1, 0), (0, 1), (-1, 0), (0, -1)),
+        "b": ((1, 1), (1, -1), (-1, 1), (-1, -1)),
+    }
+    steps["k"] = steps["q"] = steps["r"] + steps["b"]
+    occupied = set(squares[squares != ABSENT].tolist())
+    for colour in (0, 1):
+        king = int(squares[1 - colour, 0])
+        for kind, square in zip(kinds[colour].tolist(), squares[colour].tolist(), strict=True):
+            for up, across in steps[PIECES[kind]] if kind >= 0 else ():
+                row, column = square // 8 + up, square % 8 + across
+                while 0 <= row < 8 and 0 <= column < 8:
+                    if 8 * row + column == king:
+                        raise ValueError(f"{fen!r}: a king is in check")
+                    if PIECES[kind] in "kn" or 8 * row + column in occupied:
+                        break
+                    row, column = row + up, column + across

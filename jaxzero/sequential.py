@@ -1,0 +1,140 @@
+"""A match of two players that stops as soon as it has told enough (004 section II-B3)."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+from flax import struct
+
+from jaxzero import arena, wilson
+from jaxzero.distinct import count_distinct, hash_rows
+from jaxzero.games.base import Game
+from jaxzero.loops import masked, while_any
+from jaxzero.players import Cost, Players, no_cost
+from jaxzero.spec import DATA_AXIS
+from jaxzero.wilson import GOING_ON, Rule
+
+
+@struct.dataclass
+class Decided:
+    """What a match said of the first of two players.
+
+    Attributes:
+      said: int32, see `wilson.verdict`; `GOING_ON` if the limit of games came first.
+      counts: int32[2, 3], wins, draws and losses of who moved first, in the games up to the
+        decision: the first player's, then the second's.
+      distinct: int32, different sequences of moves among those.
+      cost: evaluations, of games behind the decision too.
+    """
+
+    said: jax.Array
+    counts: jax.Array
+    distinct: jax.Array
+    cost: Cost
+
+
+@struct.dataclass
+class _Carry:
+    said: jax.Array
+    pairs: jax.Array  # int32, pairs of games that were begun
+    points: jax.Array
+    counts: jax.Array
+    hashes: jax.Array  # uint32[most, 2, 2], of the moves of each pair's two games
+    counted: jax.Array  # bool[most]
+    cost: Cost
+
+
+def play(
+    game: Game,
+    kinds: Sequence[Players],
+    key: jax.Array,
+    rule: Rule,
+    *,
+    most: int,
+    limit: jax.Array | int,
+    batch: int,
+    opening_plies: int,
+    draw_for_asked: float = 0.0,
+    data_devices: int = 1,
+) -> Decided:
+    """Plays colour-swapped pairs of games, some at once, and looks at them one after another.
+
+    The decision falls after the same pair whatever `batch` is: games behind it are not counted.
+
+    Args:
+      game: the rules.
+      kinds: two players in all.
+      key: consumed; a game depends on its pair's number alone, see `arena.play_match`.
+      rule: when to stop.
+      most: pairs of games, at most.
+      limit: the same, may be traced and smaller.
+      batch: pairs that are played at once.
+      opening_plies, draw_for_asked, data_devices: see `arena.play_match`.
+    """
+    batch = -(-min(batch, most) // data_devices) * data_devices
+    rounds = -(-most // batch)
+
+    def going(carry: _Carry) -> jax.Array:
+        return (carry.said == GOING_ON) & (carry.pairs < limit)
+
+    def body(carry: _Carry) -> _Carry:
+        match = arena.play_match(
+            game,
+            kinds,
+            key,
+            games_per_direction=batch,
+            played=jnp.where(going(carry), limit, 0),
+            first_game=carry.pairs,
+            opening_plies=opening_plies,
+            draw_for_asked=draw_for_asked,
+            data_devices=data_devices,
+        )
+        moves = match.actions.reshape(match.actions.shape[0], -1).T
+        seen: Any = {
+            "first": match.outcome[..., 0],  # float32[2, k], of who moved first
+            "played": match.played[0],
+            "hashes": hash_rows(moves).reshape(2, -1, 2),
+        }
+        cost = match.cost
+        if data_devices > 1:
+            axes = {"first": 1, "played": 0, "hashes": 1}
+            seen = {
+                name: jax.lax.all_gather(x, DATA_AXIS, axis=axes[name], tiled=True)
+                for name, x in seen.items()
+            }
+            cost = jax.lax.psum(cost, DATA_AXIS)
+        first, played = seen["first"], seen["played"]
+        ours = (first[0] - first[1] + 2) / 2  # of two points
+        before = carry.points, 2 * carry.pairs
+        said, step = wilson.first_verdict(ours, 2 * played, rule, before)
+        counted = played & (jnp.arange(batch) <= step)
+        results = [(counted[None] & (first == result)).sum(-1) for result in (1, 0, -1)]
+        new = _Carry(
+            said=said,
+            pairs=carry.pairs + batch,
+            points=carry.points + jnp.where(counted, ours, 0.0).sum(),
+            counts=carry.counts + jnp.stack(results, -1).astype(jnp.int32),
+            hashes=jax.lax.dynamic_update_slice_in_dim(
+                carry.hashes, jnp.swapaxes(seen["hashes"], 0, 1), carry.pairs, 0
+            ),
+            counted=jax.lax.dynamic_update_slice_in_dim(carry.counted, counted, carry.pairs, 0),
+            cost=jax.tree.map(jnp.add, carry.cost, cost),
+        )
+        return masked(going(carry), new, carry)
+
+    carry = while_any(
+        going,
+        body,
+        _Carry(
+            said=jnp.int32(GOING_ON),
+            pairs=jnp.int32(0),
+            points=jnp.float32(0),
+            counts=jnp.zeros((2, 3), jnp.int32),
+            hashes=jnp.zeros((rounds * batch, 2, 2), jnp.uint32),
+            counted=jnp.zeros((rounds * batch,), bool),
+            cost=no_cost(),
+        ),
+    )
+    distinct = count_distinct(carry.hashes.reshape(-1, 2), jnp.repeat(carry.counted, 2))
+    return Decided(carry.said, carry.counts, distinct, carry.cost)

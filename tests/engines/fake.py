@@ -1,0 +1,40 @@
+"""A UCI engine for tests: plays the first legal move, or misbehaves as its arguments say.
+
+python fake.py [die|illegal|hang|mute] [EVERY]: misbehaves at every EVERY-th position.
+"""
+
+import os
+import sys
+import time
+
+import chess.variant
+
+how = sys.argv[1] if len(sys.argv) > 1 else ""
+every = int(sys.argv[2]) if len(sys.argv) > 2 else 1
+board, asked = chess.variant.RacingKingsBoard(), 0
+for line in sys.stdin:
+    words = line.split()
+    if line.startswith("uci\n") or words == ["uci"]:
+        print("id name fake\noption name UCI_Variant type combo default chess var chess "
+              "var racingkings\noption name Skill Level type spin default 20 min -20 max 20\n"
+              "uciok", flush=True)  # fmt: skip
+    elif words[:1] == ["isready"]:
+        print("readyok", flush=True)
+    elif words[:2] == ["position", "fen"]:
+        board = chess.variant.RacingKingsBoard(" ".join(words[2:8]))
+        for move in words[9:]:
+            board.push_uci(move)
+    elif words[:2] == ["position", "startpos"]:
+        board = chess.variant.RacingKingsBoard()
+    elif words[:1] == ["go"]:
+        asked += 1
+        if how and asked % every == 0:
+            if how == "die":
+                os._exit(3)
+            if how == "hang":
+                time.sleep(1000)
+            print({"illegal": "bestmove a1a1", "mute": "bestmove (none)"}[how], flush=True)
+        else:
+            print("bestmove", min(m.uci() for m in board.legal_moves), flush=True)
+    elif words[:1] == ["quit"]:
+        break

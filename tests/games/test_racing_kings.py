@@ -1,0 +1,202 @@
+"""Racing Kings against python-chess, move for move."""
+
+import functools
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from jaxzero.games import RacingKings, conformance, make_game
+from jaxzero.games import racing_kings as rk
+
+chess = pytest.importorskip("chess", reason="the oracle is python-chess (extra `engines`)")
+from tests.oracles import racing_kings as oracle  # noqa: E402
+
+# Unequal armies, Black to move, kings near the goal, and a clock about to run out.
+MIXED = "4q3/8/8/3N4/5n2/K6b/3R4/7k b - - 130 40"
+NEAR = "8/K5k1/8/8/8/3q4/1R2B3/N7 w - - 0 1"
+
+
+@functools.partial(jax.jit, static_argnums=(0, 1))
+def _random_games(game, count, key):
+    def play(states, key):
+        legal = jax.vmap(game.legal_actions)(states)
+        logits = jnp.where(legal, 0.0, -1e9)
+        actions = jax.random.categorical(key, logits).astype(jnp.int32)
+        seen = (
+            jnp.packbits(legal, axis=-1),
+            jax.vmap(game.to_move)(states),
+            jax.vmap(game.is_terminal)(states),
+            jax.vmap(game.outcome)(states),
+            jax.vmap(game.observe)(states),
+            actions,
+        )
+        return jax.vmap(game.step)(states, actions), seen
+
+    start = game.init()
+    states = jax.tree.map(lambda x: jnp.stack([jnp.asarray(x)] * count), start)
+    return jax.lax.scan(play, states, jax.random.split(key, game.max_plies + 1))[1]
+
+
+def _same_games(game, count, seed):
+    """Plays random games on both; returns how they ended."""
+    legal, to_move, over, outcome, seen, actions = map(
+        np.asarray, _random_games(game, count, jax.random.key(seed))
+    )
+    endings = {"won": 0, "lost": 0, "drawn": 0, "stuck": 0, "clock": 0, "limit": 0}
+    for i in range(count):
+        theirs = oracle.ChessRacingKings(game.fen, game.max_plies)
+        for ply in range(game.max_plies + 1):
+            where = f"game {i}, ply {ply}: {theirs.board.fen()}"
+            ours = np.flatnonzero(np.unpackbits(legal[ply, i], count=game.num_actions))
+            assert set(ours.tolist()) == theirs.legal(), where
+            assert bool(over[ply, i]) == theirs.over, where
+            assert tuple(outcome[ply, i].tolist()) == theirs.result, where
+            if theirs.over:
+                break
+            assert to_move[ply, i] == theirs.to_move(), where
+            if ply % 7 == 0:
+                np.testing.assert_array_equal(seen[ply, i], _planes(theirs.board), where)
+            theirs.step(int(actions[ply, i]))
+        raced = theirs.board.is_variant_end()
+        how = {(1.0, -1.0): "won", (-1.0, 1.0): "lost"}.get(theirs.result, "drawn")
+        endings[how] += raced
+        endings["stuck"] += not raced and not theirs.moves
+        endings["clock"] += not raced and theirs.board.halfmove_clock >= oracle.CLOCK
+        endings["limit"] += not raced and theirs.plies >= game.max_plies
+    return endings
+
+
+def _planes(board):
+    planes = np.zeros((8, 8, 12), np.int8)
+    for square, piece in board.piece_map().items():
+        kind = piece.piece_type - 1 + 6 * (piece.color != board.turn)
+        planes[7 - square // 8, square % 8, kind] = 1
+    return planes
+
+
+@pytest.mark.parametrize(
+    ("fen", "count", "plies", "ends"),
+    [
+        (rk.MODIFIED, 100, 50, {"limit"}),
+        (rk.STANDARD, 24, 30, {"limit"}),
+        (MIXED, 16, 300, {"clock"}),
+        (NEAR, 120, 60, {"won", "lost", "drawn"}),  # drawn: Black answered
+    ],
+)
+def test_random_games_are_those_of_python_chess(fen, count, plies, ends):
+    endings = _same_games(RacingKings(fen, plies), count, seed=1)
+    assert all(endings[end] for end in ends), endings
+
+
+def test_the_limit_of_plies_is_a_draw():
+    assert _same_games(RacingKings(max_plies=20), 20, seed=2)["limit"]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("fen", "count"), [(rk.MODIFIED, 3000), (rk.STANDARD, 1000), (MIXED, 1000), (NEAR, 3000)]
+)
+def test_thousands_of_random_games_are_those_of_python_chess(fen, count):
+    total = dict.fromkeys(("won", "lost", "drawn", "stuck", "clock", "limit"), 0)
+    for seed in range(count // 250):
+        for ending, number in _same_games(RacingKings(fen), 250, seed=100 + seed).items():
+            total[ending] += number
+    assert total["won"]
+    assert total["lost"]
+
+
+# Standard: python-chess's published perft. Modified: counted by python-chess.
+PERFT = {
+    rk.STANDARD: (21, 421, 11264, 296242),
+    rk.MODIFIED: (28, 774, 20954),
+}
+
+
+@pytest.mark.parametrize("fen", [rk.MODIFIED, pytest.param(rk.STANDARD, marks=pytest.mark.slow)])
+def test_leaves_per_depth(fen):
+    from tests.games.boards import leaves
+
+    expected = PERFT[fen][:3]
+    assert tuple(leaves(RacingKings(fen), len(expected))) == expected
+    assert oracle.leaves(fen, 2) == expected[1]
+
+
+@pytest.mark.slow
+def test_leaves_at_depth_4():
+    from tests.games.boards import leaves
+
+    assert leaves(RacingKings(rk.STANDARD), 4)[-1] == PERFT[rk.STANDARD][3]
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "racing_kings_40plies",
+        pytest.param("racing_kings_standard_30plies", marks=pytest.mark.slow),
+    ],
+)
+def test_it_conforms(name):
+    report = conformance.check_game(make_game(name), num_games=8)
+    assert "symmetric_positions" in report.passed
+    # White and Black race the same way, and Black alone has an answer: colours do differ.
+    assert set(report.skipped) == {"symmetric_games", "flipped_colours"} - (
+        {"symmetric_games"} & set(report.passed)
+    )
+
+
+def test_names_and_positions():
+    game = make_game("racing_kings")
+    assert (game.num_actions, game.observation_shape) == (4184, (8, 8, 12))
+    assert make_game("racing_kings_standard_200plies") == RacingKings(rk.STANDARD, 200)
+    odd = RacingKings(MIXED, 90)
+    assert odd.name == f"racing_kings_90plies:{MIXED.replace(' ', '_')}"
+    assert make_game(odd.name) == odd
+    assert chess.Board(game.current_fen(game.init())).fen() == chess.Board(rk.MODIFIED).fen()
+    state = game.step(game.init(), jnp.int32(rk.action_of("a4a5")))
+    assert game.current_fen(state) == "8/8/8/K7/1RBNnbrk/8/8/8 b - - 1 1"
+    assert "Black to move" in game.render(state)
+
+
+@pytest.mark.parametrize(
+    ("fen", "says"),
+    [
+        ("8/8/8/8/KRBNnbrk/8/8/8 w KQ - 0 1", "castling"),
+        ("8/8/8/8/KPBNnbrk/8/8/8 w - - 0 1", "no pawns"),
+        ("8/8/8/8/1RBNnbrk/8/8/8 w - - 0 1", "one king"),
+        ("8/8/8/8/KRBNnbrk/8/8/9 w - - 0 1", "'9'"),
+        ("8/8/8/8/KR4rk1/8/8/8 w - - 0 1", "9 squares"),
+        ("8/8/8/8/K6r/8/8/7k w - - 0 1", "in check"),
+        ("K7/8/8/8/8/8/8/7k w - - 0 1", "arrived"),
+    ],
+)
+def test_impossible_positions_are_refused_in_one_line(fen, says):
+    with pytest.raises(ValueError, match=says) as error:
+        RacingKings(fen)
+    assert "\n" not in str(error.value)
+
+
+def test_a_name_that_is_none_is_refused():
+    with pytest.raises(ValueError, match="racing_kings_standard"):
+        make_game("racing_kings_8x8")
+    with pytest.raises(ValueError, match="planes"):
+        make_game("racing_kings", observation="signed")
+
+
+def test_all_actions_have_names():
+    assert [rk.action_of(rk.uci_of(a)) for a in range(4184)] == list(range(4184))
+    assert rk.uci_of(4096) == "a2a1n"
+    assert rk.uci_of(4183) == "h7h8q"
+
+
+@pytest.mark.parametrize("fen", [rk.MODIFIED, MIXED])
+def test_rules_use_no_gather_and_no_scatter(fen):
+    game = RacingKings(fen)
+    states = jax.tree.map(lambda x: jnp.asarray(x)[None], game.init())
+    programs = [jax.make_jaxpr(jax.vmap(game.step))(states, jnp.zeros(1, jnp.int32))]
+    for method in (game.legal_actions, game.observe, game.outcome, game.is_terminal):
+        programs.append(jax.make_jaxpr(jax.vmap(method))(states))
+    for program in programs:
+        for primitive in ("gather", "scatter", "dynamic_slice", "while", "cond"):
+            assert primitive not in str(program)
