@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import jax.numpy as jnp
 import numpy as np
 
 from experiments.solved_games import NO_MOVE, Recipe, Solved
@@ -154,7 +155,9 @@ def states_of(moves: np.ndarray) -> StonesState:
         heights[rows, column] += played
     plies = (moves != NO_MOVE).sum(axis=1)
     return StonesState(
-        stones=stones, to_move=(plies % 2).astype(np.int8), status=np.zeros(count, np.int8)
+        stones=jnp.asarray(stones),
+        to_move=jnp.asarray(plies % 2, jnp.int8),
+        status=jnp.zeros(count, jnp.int8),
     )
 
 

@@ -5,6 +5,7 @@ validation score, training stops after 12, and the network of the best epoch cou
 the mean of the shares of right moves and right results.
 """
 
+import dataclasses
 from typing import Any, NamedTuple
 
 import jax
@@ -137,7 +138,7 @@ def start(spec: Spec, hyper: Hyper, seed: jax.Array) -> Progress:
     zero = jnp.int32(0)
     return Progress(
         learner=fresh,
-        best=fresh.replace(opt_state=()),
+        best=dataclasses.replace(fresh, opt_state=()),
         learning_rate=hyper.learning_rate,
         best_score=jnp.float32(-1),
         epoch=zero,
@@ -158,7 +159,8 @@ def fall(schedule: Schedule, progress: Progress) -> Progress:
     since = progress.epoch - jnp.maximum(progress.best_epoch, progress.fell_at)
     falls = since >= schedule.patience
     rate = progress.learning_rate
-    return progress.replace(
+    return dataclasses.replace(
+        progress,
         learning_rate=jnp.where(falls, rate * schedule.factor, rate),
         fell_at=jnp.where(falls, progress.epoch, progress.fell_at),
     )
@@ -167,8 +169,9 @@ def fall(schedule: Schedule, progress: Progress) -> Progress:
 def note(progress: Progress, trained: Learner, score: jax.Array) -> Progress:
     """After an epoch: the network, and whether it is the best so far (float32 scalar `score`)."""
     better = score > progress.best_score
-    newest = trained.replace(opt_state=())
-    return progress.replace(
+    newest = dataclasses.replace(trained, opt_state=())
+    return dataclasses.replace(
+        progress,
         learner=trained,
         best=jax.tree.map(lambda new, old: jnp.where(better, new, old), newest, progress.best),
         best_score=jnp.maximum(score, progress.best_score),
@@ -221,7 +224,7 @@ def _one_more(
     steps = max(count // spec.batch_size, 1)
     size = min(spec.batch_size, count)
     order = jax.random.permutation(order_key, count)[: steps * size].reshape(steps, size)
-    own = hyper.replace(learning_rate=progress.learning_rate)
+    own = dataclasses.replace(hyper, learning_rate=progress.learning_rate)
 
     def step(i: jax.Array, carry: tuple) -> tuple:
         old, sums = carry
@@ -231,7 +234,7 @@ def _one_more(
 
     trained, sums = jax.lax.fori_loop(0, steps, step, (progress.learner, jnp.zeros(2)))
     move, result = marks(spec, trained, validation)
-    after = note(progress.replace(key=key), trained, (move + result) / 2)
+    after = note(dataclasses.replace(progress, key=key), trained, (move + result) / 2)
     measured = (*(sums / steps), move, result, progress.learning_rate)
     return after, dict(zip(METRICS, measured, strict=True))
 

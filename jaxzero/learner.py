@@ -6,6 +6,7 @@ running averages. The measured losses are the published ones: after each step th
 once more, with the updated weights, batch statistics of the minibatch and no dropout.
 """
 
+import dataclasses
 from typing import Any, cast
 
 import jax
@@ -214,7 +215,7 @@ def fit(
             rate = schedules.learning_rate_factor(spec.schedule, iteration, progress)
             new, (policy, value) = train_step(
                 spec,
-                hyper.replace(learning_rate=hyper.learning_rate * rate),
+                dataclasses.replace(hyper, learning_rate=hyper.learning_rate * rate),
                 old,
                 draw(spec, window, counts, index),
                 dropout_key,

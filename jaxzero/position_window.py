@@ -6,6 +6,8 @@ again may update the targets of the one that is there and make it new again:
     z_new = z_old (1 - w) + z_duplicate w                                          (002, equation 4)
 """
 
+import dataclasses
+
 import jax
 import jax.numpy as jnp
 from flax import struct
@@ -134,8 +136,11 @@ def _merged(window: PositionWindow, weight: float) -> PositionWindow:
         return jax.ops.segment_sum(weighted, group, num_segments=seen.shape[0])[group]
 
     fields = {n: merge(x) for n in MERGED if (x := getattr(examples, n)) is not None}
-    return window.replace(
-        examples=examples.replace(**fields), hashes=hashes, seen=jnp.where(is_last, seen, -1)
+    return dataclasses.replace(
+        window,
+        examples=dataclasses.replace(examples, **fields),
+        hashes=hashes,
+        seen=jnp.where(is_last, seen, -1),
     )
 
 

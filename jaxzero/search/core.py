@@ -340,8 +340,8 @@ def _selection(
     if not isinstance(num_simulations, int):
         raise ValueError("algorithm='gumbel' needs num_simulations to be a Python int")
     visits = num_simulations - options.root_expansion_counts
-    root = rules.gumbel_root(trees.extra_data.root_gumbel, visits, options)
-    return (lambda keys: root), (lambda keys: rules.gumbel_interior)
+    halving = rules.gumbel_root(trees.extra_data.root_gumbel, visits, options)
+    return (lambda keys: halving), (lambda keys: rules.gumbel_interior)
 
 
 def _read_off(

@@ -45,7 +45,7 @@ class Mistake(NamedTuple):
     """A position and what was played wrongly there.
 
     Attributes:
-      index: of the position.
+      number: of the position in the set.
       ply: stones on its board.
       board: as text.
       played, best: actions.
@@ -53,7 +53,7 @@ class Mistake(NamedTuple):
       scores: of all actions, None where illegal.
     """
 
-    index: int
+    number: int
     ply: int
     board: str
     played: int
@@ -186,7 +186,9 @@ def groups(labelled: Labelled) -> dict[str, np.ndarray]:
     return found | {name: best == i + 1 for i, name in enumerate(DIFFICULTIES)}
 
 
-def mistakes(labelled: Labelled, actions: Sequence[int], *, most: int) -> list[Mistake]:
+def mistakes(
+    labelled: Labelled, actions: Sequence[int] | np.ndarray, *, most: int
+) -> list[Mistake]:
     """Wrong moves, those that give away most first, then those of late positions.
 
     Args:

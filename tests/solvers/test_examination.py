@@ -64,7 +64,7 @@ def test_mistakes_are_told_with_their_boards(labelled: Labelled) -> None:
     assert [m.loss for m in found] == sorted((m.loss for m in found), reverse=True)
     first = found[0]
     assert first.loss == 2
-    assert first.played == worst[first.index]
+    assert first.played == worst[first.number]
     assert first.board.count("X") + first.board.count("O") == first.ply + 1  # and who is to move
     assert first.scores[first.played] < 0 < first.scores[first.best[0]]
 
