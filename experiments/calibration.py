@@ -21,8 +21,8 @@ from jaxzero.replay import Examples
 from jaxzero.spec import Spec
 
 _SIMULATIONS: Final = 10  # at most, a move: an evaluation takes as long in a longer search
-_STEPS: Final = 40  # of training
-_REPEATS: Final = 3  # the fastest counts
+_STEPS: Final = 60  # of training
+_REPEATS: Final = 5  # the fastest counts
 
 
 class UnitSeconds(NamedTuple):
