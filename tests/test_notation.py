@@ -8,10 +8,11 @@ from jaxzero.games import GAME_EXAMPLES, make_game
 from jaxzero.notation import Notation, make_notation
 from tests.games.sessions import random_game
 
+OTHERS = ("gobang_28x28", "racing_kings", "pgx:tic_tac_toe", "pgx:othello")
 ON_BOARDS = ("connect_four_4x5", "gobang_5x5", "othello_4x4", "reversi_4x4", "pgx:tic_tac_toe")
 
 
-@pytest.mark.parametrize("name", [*GAME_EXAMPLES, "gobang_28x28", "pgx:tic_tac_toe", "pgx:othello"])
+@pytest.mark.parametrize("name", [*GAME_EXAMPLES, *OTHERS])
 def test_names_and_actions_are_one_to_one(name: str) -> None:
     if name.startswith("pgx:"):
         pytest.importorskip("pgx")
