@@ -72,7 +72,7 @@ def show(value: Any) -> str:
     """A value as the command line takes it; `unset` for None."""
     if value is None:
         return "unset"
-    return ",".join(map(str, value)) if isinstance(value, tuple) else str(value)
+    return ",".join(map(str, value)) if isinstance(value, tuple) and value else str(value)
 
 
 def _section(section: str, keys: Sequence[Key], values: Mapping[str, Any], width: int) -> str:

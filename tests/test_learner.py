@@ -240,7 +240,9 @@ class Recorded:
         def draw(spec: Spec, window: Any, counts: Any, index: jax.Array) -> jax.Array:
             return index
 
-        def step(spec: Spec, hyper: Any, state: Any, index: jax.Array, key: jax.Array) -> Any:
+        def step(
+            spec: Spec, hyper: Any, state: Any, index: jax.Array, key: jax.Array, *, momentum: Any
+        ) -> Any:
             drawn = state["drawn"].at[state["steps"]].set(index)
             measured = index.mean(dtype=jnp.float32), jnp.float32(2)
             return {"drawn": drawn, "steps": state["steps"] + 1}, measured

@@ -204,7 +204,9 @@ def test_moves_are_sampled_in_plies_1_to_t_minus_1_only() -> None:
 def test_moves_are_sampled_in_proportion_to_the_visits() -> None:
     count, visits = 20_000, np.array([0.0, 0.5, 0.125, 0.375], np.float32)
     result = SimpleNamespace(
-        policy=jnp.broadcast_to(visits, (count, 4)), action=jnp.full((count,), 1, jnp.int32)
+        policy=jnp.broadcast_to(visits, (count, 4)),
+        visit_counts=jnp.broadcast_to((8 * visits).astype(np.int32), (count, 4)),
+        action=jnp.full((count,), 1, jnp.int32),
     )
     keys = jax.random.split(jax.random.key(0), count)
     choose = functools.partial(selfplay.choose, options=SearchOptions())
