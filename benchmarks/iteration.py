@@ -20,7 +20,7 @@ from benchmarks import cases as cases_lib
 from benchmarks import flops, search, setups, timing, training
 from benchmarks.cases import Case, Measured
 from benchmarks.timing import Effort, Thunk, interleave
-from jaxzero import arena, heldout, iteration, learner, population, replay
+from jaxzero import arena, gating, heldout, iteration, learner, population, replay
 from jaxzero.loops import MEMBER_AXIS
 from jaxzero.replay import Examples
 from jaxzero.spec import Hyper, Spec
@@ -156,7 +156,7 @@ def _match(spec: Spec, hyper: Hyper, two: Any, key: jax.Array) -> arena.Match:
     two = dataclasses.replace(two, opt_state=())
     return arena.play_match(
         spec.game,
-        [iteration.network_players(spec, hyper, two)],
+        [gating.network_players(spec, hyper, two)],
         key,
         games_per_direction=spec.arena_games // 2,
         opening_plies=spec.opening_plies,
