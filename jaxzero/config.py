@@ -126,8 +126,8 @@ def validate(config: ConfigDict, study_keys: Iterable[Key] = ()) -> None:
             f"config.search.draw_value={config.search.draw_value}: needs draw probabilities, "
             "set config.network.value_head='wdl'"
         )
-    _refuse_odd_pairs(config)
     _check_curriculum(config)
+    _refuse_odd_pairs(config)
     switches = resolve_switches(config)
     if switches.root_expansion_counts and config.search.num_simulations < 2:
         raise ConfigError(
@@ -139,6 +139,32 @@ def validate(config: ConfigDict, study_keys: Iterable[Key] = ()) -> None:
         raise ConfigError(
             "config.search.algorithm='gumbel': sequential halving starts from an unvisited root, "
             "set config.switches.keep_tree=False"
+        )
+
+
+def _check_curriculum(config: ConfigDict) -> None:
+    own, window = config.selfplay, config.replay
+    epochs, fractions = own.curriculum_epochs, own.curriculum_fractions
+    if len(epochs) != len(fractions) or not epochs:
+        raise ConfigError(
+            f"config.selfplay.curriculum_fractions={fractions}: one for each of "
+            f"config.selfplay.curriculum_epochs={epochs}"
+        )
+    if epochs[0] != 0 or list(epochs) != sorted(set(epochs)):
+        raise ConfigError(
+            f"config.selfplay.curriculum_epochs={epochs}: begin with 0 and count upwards"
+        )
+    if window.minimum_games and (window.window_positions or config.train.schedule != "constant"):
+        raise ConfigError(
+            f"config.replay.minimum_games={window.minimum_games}: needs "
+            "config.replay.window_positions=0 and config.train.schedule='constant'"
+        )
+    most = max(window.minimum_games, default=0)
+    slots = -(-most // own.episodes)
+    if slots > window.window:
+        raise ConfigError(
+            f"config.replay.minimum_games={window.minimum_games}: {most} games are {slots} batches "
+            f"of config.selfplay.episodes={own.episodes}, set config.replay.window to at least that"
         )
 
 
@@ -190,32 +216,6 @@ def _refuse_odd_pairs(config: ConfigDict) -> None:
         raise ConfigError(
             f"config.selfplay.fast_simulations={config.selfplay.fast_simulations}: a full search "
             f"makes {config.search.num_simulations}, choose at most that"
-        )
-
-
-def _check_curriculum(config: ConfigDict) -> None:
-    own, window = config.selfplay, config.replay
-    epochs, fractions = own.curriculum_epochs, own.curriculum_fractions
-    if len(epochs) != len(fractions) or not epochs:
-        raise ConfigError(
-            f"config.selfplay.curriculum_fractions={fractions}: one for each of "
-            f"config.selfplay.curriculum_epochs={epochs}"
-        )
-    if epochs[0] != 0 or list(epochs) != sorted(set(epochs)):
-        raise ConfigError(
-            f"config.selfplay.curriculum_epochs={epochs}: begin with 0 and count upwards"
-        )
-    if window.minimum_games and window.window_positions:
-        raise ConfigError(
-            f"config.replay.minimum_games={window.minimum_games}: games fill a window counted in "
-            "iterations' batches, set config.replay.window_positions=0"
-        )
-    most = max(window.minimum_games, default=0)
-    slots = -(-most // own.episodes)
-    if slots > window.window:
-        raise ConfigError(
-            f"config.replay.minimum_games={window.minimum_games}: {most} games are {slots} batches "
-            f"of config.selfplay.episodes={own.episodes}, set config.replay.window to at least that"
         )
 
 

@@ -104,10 +104,11 @@ def next_lesson(
 
 
 def trim(trajectory: Trajectory, fraction: jax.Array) -> Trajectory:
-    """Without the first (1 - zeta) of each game's own plies: they are not `valid` any more."""
+    """Without the first (1 - zeta) of each game's own plies: they are not `recorded` any more."""
     first = jnp.floor((1.0 - fraction) * trajectory.plies + 1e-4).astype(jnp.int32)
     ply = jnp.arange(trajectory.valid.shape[0])
-    return _without(trajectory, ply[:, None] >= first[None])
+    late = ply[:, None] >= first[None]
+    return dataclasses.replace(trajectory, recorded=trajectory.recorded & late)
 
 
 def drop_draws(trajectory: Trajectory, share: float, key: jax.Array) -> Trajectory:
@@ -121,13 +122,7 @@ def drop_draws(trajectory: Trajectory, share: float, key: jax.Array) -> Trajecto
     drawn = trajectory.outcome[:, 0] == trajectory.outcome[:, 1]
     lots = jax.random.uniform(jax.random.fold_in(key, _DRAWS), drawn.shape)
     kept = ~(drawn & (lots < share))
-    return _without(trajectory, kept[None])
-
-
-def _without(trajectory: Trajectory, kept: jax.Array) -> Trajectory:
-    return dataclasses.replace(
-        trajectory, valid=trajectory.valid & kept, recorded=trajectory.recorded & kept
-    )
+    return dataclasses.replace(trajectory, recorded=trajectory.recorded & kept[None])
 
 
 def horizon(trajectory: Trajectory, level: float) -> jax.Array:

@@ -4,7 +4,7 @@ self-play -> window -> training -> arena -> gate. Nothing in it waits for the ho
 """
 
 import dataclasses
-from typing import Any
+from typing import Any, cast
 
 import jax
 import jax.numpy as jnp
@@ -101,12 +101,10 @@ def iterate(
         )
         newest, used = iteration, hyper.window
     else:
-        window_metrics = {}
-        assert isinstance(state.replay, Replay)  # config refuses the other kind
         batch, window, filled = filling.fill(
             spec.filling,
             state.filled,
-            state.replay,
+            cast(Replay, state.replay),
             state.progress,
             iteration,
             lambda progress, number: play_batch(
@@ -114,7 +112,7 @@ def iterate(
                 jax.random.fold_in(play_key, number),
             ),
         )  # fmt: skip
-        newest, used = filled.newest, filling.batches(filled)
+        newest, used, window_metrics = filled.newest, filling.batches(filled), {}
     is_new = jnp.arange(spec.positions) < batch.count
     unseen = learner.evaluate_losses(spec, state.learner, batch.examples, is_new)
 
@@ -145,21 +143,6 @@ def iterate(
         filled=remaining,
     )
     return state, metrics
-
-
-def _take_in(
-    spec: Spec, window: Window, examples: Examples, count: jax.Array, iteration: jax.Array
-) -> tuple[Window, dict[str, jax.Array]]:
-    """The window after an iteration's self-play; how much of it was new, where that is known."""
-    if not isinstance(window, PositionWindow):
-        return replay.add(window, examples, count, iteration), {}
-    size = position_window.size_at(
-        iteration, start=spec.window_start, final=spec.window_positions, grows=spec.window_grows
-    )
-    after, new = position_window.add(
-        window, examples, count, size=size, duplicate_weight=spec.duplicate_weight
-    )
-    return after, {"count/new_positions": new.astype(jnp.float32)}
 
 
 def play_batch(
@@ -198,8 +181,23 @@ def play_batch(
         extras=spec.extras,
         root_value_share=spec.root_value_share,
     )
-    games = learned.valid.any(0).sum(dtype=jnp.int32)
+    games = learned.recorded.any(0).sum(dtype=jnp.int32)
     return Batch(examples, count, games, progress, metrics)
+
+
+def _take_in(
+    spec: Spec, window: Window, examples: Examples, count: jax.Array, iteration: jax.Array
+) -> tuple[Window, dict[str, jax.Array]]:
+    """The window after an iteration's self-play; how much of it was new, where that is known."""
+    if not isinstance(window, PositionWindow):
+        return replay.add(window, examples, count, iteration), {}
+    size = position_window.size_at(
+        iteration, start=spec.window_start, final=spec.window_positions, grows=spec.window_grows
+    )
+    after, new = position_window.add(
+        window, examples, count, size=size, duplicate_weight=spec.duplicate_weight
+    )
+    return after, {"count/new_positions": new.astype(jnp.float32)}
 
 
 def self_play(
@@ -234,9 +232,9 @@ def self_play(
         keep_tree=spec.switches.keep_tree,
         one_hot_after_temperature=spec.switches.one_hot_after_temperature,
         first_player_always_loses=spec.switches.gobang_absolute_labels,
-        caps=spec.caps,
         random_plies=None if lesson is None else lesson.random_plies,
         kept=1.0 if lesson is None else lesson.fraction,
+        caps=spec.caps,
     )
     depth_max = diagnostics.depth_max
     counts = {

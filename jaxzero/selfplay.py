@@ -98,9 +98,9 @@ def play(
     keep_tree: bool = False,
     one_hot_after_temperature: bool = False,
     first_player_always_loses: bool = False,
-    caps: PlayoutCaps = NO_CAPS,
     random_plies: jax.Array | None = None,
     kept: jax.Array | float = 1.0,
+    caps: PlayoutCaps = NO_CAPS,
 ) -> tuple[Trajectory, Diagnostics]:
     """Plays B games from the start position to their ends.
 
@@ -116,10 +116,10 @@ def play(
       keep_tree: the subtree below the played move is kept.
       one_hot_after_temperature: published policy target of greedy plies.
       first_player_always_loses: published Gobang labels, see `scoring.labels`.
-      caps: fast searches.
       random_plies: int32, may be traced: so many plies are played at random, without search and
         without rows in the trajectory. None: the search plays from the start.
       kept: zeta, how much of a game that random play ends is taken back, see `beginnings`.
+      caps: fast searches.
 
     Returns:
       The trajectory and the summed diagnostics of its searches.

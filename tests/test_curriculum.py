@@ -209,10 +209,10 @@ def test_the_curriculum_follows_the_horizon():
 def test_trimming_drops_the_early_plies_of_each_game():
     games = made_up([10, 7, 20], sees=0)
     kept = curriculum.trim(games, jnp.float32(0.25))
-    np.testing.assert_array_equal(kept.valid.sum(0), [10 - 7, 7 - 5, 20 - 15])
-    assert (np.asarray(kept.valid) <= np.asarray(games.valid)).all()
-    assert bool(kept.valid[9, 0])
-    np.testing.assert_array_equal(curriculum.trim(games, jnp.float32(1.0)).valid, games.valid)
+    np.testing.assert_array_equal(kept.recorded.sum(0), [10 - 7, 7 - 5, 20 - 15])
+    assert (np.asarray(kept.recorded) <= np.asarray(games.valid)).all()
+    assert bool(kept.recorded[9, 0])
+    np.testing.assert_array_equal(curriculum.trim(games, jnp.float32(1.0)).recorded, games.valid)
 
 
 @pytest.mark.parametrize(("share", "kept"), [(1.0, 0), (0.0, 400), (0.5, 200)])
@@ -221,8 +221,8 @@ def test_drawn_games_are_dropped_by_lot_and_others_never(share, kept):
     won = jnp.arange(600) < 200
     outcome = jnp.where(won[:, None], jnp.array([[1.0, -1.0]]), 0.0)
     left = curriculum.drop_draws(games.replace(outcome=outcome), share, jax.random.key(0))
-    whole = np.asarray(left.valid).all(0)
-    assert (whole == np.asarray(left.valid).any(0)).all()  # games, not plies
+    whole = np.asarray(left.recorded).all(0)
+    assert (whole == np.asarray(left.recorded).any(0)).all()  # games, not plies
     assert whole[:200].all()
     assert abs(whole[200:].sum() - kept) <= (60 if share == 0.5 else 0)
 
