@@ -8,7 +8,6 @@ have to remember the game.
 """
 
 import dataclasses
-import functools
 import re
 from typing import ClassVar
 
@@ -151,9 +150,8 @@ class RacingKings:
         own = self._by_mover(state)[0]
         from_square = np.arange(64)[None] == own[:, None]  # [P, 64]
         words = jnp.where(from_square[:, :, None], state.moves[:, None], jnp.uint32(0))
-        rows = [jax.lax.index_in_dim(words, p, keepdims=False) for p in range(own.shape[0])]
-        words = functools.reduce(jnp.bitwise_or, rows)  # [64, 2]
-        words = jax.lax.optimization_barrier(words)  # else they are found anew for each of 32 bits
+        # At most one piece stands on a square. A sum, because XLA does not repeat one for each bit.
+        words = words.sum(0, dtype=jnp.uint32)  # [64, 2]
         bits = (words[:, :, None] >> np.arange(32, dtype=np.uint32)[None, None]) & np.uint32(1)
         promotions = jnp.zeros((2 * len(PROMOTIONS),), bool)
         return jnp.concatenate([(bits != 0).reshape(-1), promotions])
