@@ -132,7 +132,10 @@ def test_positions(config: ConfigDict, directory: Path) -> Labelled:
         return Labelled(game, states, found.scores[some], found.plies[some])
     path = directory / "positions.npz"
     if not path.is_file():
-        states = solvers.sample(game, positions=count, plies=solvers.default_plies(game), seed=0)
+        squares = int(np.prod(game.observation_shape[:2]))
+        plies = solvers.default_plies(game)
+        plies = range(max(plies.start, squares // 2), plies.stop)  # earlier ones take too long
+        states = solvers.sample(game, positions=count, plies=plies, seed=0)
         solvers.save(path, solvers.label(game, states), {"positions": count})
     labelled, _ = solvers.load(path)
     return Labelled(game, labelled.states, labelled.scores, labelled.plies)
