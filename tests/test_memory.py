@@ -10,7 +10,7 @@ from jaxzero.population import Layout
 from tests import small
 
 
-@pytest.mark.parametrize("mode", ["map", "vmap"])
+@pytest.mark.parametrize("mode", ["map", pytest.param("vmap", marks=pytest.mark.slow)])
 def test_the_forecast_is_near_what_xla_allots(mode: str) -> None:
     spec, members = small.small_spec(), 2
     program = small.compiled_program(spec, Layout(1, 1), mode)

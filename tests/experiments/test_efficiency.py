@@ -60,6 +60,7 @@ def check(finished: Path, arms: list[str]) -> list[dict[str, Any]]:
     return [arm["runs"][0]["points"][-1] for arm in results["arms"]]
 
 
+@pytest.mark.slow
 def test_everything_is_there(finished: Path) -> None:
     (extended,) = check(finished, ["extended"])
     assert extended["new_share"] < 1
@@ -73,6 +74,7 @@ def test_arms_beside_each_other(tmp_path: Path) -> None:
     assert extended["new_share"] < 1
 
 
+@pytest.mark.slow
 def test_arms_are_run_directories(finished: Path) -> None:
     opened = runs.open_run(finished / study.ARMS / "extended")
     assert opened.iterations == (0, 1, 2)
@@ -80,6 +82,7 @@ def test_arms_are_run_directories(finished: Path) -> None:
     assert opened.spec.network.squeeze_excite
 
 
+@pytest.mark.slow
 def test_a_finished_study_is_not_done_again(finished: Path) -> None:
     path = finished / study.ARMS / "extended" / study.ACCURACY
     before = path.stat().st_mtime_ns
