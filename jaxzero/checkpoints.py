@@ -112,7 +112,7 @@ class Checkpoints:
           like: a tree of `jax.ShapeDtypeStruct` or arrays with the state's structure.
 
         Raises:
-          ConfigError: its files are not what was written.
+          ConfigError: its files are not what was written, or of a state with other parts.
         """
         damage = self.damage(iteration)
         if damage:
@@ -120,8 +120,16 @@ class Checkpoints:
         plain = jax.eval_shape(to_plain, like)
         cpu = jax.sharding.SingleDeviceSharding(jax.local_devices(backend="cpu")[0])
         target = jax.tree.map(lambda x: jax.ShapeDtypeStruct(x.shape, x.dtype, sharding=cpu), plain)
-        with _without_background_log():
-            restored = self._manager.restore(iteration, args=ocp.args.StandardRestore(target))
+        try:
+            with _without_background_log():
+                restored = self._manager.restore(iteration, args=ocp.args.StandardRestore(target))
+        except (ValueError, KeyError) as error:  # its digest is right, so it is of another program
+            reason = str(error).strip().partition("\n")[0].rstrip(":")
+            raise ConfigError(
+                f"{self._directory / str(iteration)} was saved by another version of the program "
+                f"({reason}): go on with the commit that environment.json names, or choose another "
+                "--workdir"
+            ) from error
         return to_typed(jax.tree.map(np.asarray, restored), like)
 
     def damage(self, iteration: int) -> str | None:

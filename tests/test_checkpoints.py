@@ -110,6 +110,17 @@ def test_what_was_not_sealed_does_not_count_and_is_written_again(copy: Path) -> 
     assert_equal(checkpoints.restore(3, STATE), STATE | {"step": np.array(30, np.int32)})
 
 
+def test_a_state_with_other_parts_is_one_line(copy: Path) -> None:
+    checkpoints = Checkpoints(copy, keep=2)
+    with pytest.raises(ConfigError, match="another version") as told:
+        checkpoints.restore(3, STATE | {"more": np.zeros(2, np.float32)})
+    assert "\n" not in str(told.value)
+    checkpoints.close()
+    assert_equal(
+        Checkpoints(copy, keep=2).restore(3, STATE), STATE | {"step": np.array(3, np.int32)}
+    )
+
+
 def test_what_comes_after_is_dropped(copy: Path) -> None:
     checkpoints = Checkpoints(copy)
     checkpoints.drop_after(2)
