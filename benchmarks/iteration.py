@@ -17,10 +17,10 @@ import jax
 import jax.numpy as jnp
 
 from benchmarks import cases as cases_lib
-from benchmarks import flops, search, setups, timing, training
+from benchmarks import search, setups, timing, training
 from benchmarks.cases import Case, Measured
 from benchmarks.timing import Effort, Thunk, interleave
-from jaxzero import arena, gating, heldout, iteration, learner, population, replay
+from jaxzero import arena, flops, gating, heldout, iteration, learner, population, replay
 from jaxzero.loops import MEMBER_AXIS
 from jaxzero.replay import Examples
 from jaxzero.spec import Hyper, Spec

@@ -20,9 +20,9 @@ import jax
 import jax.numpy as jnp
 from jax.sharding import NamedSharding
 
-from benchmarks import deviceless, flops, iteration, launches, search, setups, training
+from benchmarks import deviceless, iteration, launches, search, setups, training
 from benchmarks.launches import Loop
-from jaxzero import learner, population, workdir
+from jaxzero import flops, learner, population, workdir
 from jaxzero.config import ConfigError
 from jaxzero.learner import Learner
 from jaxzero.loops import MEMBER_AXIS

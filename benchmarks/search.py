@@ -15,10 +15,10 @@ import jax
 import jax.numpy as jnp
 
 from benchmarks import cases as cases_lib
-from benchmarks import flops, setups
+from benchmarks import setups
 from benchmarks.cases import Case, Measured
 from benchmarks.timing import Effort, Thunk, interleave
-from jaxzero import learner, memory
+from jaxzero import flops, learner, memory
 from jaxzero.learner import Learner
 from jaxzero.loops import MEMBER_AXIS
 from jaxzero.search import core

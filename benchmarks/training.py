@@ -13,10 +13,10 @@ from typing import Any, NamedTuple
 import jax
 
 from benchmarks import cases as cases_lib
-from benchmarks import flops, setups, timing
+from benchmarks import setups, timing
 from benchmarks.cases import Case, Measured
 from benchmarks.timing import Effort, interleave
-from jaxzero import learner, population
+from jaxzero import flops, learner, population
 from jaxzero.learner import Learner
 from jaxzero.replay import Replay
 from jaxzero.spec import Hyper, Spec

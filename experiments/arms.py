@@ -42,8 +42,7 @@ def validate(config: ConfigDict) -> None:
     """
     config_lib.validate(config, KEYS)
     names = config.study.arms
-    if not names or len(set(names)) < len(names):
-        raise ConfigError(f"config.study.arms={names}: name at least one, each only once")
+    config_lib.require_distinct(config, "study.arms")
     for name in names:
         try:
             loss_ablation.validate(arm_config(config, name))

@@ -25,12 +25,12 @@ from experiments.configs.connect_four_efficiency import KEYS
 from experiments.reporting.efficiency import write_report
 from experiments.solved_games import Recipe
 from jaxzero import config as config_lib
-from jaxzero import devices, iteration, learner, runner, runs, solvers, workdir
+from jaxzero import devices, iteration, learner, parts, runner, runs, solvers, workdir
 from jaxzero import spec as spec_lib
 from jaxzero.config import ConfigError
 from jaxzero.games import ConnectFour
 from jaxzero.learner import Learner
-from jaxzero.runs import Member, Run
+from jaxzero.runs import Run
 from jaxzero.solvers import Labelled
 from jaxzero.tracking import Final, Tracker
 
@@ -82,23 +82,12 @@ def arm_config(config: ConfigDict, arm: str) -> ConfigDict:
     return own.lock()
 
 
-def members(config: ConfigDict, arm: str) -> list[Member]:
-    """An arm's runs, one for each seed."""
-    found = []
-    for seed in range(config.seed, config.seed + config.study.seeds):
-        own = arm_config(config, arm).copy_and_resolve_references()
-        own.seed = seed
-        found.append(Member(f"{arm}_seed{seed}", arm, seed, own))
-    return found
-
-
 def validate(config: ConfigDict) -> None:
     """Refuses what this study can't do, before anything compiles."""
     config_lib.validate(config, KEYS)
     config_lib.require_extras(config)
     arms = config.study.arms
-    if not arms or len(set(arms)) < len(arms):
-        raise ConfigError(f"config.study.arms={arms}: name at least one, each only once")
+    config_lib.require_distinct(config, "study.arms")
     if not config.replay.window_positions:
         raise ConfigError(
             "config.replay.window_positions=0: this study's windows are counted in positions, "
@@ -115,7 +104,7 @@ def validate(config: ConfigDict) -> None:
 
 def test_positions(config: ConfigDict, directory: Path) -> Labelled:
     """Solved positions: of the paper's recipe on the usual board, of random games on others."""
-    game = spec_lib.build_game(config)
+    game = parts.build_game(config)
     count = config.study.test_positions
     if config.game == solved_positions.GAME:
         recipe = Recipe(best_move_probability=0.5, one_per_game=True, seed=0)
@@ -182,7 +171,7 @@ def train(config: ConfigDict, arm: str, directory: Path) -> None:
     workdir.claim(directory, own, STUDY)
     workdir.write_json(directory / workdir.ENVIRONMENT, workdir.environment())
     with Tracker(directory, own, STUDY) as tracker:
-        runner.train(own, members(config, arm), directory, tracker)
+        runner.train(own, runs.one_for_each_seed(arm_config(config, arm), arm), directory, tracker)
         tracker.finish(Final(iteration=own.train.iterations))  # marks are the study's, not a run's
 
 

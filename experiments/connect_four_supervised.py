@@ -31,7 +31,7 @@ from experiments.solved_games import Recipe
 from experiments.solved_positions import Positions
 from experiments.supervised import Progress, Schedule
 from jaxzero import config as config_lib
-from jaxzero import learner, networks, population, runner, solvers, workdir
+from jaxzero import learner, networks, parts, population, runner, solvers, workdir
 from jaxzero import spec as spec_lib
 from jaxzero.checkpoints import Checkpoints
 from jaxzero.config import ConfigError
@@ -88,9 +88,7 @@ def validate(config: ConfigDict) -> None:
             "config.tracking.wandb=off and config.tracking.tensorboard=False"
         )
     for name in ("blocks", "versions", "outcome_labels"):
-        values = config.study[name]
-        if not values or len(set(values)) < len(values):
-            raise ConfigError(f"config.study.{name}={values}: name at least one, each only once")
+        config_lib.require_distinct(config, f"study.{name}")
     if config.train.batch_size > config.study.positions * solved_positions.SHARES[0]:
         raise ConfigError(
             f"config.train.batch_size={config.train.batch_size}: {config.study.positions} "
@@ -131,7 +129,7 @@ def positions(config: ConfigDict, version: int) -> Positions:
         print(f"making {config.study.positions} positions in {directory}", file=sys.stderr)
         connect_four_data.make(wanted, config.study.positions, directory)
     found = solved_positions.load(directory)
-    game = spec_lib.build_game(config)  # in the encoding that the network is to see
+    game = parts.build_game(config)  # in the encoding that the network is to see
     return dataclasses.replace(found, labelled=dataclasses.replace(found.labelled, game=game))
 
 

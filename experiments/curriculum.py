@@ -24,10 +24,9 @@ from experiments.configs.curriculum import KEYS
 from experiments.final import final
 from experiments.reporting.curriculum import write_report
 from jaxzero import config as config_lib
-from jaxzero import devices, runner, runs, workdir
+from jaxzero import devices, parts, runner, runs, workdir
 from jaxzero import spec as spec_lib
 from jaxzero.config import ConfigError
-from jaxzero.runs import Member
 from jaxzero.stopping import Stopped
 from jaxzero.tracking import Final, Tracker
 
@@ -50,29 +49,18 @@ def arm_config(config: ConfigDict, arm: str) -> ConfigDict:
     return own.lock()
 
 
-def make_members(config: ConfigDict, arm: str) -> list[Member]:
-    """One run for each seed; runs of a seed start from the same weights in all arms."""
-    members = []
-    for seed in range(config.seed, config.seed + config.study.seeds):
-        own = config.copy_and_resolve_references()
-        own.seed = seed
-        members.append(Member(f"{arm}_seed{seed}", arm, seed, own))
-    return members
-
-
 def validate(config: ConfigDict) -> None:
     """Refuses what this study can't do, before anything compiles."""
     config_lib.validate(config, KEYS)
     config_lib.require_extras(config)
     arms = config.study.arms
-    if not arms or len(set(arms)) < len(arms):
-        raise ConfigError(f"config.study.arms={arms}: name at least one, each only once")
+    config_lib.require_distinct(config, "study.arms")
     if config.selfplay.curriculum == "none" and set(arms) & {"curriculum", "trim"}:
         raise ConfigError(
             "config.selfplay.curriculum='none': the players with a curriculum need one, e.g. "
             "schedule"
         )
-    reference.check(config, spec_lib.build_game(config))
+    reference.check(config, parts.build_game(config))
     for arm in arms:
         spec_lib.make_spec(arm_config(config, arm))
     devices.choose(config)
@@ -104,7 +92,7 @@ def train(config: ConfigDict, directory: Path) -> dict[str, float]:
         folder = directory / ARMS / arm
         workdir.claim(folder, own, STUDY)
         with Tracker(folder, own, f"{STUDY}_{arm}") as tracker:
-            trained = runner.train(own, make_members(own, arm), folder, tracker)
+            trained = runner.train(own, runs.one_for_each_seed(own, arm), folder, tracker)
             tracker.finish(Final(own.train.iterations))
         if not (folder / COMPILED).exists():
             workdir.write_json(folder / COMPILED, {"compile_seconds": trained.compile_seconds})

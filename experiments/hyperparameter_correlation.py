@@ -51,9 +51,7 @@ def validate(config: ConfigDict) -> None:
     """Refuses what this study can't do, before anything compiles."""
     setting_study.validate(config, KEYS)
     for field in FIELDS.values():
-        values = config.study[field]
-        if not values or len(set(values)) < len(values):
-            raise ConfigError(f"config.study.{field}={values}: name at least one, each only once")
+        config_lib.require_distinct(config, f"study.{field}")
     if config.search.algorithm == "gumbel":
         raise ConfigError(
             "config.search.algorithm='gumbel': it is compiled for one number of simulations and "

@@ -56,13 +56,11 @@ def make_members(config: ConfigDict) -> list[Member]:
         (f"lambda_{weight:g}", {"train.loss": "weighted", "train.loss_weight": float(weight)})
         for weight in config.study.lambdas
     ]
-    members = []
-    for target, changes in losses:
-        for seed in range(config.seed, config.seed + config.study.seeds):
-            own = config.copy_and_resolve_references()
-            own.update_from_flattened_dict({**changes, "seed": seed})
-            members.append(Member(f"{target}_seed{seed}", target, seed, own))
-    return members
+    return [
+        member
+        for target, changes in losses
+        for member in runs.one_for_each_seed(config, target, changes)
+    ]
 
 
 def validate(config: ConfigDict) -> None:

@@ -219,6 +219,17 @@ def _refuse_odd_pairs(config: ConfigDict) -> None:
         )
 
 
+def require_distinct(config: ConfigDict, key: str) -> None:
+    """Refuses a list that is empty or says something twice, e.g. `study.arms`.
+
+    Raises:
+      ConfigError: it does.
+    """
+    values = get(config, key)
+    if not values or len(set(values)) < len(values):
+        raise ConfigError(f"config.{key}={values}: name at least one, each only once")
+
+
 def require_extras(config: ConfigDict) -> None:
     """Refuses to begin what needs a package that is not there.
 

@@ -10,7 +10,7 @@ import numpy as np
 from ml_collections import ConfigDict
 
 from jaxzero import devices as devices_lib
-from jaxzero import heldout, memory, population
+from jaxzero import heldout, memory, parts, population
 from jaxzero import spec as spec_lib
 from jaxzero.memory import Forecast
 from jaxzero.runs import Member
@@ -140,7 +140,7 @@ def trial(config: ConfigDict, members: Sequence[Member]) -> Pace:
 
 def _heldout(config: ConfigDict) -> Any:
     return heldout.make(
-        spec_lib.build_game(config),
+        parts.build_game(config),
         num_games=config.evaluation.heldout_games,
         num_simulations=config.evaluation.heldout_simulations,
         temperature_plies=config.selfplay.temperature_plies,

@@ -14,7 +14,7 @@ from ml_collections import ConfigDict
 from tqdm import tqdm
 
 from jaxzero import devices as devices_lib
-from jaxzero import heldout, memory, metrics, population, runs, workdir
+from jaxzero import heldout, memory, metrics, parts, population, runs, workdir
 from jaxzero import spec as spec_lib
 from jaxzero.checkpoints import Checkpoints
 from jaxzero.config import ConfigError
@@ -179,7 +179,7 @@ def train(
     job.snapshots.close()
     return Trained(
         spec=dataclasses.replace(
-            spec, data_devices=1, network=spec_lib.build_network(members[0].config, spec.game)
+            spec, data_devices=1, network=parts.build_network(members[0].config, spec.game)
         ),
         states=_on_one_device(states),
         seconds=seconds,

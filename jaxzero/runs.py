@@ -2,8 +2,9 @@
 
 import dataclasses
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -36,6 +37,24 @@ class Member:
     target: str
     seed: int
     config: ConfigDict
+
+
+def one_for_each_seed(
+    config: ConfigDict, target: str, changes: Mapping[str, Any] | None = None
+) -> list[Member]:
+    """Runs `TARGET_seedN` of a study's seeds, equal but for the seed.
+
+    Args:
+      config: with the keys `seed`, the first, and `study.seeds`, how many.
+      target: what they have in common.
+      changes: dotted keys of it.
+    """
+    members = []
+    for seed in range(config.seed, config.seed + config.study.seeds):
+        own = config.copy_and_resolve_references()
+        own.update_from_flattened_dict({**(changes or {}), "seed": seed})
+        members.append(Member(f"{target}_seed{seed}", target, seed, own))
+    return members
 
 
 @dataclasses.dataclass(frozen=True)

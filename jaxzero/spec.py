@@ -5,7 +5,6 @@ can be members of one population. `Hyper` is traced: numbers that may differ bet
 """
 
 import dataclasses
-import functools
 from typing import Any
 
 import jax
@@ -16,14 +15,11 @@ from flax import struct
 from ml_collections import ConfigDict
 
 from jaxzero import config as config_lib
-from jaxzero import losses
+from jaxzero import losses, parts
 from jaxzero.config import ConfigError, Switches
 from jaxzero.curriculum import Curriculum
 from jaxzero.filling import Filling
-from jaxzero.games import make_game
 from jaxzero.games.base import Game
-from jaxzero.games.playouts import mean_random_plies
-from jaxzero.networks import make_network
 from jaxzero.schedules import CONSTANT, Schedule
 from jaxzero.search.options import SearchOptions
 from jaxzero.selfplay import NO_CAPS, PlayoutCaps
@@ -211,15 +207,15 @@ def make_spec(config: ConfigDict, *, data_devices: int = 1) -> Spec:
     """
     config_lib.validate(config)
     switches = config_lib.resolve_switches(config)
-    game = build_game(config)
-    num_images = count_images(game) if config.replay.images == "all" else 1
+    game = parts.build_game(config)
+    num_images = parts.count_images(game) if config.replay.images == "all" else 1
     gated = config.arena.gate != "none"
     if config.train.batch_size % data_devices:
         raise ConfigError(
             f"config.train.batch_size={config.train.batch_size}: {data_devices} devices share a "
             "run and need equal parts, choose a multiple or set config.execution.devices"
         )
-    search = search_options(config, switches)
+    search = parts.search_options(config, switches)
     positions = max(
         1,
         min(
@@ -231,7 +227,7 @@ def make_spec(config: ConfigDict, *, data_devices: int = 1) -> Spec:
     _refuse_large_batch(config, window, num_images)
     return Spec(
         game=game,
-        network=build_network(config, game, data_devices),
+        network=parts.build_network(config, game, DATA_AXIS if data_devices > 1 else None),
         search=search,
         arena_search=dataclasses.replace(search, dirichlet_fraction=0.0, forced_playouts=0.0),
         num_simulations=config.search.num_simulations,
@@ -253,11 +249,11 @@ def make_spec(config: ConfigDict, *, data_devices: int = 1) -> Spec:
         max_distinct_positions=config.evaluation.max_distinct_positions,
         switches=switches,
         data_devices=data_devices,
-        extras=_extras(config),
+        extras=parts.example_extras(config),
         reply_weight=config.train.reply_weight,
         move_value_weight=config.train.move_value_weight,
         root_value_share=config.train.root_value_share,
-        schedule=_schedule(config),
+        schedule=parts.learning_schedule(config),
         window_positions=config.replay.window_positions,
         window_start=config.replay.window_start,
         window_grows=tuple(config.replay.window_grows),
@@ -267,8 +263,8 @@ def make_spec(config: ConfigDict, *, data_devices: int = 1) -> Spec:
             config.selfplay.fast_simulations,
             config.selfplay.fast_noise,
         ),
-        curriculum=_curriculum(config),
-        initial_plies=_initial_plies(config, game),
+        curriculum=parts.curriculum_plan(config),
+        initial_plies=parts.initial_plies(config, game),
         drop_draws=config.selfplay.drop_draws,
         filling=(
             Filling(tuple(config.replay.minimum_games), config.replay.leaving)
@@ -284,56 +280,6 @@ def make_spec(config: ConfigDict, *, data_devices: int = 1) -> Spec:
     )
 
 
-def _extras(config: ConfigDict) -> tuple[str, ...]:
-    """Optional fields of examples that these settings need."""
-    mean_results = config.replay.duplicate_weight > 0 or config.train.root_value_share > 0
-    needed = {
-        "draw": mean_results and config.network.value_head == "wdl",
-        "reply": config.train.reply_weight > 0,
-        "played": config.train.move_value_weight > 0,
-    }
-    return tuple(name for name, is_needed in needed.items() if is_needed)
-
-
-def _schedule(config: ConfigDict) -> Schedule:
-    t = config.train
-    return Schedule(
-        kind=t.schedule,
-        steps=tuple(t.schedule_steps),
-        factor=t.schedule_factor,
-        peak=t.cycle_peak,
-        end=t.cycle_end,
-        low=t.cycle_low,
-        last=t.cycle_last,
-        momentum=tuple(t.cycle_momentum),
-        anneal_to=t.anneal_to,
-        anneal_iterations=t.anneal_iterations,
-    )
-
-
-def _curriculum(config: ConfigDict) -> Curriculum | None:
-    own = config.selfplay
-    if own.curriculum == "none":
-        return None
-    return Curriculum(
-        by=own.curriculum,
-        drop=own.curriculum_drop,
-        epochs=tuple(own.curriculum_epochs),
-        fractions=tuple(map(float, own.curriculum_fractions)),
-        averaging=own.curriculum_averaging,
-        level=own.curriculum_level,
-        margin=own.curriculum_margin,
-        least=own.curriculum_least,
-    )
-
-
-def _initial_plies(config: ConfigDict, game: Game) -> float:
-    """004 does not say what its average is before the first game: that of random games."""
-    if config.selfplay.curriculum == "none":
-        return 0.0
-    return float(config.selfplay.curriculum_initial_plies) or mean_random_plies(game)
-
-
 def _refuse_large_batch(config: ConfigDict, positions: int, num_images: int) -> None:
     """A minibatch that a full window could never fill is a mistake, not a small epoch."""
     if config.train.batch_size > positions * num_images:
@@ -345,88 +291,6 @@ def _refuse_large_batch(config: ConfigDict, positions: int, num_images: int) -> 
         )
 
 
-def build_game(config: ConfigDict) -> Game:
-    """`config.game`, its errors as one line."""
-    has_own = config.game.startswith(("pgx:", "racing_kings"))
-    observation = "planes" if has_own else config.observation
-    try:
-        return make_game(config.game, observation=observation)
-    except (ValueError, ImportError) as error:
-        raise ConfigError(f"config.game={config.game!r}: {error}") from error
-
-
-def build_network(config: ConfigDict, game: Game, data_devices: int = 1) -> nn.Module:
-    """`config.network` for a game; batch statistics are averaged over the devices of a run."""
-    settings: dict[str, Any] = {
-        "value_head": config.network.value_head,
-        "dtype": config.network.dtype,
-        "convolution": config.network.convolution,
-        "batch_norm_momentum": config.network.batch_norm_momentum,
-        "axis_name": DATA_AXIS if data_devices > 1 else None,
-    }
-    if config.network.name == "resnet":
-        settings |= {
-            "blocks": config.network.blocks,
-            "filters": config.network.channels,
-            "squeeze_excite": config.network.squeeze_excite,
-            "reply_head": config.train.reply_weight > 0,
-            "move_value_head": config.train.move_value_weight > 0,
-            "style": config.network.style,
-            "head_filters": config.network.head_filters,
-            "value_hidden": config.network.value_hidden,
-        }
-    else:
-        settings |= {
-            "channels": config.network.channels,
-            "hidden": config.network.hidden,
-            "bias_before_norm": config.network.bias_before_norm,
-        }
-    try:
-        return make_network(
-            config.network.name,
-            num_actions=game.num_actions,
-            observation_shape=game.observation_shape,
-            **settings,
-        )
-    except ValueError as error:
-        raise ConfigError(
-            f"config.network.name={config.network.name!r} on config.game={config.game!r}: {error}"
-        ) from error
-
-
-def search_options(config: ConfigDict, switches: Switches) -> SearchOptions:
-    """`config.search` as the search takes it."""
-    s = config.search
-    searches = s.tree_moves if switches.keep_tree else 1
-    return SearchOptions(
-        algorithm=s.algorithm,
-        capacity=searches * s.num_simulations + 1,
-        unvisited_q=s.unvisited_q,
-        q_scale=s.q_scale,
-        exploration=s.exploration,
-        renormalise_prior=s.renormalise_prior,
-        dirichlet_fraction=s.dirichlet_fraction,
-        dirichlet_alpha=s.dirichlet_alpha,
-        dirichlet_scaling=s.dirichlet_scaling,
-        ties=s.ties,
-        draw_value=s.draw_value,
-        draw_for_asked=switches.draw_for_asked,
-        root_expansion_counts=switches.root_expansion_counts,
-        forced_playouts=s.forced_playouts,
-        max_considered_actions=s.max_considered_actions,
-    )
-
-
-@functools.cache
-def count_images(game: Game) -> int:
-    """K, the symmetric images of a position, the identity included."""
-
-    def images() -> jax.Array:
-        return game.symmetries(game.observe(game.init()), jnp.zeros((game.num_actions,)))[1]
-
-    return jax.eval_shape(images).shape[0]
-
-
 def make_optimizer(
     spec: Spec, momentum: jax.Array | float | None = None
 ) -> optax.GradientTransformation:
@@ -436,14 +300,14 @@ def make_optimizer(
 
     Adam as in TensorFlow 1 (b1 0.9, b2 0.999, eps 1e-8: 000's program), or SGD with momentum.
     """
-    parts = []
+    chain = []
     if spec.max_gradient_norm > 0:
-        parts.append(optax.clip_by_global_norm(spec.max_gradient_norm))
+        chain.append(optax.clip_by_global_norm(spec.max_gradient_norm))
     if spec.weight_decay > 0:
-        parts.append(optax.add_decayed_weights(spec.weight_decay))
+        chain.append(optax.add_decayed_weights(spec.weight_decay))
     if spec.optimizer == "adam":
-        parts.append(optax.scale_by_adam(b1=0.9, b2=0.999, eps=1e-8))
+        chain.append(optax.scale_by_adam(b1=0.9, b2=0.999, eps=1e-8))
     else:
         decay: Any = spec.momentum if momentum is None else momentum
-        parts.append(optax.trace(decay=decay))
-    return optax.chain(*parts)
+        chain.append(optax.trace(decay=decay))
+    return optax.chain(*chain)

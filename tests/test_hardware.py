@@ -5,7 +5,7 @@ import dataclasses
 import jax
 import pytest
 
-from jaxzero import hardware, heldout, memory, spec
+from jaxzero import hardware, heldout, memory, parts
 from jaxzero.hardware import Hardware, Pace
 from jaxzero.memory import Forecast
 from jaxzero.runs import Member
@@ -38,7 +38,7 @@ def test_what_does_not_fit_is_refused_in_words() -> None:
 def test_the_forecast_is_the_one_that_training_prints() -> None:
     config = small.small_config({"execution.population": "auto"})
     made = heldout.make(
-        spec.build_game(config), num_games=2, num_simulations=2, temperature_plies=6
+        parts.build_game(config), num_games=2, num_simulations=2, temperature_plies=6
     )
     for here, together in ((Hardware("cpu", "", 1, None), False), (GPU, True)):
         expected = memory.forecast(

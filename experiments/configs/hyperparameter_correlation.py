@@ -3,29 +3,36 @@
 Papers 000 and 003, section 6.2: all combinations of I, E, m and ep, without an arena.
 """
 
+from typing import Any
+
 from ml_collections import ConfigDict
 
 from jaxzero.config import Key, Preset, preset_config
 
+SMALL: dict[
+    str, Any
+] = {  # what a run of `quick` is, also in the search that takes the grid's place
+    "game": "othello_5x5",
+    "network.channels": 16,
+    "network.hidden": (64, 32),
+    "selfplay.temperature_plies": 8,
+    "replay.window": 4,
+    "train.learning_rate": 0.002,
+    "evaluation.heldout_games": 16,
+    "evaluation.heldout_simulations": 20,
+    "study.tournament_simulations": 12,
+    "arena.gate": "none",
+}
 PRESETS: dict[str, Preset] = {
     "quick": Preset(
         "Othello 5x5, 81 settings, 16 channels: minutes on two CPU cores",
         {
-            "game": "othello_5x5",
-            "network.channels": 16,
-            "network.hidden": (64, 32),
-            "selfplay.temperature_plies": 8,
-            "replay.window": 4,
-            "train.learning_rate": 0.002,
-            "evaluation.heldout_games": 16,
-            "evaluation.heldout_simulations": 20,
+            **SMALL,
             "study.iterations": (2, 4, 6),
             "study.episodes": (6, 12, 18),
             "study.num_simulations": (6, 12, 18),
             "study.epochs": (1, 2, 3),
             "study.tournament_games": 2,
-            "study.tournament_simulations": 12,
-            "arena.gate": "none",
         },
     ),
     "gpu": Preset(

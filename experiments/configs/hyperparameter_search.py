@@ -5,20 +5,14 @@ The correlation study of papers 000 and 003 (section 6.2) with Optuna in place o
 
 from ml_collections import ConfigDict
 
+from experiments.configs.hyperparameter_correlation import SMALL
 from jaxzero.config import Key, Preset, preset_config
 
 PRESETS: dict[str, Preset] = {
     "quick": Preset(
         "Othello 5x5, 12 trials, 16 channels: minutes on two CPU cores",
         {
-            "game": "othello_5x5",
-            "network.channels": 16,
-            "network.hidden": (64, 32),
-            "selfplay.temperature_plies": 8,
-            "replay.window": 4,
-            "train.learning_rate": 0.002,
-            "evaluation.heldout_games": 16,
-            "evaluation.heldout_simulations": 20,
+            **SMALL,
             "study.trials": 12,
             "study.batch": 6,
             "study.iterations": (2, 6),
@@ -27,9 +21,7 @@ PRESETS: dict[str, Preset] = {
             "study.num_simulations": (6, 18),
             "study.epochs": (1, 3),
             "study.tournament_games": 20,
-            "study.tournament_simulations": 12,
             "study.opponents": ("random", "greedy", "mcts_20"),
-            "arena.gate": "none",
         },
     ),
     "gpu": Preset(

@@ -1,18 +1,14 @@
 """The page of a study of arms: which of them changes how the losses rank, and by how much."""
 
 import math
-from collections.abc import Iterable
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 import numpy as np
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 
 from experiments import inference
-from experiments.reporting import ladder, page, study, style
-from experiments.reporting.ladder import PALETTE, Group
+from experiments.reporting import arms_figures, page, style
+from experiments.reporting.arms_study import Arms, load
 from experiments.reporting.page import Plate, Section
 from experiments.reporting.study import Study
 from experiments.reporting.tables import Table
@@ -27,53 +23,6 @@ from experiments.reporting.wording import (
     plus_minus,
     short,
 )
-from jaxzero import workdir
-
-_MARKERS: Final = ("o", "s", "^", "D", "v", "P", "X")
-_WEIGHTS: Final = {"value": 0.0, "policy": 1.0}  # lambda of the targets that are ends of the sweep
-
-
-@dataclass(frozen=True)
-class Arms:
-    """A study of arms, read.
-
-    Attributes:
-      name: of its directory.
-      results: as stored.
-      studies: of each arm that has one, by name.
-    """
-
-    name: str
-    results: dict[str, Any]
-    studies: dict[str, Study]
-
-    @property
-    def names(self) -> list[str]:
-        """The arms, in order."""
-        return [arm["name"] for arm in self.results["arms"]]
-
-    @property
-    def targets(self) -> list[str]:
-        """The losses, in order."""
-        return list(dict.fromkeys(run["target"] for run in self.results["runs"]))
-
-    def curves(self, arm: str) -> dict[str, Group]:
-        """Strength over training by target, on the common scale."""
-        runs = {r["name"]: r["target"] for r in self.results["runs"] if r["arm"] == arm}
-        measured = (self.results.get("ladder") or {}).get("runs") or {}
-        return ladder.groups_of({"runs": {n: c for n, c in measured.items() if n in runs}}, runs)
-
-    def shade(self, arm: str) -> str:
-        """An arm's colour, where losses are not what is told apart."""
-        return PALETTE[self.names.index(arm) % len(PALETTE)]
-
-
-def load(directory: Path) -> Arms:
-    """Reads `results.json` and the arms' own directories."""
-    results = workdir.read_json(directory / workdir.RESULTS)
-    places = {arm["name"]: directory / arm["name"] for arm in results["arms"]}
-    studies = {name: study.load(place) for name, place in places.items() if place.is_dir()}
-    return Arms(directory.resolve().name, results, studies)
 
 
 def write_report(directory: Path) -> Path:
@@ -179,7 +128,7 @@ def _strength(found: Arms) -> Section:
     plates = [
         Plate(
             "arms_strength",
-            strength_figure(found),
+            arms_figures.strength(found),
             title,
             "A panel for each arm, a curve for each loss: mean over seeds, band ± 1 standard "
             "deviation, thin lines single seeds. All networks played fixed opponents (random = 0) "
@@ -189,69 +138,13 @@ def _strength(found: Arms) -> Section:
         ),
         Plate(
             "arms_final",
-            final_figure(found),
+            arms_figures.final(found),
             "Strength at the end",
             "Last measured networks: mean ± standard error over seeds (or of the ratings, where "
             "larger), points single seeds.",
         ),
     ]
     return Section(title, plates=tuple(plates), tables=(_final_table(found),))
-
-
-@style.styled
-def strength_figure(found: Arms) -> Figure:
-    """Elo above random by iteration, a panel for each arm."""
-    names = found.names
-    columns = min(len(names), 2)
-    rows = math.ceil(len(names) / columns)
-    figure, panels = style.new_figure(
-        rows, columns, panel=(4.4, 2.9), share_y=True, spare=rows * columns - len(names)
-    )
-    for axes, name in zip(panels, names, strict=True):
-        last = 1.0
-        for target, group in found.curves(name).items():
-            style.draw_band(axes, group.band, target)
-            last = max(last, float(group.band.iterations[-1]))
-        axes.set_title(name)
-        style.iteration_axis(axes, last)
-    for axes in panels[::columns]:
-        axes.set_ylabel("Elo above the random player")
-    style.legend_below(figure, [style.handle(target) for target in found.targets], columns=6)
-    return figure
-
-
-@style.styled
-def final_figure(found: Arms) -> Figure:
-    """Elo of the last measured networks by arm, losses side by side."""
-    targets, names = found.targets, found.names
-    figure, (axes,) = style.new_figure(1, 1, panel=(max(6.0, 1.9 * len(names)), 3.4))
-    for place, name in enumerate(names):
-        groups = found.curves(name)
-        for index, target in enumerate(t for t in targets if t in groups):
-            group, last = groups[target], groups[target].band.last
-            x = place + 0.7 * ((index + 0.5) / len(targets) - 0.5)
-            shade = style.colour(target)
-            axes.plot(
-                np.full(len(group.band.seeds), x), group.band.seeds[:, last], ".", color=shade,
-                alpha=0.5, markersize=4,
-            )  # fmt: skip
-            axes.errorbar(
-                [x], [group.band.mean[last]], yerr=[group.error_of_mean(last)], color=shade,
-                marker=style.MARKERS.get(target, "o"), markersize=6, markeredgecolor="white",
-                elinewidth=1.5,
-            )  # fmt: skip
-    axes.set_xticks(range(len(names)), names)
-    axes.set_xlim(-0.5, len(names) - 0.5)
-    axes.grid(axis="x", visible=False)
-    for place in range(1, len(names)):
-        axes.axvline(place - 0.5, color="#DDDDDD", linewidth=0.8, zorder=0)
-    axes.set_ylabel("Elo above the random player")
-    handles = [
-        style.handle(target, linestyle="", marker=style.MARKERS.get(target, "o"))
-        for target in targets
-    ]
-    style.legend_below(figure, handles, columns=6)
-    return figure
 
 
 def _final_table(found: Arms) -> Table:
@@ -313,7 +206,7 @@ def _effect_row(row: dict[str, Any]) -> tuple[str, ...]:
 
 def _sweep(found: Arms) -> Section:
     title = "Between the value loss and the policy loss"
-    figure = sweep_figure(found)
+    figure = arms_figures.sweep(found)
     if figure is None:
         return Section(title)
     plate = Plate(
@@ -326,56 +219,6 @@ def _sweep(found: Arms) -> Section:
         "the ends and the sum: no published data.",
     )
     return Section(title, plates=(plate,))
-
-
-@style.styled
-def sweep_figure(found: Arms) -> Figure | None:
-    """Strength at the end over lambda, a line for each arm; None without lambdas."""
-    if not any(style.weight_of(target) is not None for target in found.targets):
-        return None
-    figure, (axes,) = style.new_figure(1, 1, panel=(6.4, 3.4))
-    handles = []
-    for index, name in enumerate(found.names):
-        marker = _MARKERS[index % len(_MARKERS)]
-        shade, shift = found.shade(name), 0.012 * (index - (len(found.names) - 1) / 2)
-        _sweep_line(axes, _by_weight(found.curves(name).items()), shade, marker, shift)
-        handles.append(style.key(name, color=shade, marker=marker, markersize=5))
-    axes.set_xlabel("λ, weight of the policy loss")
-    axes.set_ylabel("Elo above the random player")
-    axes.set_xlim(-0.04, 1.04)
-    style.legend_below(figure, handles, columns=5)
-    return figure
-
-
-def _by_weight(groups: Iterable[tuple[str, Group]]) -> dict[float, Group]:
-    """Groups by lambda, ascending; a lambda that was run under its own name goes before."""
-    found: dict[float, Group] = {}
-    for target, group in groups:
-        weight = style.weight_of(target)
-        if weight is None and target in _WEIGHTS:
-            found.setdefault(_WEIGHTS[target], group)
-        elif weight is not None:
-            found[weight] = group
-    return dict(sorted(found.items()))
-
-
-def _sweep_line(
-    axes: Axes, groups: dict[float, Group], shade: str, marker: str, shift: float
-) -> None:
-    if not groups:
-        return
-    last = {weight: group.band.last for weight, group in groups.items()}
-    x = np.array(list(groups)) + shift
-    for at, (weight, group) in zip(x, groups.items(), strict=True):
-        seeds = group.band.seeds[:, last[weight]]
-        axes.plot(np.full(len(seeds), at), seeds, ".", color=shade, alpha=0.4, markersize=3)
-    axes.errorbar(
-        x,
-        [float(group.band.mean[last[weight]]) for weight, group in groups.items()],
-        yerr=[group.error_of_mean(last[weight]) for weight, group in groups.items()],
-        color=shade, marker=marker, markersize=5, markeredgecolor="white", elinewidth=1.2,
-        linewidth=1.4,
-    )  # fmt: skip
 
 
 # ---- how explored self-play was

@@ -7,11 +7,11 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from benchmarks import flops, games, launches, model, search, setups, timing
+from benchmarks import games, launches, model, search, setups, timing
 from benchmarks.launches import Loop
 from benchmarks.model import Machine, Work
 from benchmarks.timing import Effort
-from jaxzero import learner
+from jaxzero import flops, learner
 from jaxzero.games import make_game
 
 TINY = {"game": "connect_four_5x5", "network.channels": 4, "network.hidden": (16, 8)}
