@@ -96,6 +96,7 @@ class Watch:
             "imports_seconds": self.entered - begun,
             "compile_seconds": self.compile_seconds,
             "all_compiling_seconds": self.all_compiling,
+            "start_seconds": self.dispatched[0] - begun,
             "first_seconds": self.ready[0] - begun,
             "host_seconds": sum(gaps),
             "host_longest_seconds": max(gaps, default=0.0),

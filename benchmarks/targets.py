@@ -58,8 +58,8 @@ TARGETS: Sequence[Target] = (
     _plays(512, " one move", 1_150),
     Target("quick preset, cold: compiling", "start/quick cold, compiling", "value", True, 25, "s"),
     Target(
-        "quick preset, warm: to the first iteration",
-        "start/quick warm, to the first iteration", "value", True, 8, "s",
+        "quick preset, warm: until training begins",
+        "start/quick warm, until training begins", "value", True, 8, "s",
     ),
     Target(
         "host between iterations, of the time",

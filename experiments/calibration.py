@@ -15,9 +15,10 @@ import jax
 import jax.numpy as jnp
 from ml_collections import ConfigDict
 
-from jaxzero import iteration, learner, replay
+from experiments import phases
+from jaxzero import learner
 from jaxzero import spec as spec_lib
-from jaxzero.replay import Examples
+from jaxzero.learner import Learner
 from jaxzero.spec import Spec
 
 _SIMULATIONS: Final = 10  # at most, a move: an evaluation takes as long in a longer search
@@ -95,53 +96,37 @@ def _small(config: ConfigDict) -> tuple[Spec, Any]:
 
 def _time_selfplay(config: ConfigDict) -> float:
     spec, hyper = _small(config)
-    network = learner.init(spec, jax.random.key(0))
-
-    def play(network: Any, key: jax.Array) -> jax.Array:
-        metrics = iteration.self_play(spec, hyper, network, key)[1]
-        return metrics["count/selfplay_useful_evaluations"]
-
-    return _seconds_each(play, network)
+    return _seconds_each(
+        lambda network, key: phases.selfplay(spec, hyper, network, key),
+        learner.init(spec, jax.random.key(0)),
+        "count/selfplay_useful_evaluations",
+    )
 
 
 def _time_arena(config: ConfigDict) -> float:
     spec, hyper = _small(config)
     if spec.arena_games == 0:
         return 0.0
-    network = learner.init(spec, jax.random.key(0))
-
-    def play(network: Any, key: jax.Array) -> jax.Array:
-        metrics = iteration.gate(spec, hyper, network, network, key)[1]
-        return metrics["count/arena_useful_evaluations"]
-
-    return _seconds_each(play, network)
+    return _seconds_each(
+        lambda network, key: phases.arena(spec, hyper, network, key),
+        learner.init(spec, jax.random.key(0)),
+        "count/arena_useful_evaluations",
+    )
 
 
 def _time_training(config: ConfigDict) -> float:
     spec, hyper = _small(config)
     positions = -(-_STEPS * spec.batch_size // spec.num_images)
     spec = dataclasses.replace(spec, window=1, positions=positions)
-    game = spec.game
-    board = jax.eval_shape(lambda: game.observe(game.init()))
-    examples = Examples(
-        observation=jnp.zeros((positions, *board.shape), board.dtype),
-        policy=jnp.full((positions, game.num_actions), 1 / game.num_actions, jnp.float32),
-        value=jnp.ones((positions,), jnp.float32),
-        legal=jnp.ones((positions, game.num_actions), bool),
-    )
-    window = replay.empty(1, positions, board, game.num_actions)
-    window = replay.add(window, examples, jnp.int32(positions), jnp.int32(1))
+
+    def fit(given: tuple[Learner, jax.Array], key: jax.Array) -> Any:
+        return phases.epoch(spec, hyper, *given, key)
+
     network = learner.init(spec, jax.random.key(0))
-
-    def fit(given: Any, key: jax.Array) -> Any:
-        network, window = given
-        fitted, metrics = learner.fit(spec, hyper, network, window, jnp.int32(1), key)
-        return metrics["count/gradient_steps"], fitted.params  # or nothing would be learned
-
-    return _seconds_each(fit, (network, window))
+    return _seconds_each(fit, (network, jnp.int32(positions)), "count/gradient_steps")
 
 
-def _seconds_each(work: Callable[[Any, jax.Array], Any], given: Any) -> float:
+def _seconds_each(work: Callable[[Any, jax.Array], Any], given: Any, unit: str) -> float:
     """Seconds for each unit of what `work` counts, the fastest of a few times."""
     program = jax.jit(work).lower(given, jax.random.key(1)).compile()
     best = float("inf")
@@ -149,5 +134,5 @@ def _seconds_each(work: Callable[[Any, jax.Array], Any], given: Any) -> float:
         started = time.perf_counter()
         done = jax.block_until_ready(program(given, jax.random.key(repeat)))
         seconds = time.perf_counter() - started
-        best = min(best, seconds / float(jax.tree.leaves(done)[0]))
+        best = min(best, seconds / float(done[unit]))
     return best

@@ -6,7 +6,6 @@ minibatches) and multiplied by these seconds. Members that go together (vmap) ar
 
 import dataclasses
 import functools
-import math
 import time
 from collections.abc import Callable
 from typing import Any, NamedTuple
@@ -14,10 +13,10 @@ from typing import Any, NamedTuple
 import jax
 import jax.numpy as jnp
 
-from jaxzero import devices, iteration, learner, population, replay, runs
+from experiments import phases
+from jaxzero import devices, learner, population, runs
 from jaxzero import spec as spec_lib
 from jaxzero.learner import Learner
-from jaxzero.replay import Examples
 from jaxzero.runs import Run
 from jaxzero.spec import Hyper, Spec
 
@@ -76,11 +75,11 @@ def calibrate(run: Run, *, seconds: float = SECONDS) -> Calibration:
     together = len(run.members) // layout.run_devices if mode == "vmap" else 1
     hyper, network = _stacked(run, together)
 
-    playing = _Timed(functools.partial(_selfplay, spec), together)
+    playing = _Timed(functools.partial(phases.selfplay, spec, key=jax.random.key(1)), together)
     rate, m_play = _rate(playing, spec, hyper, network, "count/selfplay_evaluations", seconds)
     gating, m_arena = 0.0, 0
     if spec.arena_games:
-        arena = _Timed(functools.partial(_arena, spec), together)
+        arena = _Timed(functools.partial(phases.arena, spec, key=jax.random.key(2)), together)
         gating, m_arena = _rate(arena, spec, hyper, network, "count/arena_evaluations", seconds)
     step, minibatches = _training(spec, hyper, network, together, seconds)
     measuring = _Timed(functools.partial(_measuring, run), together)
@@ -149,20 +148,12 @@ def _rate(
     return taken / float(found[name].sum()), m
 
 
-def _selfplay(spec: Spec, hyper: Hyper, network: Learner) -> Any:
-    return iteration.self_play(spec, hyper, network, jax.random.key(1))[1]
-
-
-def _arena(spec: Spec, hyper: Hyper, network: Learner) -> Any:
-    return iteration.gate(spec, hyper, network, network, jax.random.key(2))[1]
-
-
 def _training(
     spec: Spec, hyper: Hyper, network: Learner, together: int, seconds: float
 ) -> tuple[float, int]:
     """(seconds of a minibatch of one run, minibatches that were timed)."""
     most = max(spec.positions * spec.num_images // spec.batch_size, 1)
-    timed = _Timed(functools.partial(_epoch, spec), together)
+    timed = _Timed(functools.partial(phases.epoch, spec, key=jax.random.key(3)), together)
 
     def steps(count: int) -> tuple:
         positions = -(-count * spec.batch_size // spec.num_images)
@@ -178,40 +169,13 @@ def _training(
     return taken / done, round(done / together)
 
 
-def _epoch(spec: Spec, hyper: Hyper, network: Learner, positions: jax.Array) -> Any:
-    """One epoch over a window of made-up positions."""
-    observation = jax.eval_shape(lambda: spec.game.observe(spec.game.init()))
-    empty = replay.empty(spec.window, spec.positions, observation, spec.game.num_actions)
-    made_up = _made_up(spec, spec.positions, positions)
-    window = replay.add(empty, made_up, positions, jnp.int32(1))
-    once = dataclasses.replace(hyper, epochs=jnp.int32(1), window=jnp.int32(spec.window))
-    key = jax.random.key(3)
-    trained, metrics = learner.fit(spec, once, network, window, jnp.int32(1), key)
-    return metrics | {"trained": trained}  # nothing of it may be left out
-
-
 def _measuring(run: Run, hyper: Hyper, network: Learner) -> Any:
     """Losses on an iteration's games and on the held-out games."""
     spec, evaluation = run.spec, run.config.evaluation
     sizes = (spec.positions, evaluation.heldout_games * spec.game.max_plies)
     return [
         learner.evaluate_losses(
-            spec, network, _made_up(spec, size, hyper.epochs), jnp.ones((size,), bool)
+            spec, network, phases.made_up(spec, size, hyper.epochs), jnp.ones((size,), bool)
         )
         for size in sizes
     ]
-
-
-def _made_up(spec: Spec, count: int, seed: jax.Array) -> Examples:
-    """[count] examples whose contents do not matter to a clock, but which no compiler knows."""
-    shape, actions = spec.game.observation_shape, spec.game.num_actions
-    number = jnp.arange(count) * seed
-    squares = jnp.arange(math.prod(shape)).reshape(shape)
-    stones = (number.reshape(-1, *(1 for _ in shape)) + squares[None]) % 3 - 1
-    observation = jax.eval_shape(lambda: spec.game.observe(spec.game.init()))
-    return Examples(
-        observation=stones.astype(observation.dtype),
-        policy=jax.nn.one_hot(number % actions, actions),
-        value=(number % 3 - 1).astype(jnp.float32),
-        legal=jnp.ones((count, actions), bool),
-    )

@@ -8,7 +8,7 @@ import jax
 import numpy as np
 import pytest
 
-from experiments import cost, cost_model, cost_strength, phase_clock
+from experiments import cost, cost_model, cost_strength, phases
 from experiments.cost_model import Job, Phases
 from experiments.phase_clock import Calibration, Units
 from experiments.reporting import cost as cost_page
@@ -251,7 +251,7 @@ def test_a_run_is_calibrated_from_its_directory(
 
 def test_made_up_examples_look_like_positions() -> None:
     spec = small.small_spec()
-    made = jax.jit(lambda seed: phase_clock._made_up(spec, 6, seed))(2)
+    made = jax.jit(lambda seed: phases.made_up(spec, 6, seed))(2)
     assert made.observation.shape == (6, *spec.game.observation_shape)
     assert set(np.unique(made.observation)) == {-1, 0, 1}
     np.testing.assert_allclose(made.policy.sum(-1), 1)

@@ -26,6 +26,7 @@ from jaxzero import metrics, runs, workdir
 from jaxzero.config import ConfigError
 from jaxzero.stopping import Stopped
 from tests import small
+from tests.experiments.processes import rows_of, timeless
 
 COMMON = {
     **small.SETTINGS,
@@ -42,7 +43,6 @@ NONE = {
         "learning_rate", "dropout_rate", "arena_games", "threshold",
     )
 }  # fmt: skip
-TIMES = re.compile(r"seconds|phases|programs|environment|command|noise")
 
 
 def sweep(changes: dict[str, Any] | None = None) -> ConfigDict:
@@ -81,17 +81,6 @@ def calibrated(directory: Path, config: ConfigDict, module: Any) -> Path:
 
 def results_of(directory: Path) -> dict[str, Any]:
     return json.loads((directory / workdir.RESULTS).read_text())
-
-
-def timeless(value: Any) -> Any:
-    """Without what a clock or a machine says."""
-    if isinstance(value, dict):
-        return {k: timeless(v) for k, v in value.items() if not TIMES.search(k)}
-    return [timeless(v) for v in value] if isinstance(value, list) else value
-
-
-def rows_of(directory: Path) -> list[Any]:
-    return timeless(workdir.read_rows(directory / workdir.METRICS))
 
 
 @pytest.fixture(scope="module")

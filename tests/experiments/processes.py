@@ -1,0 +1,64 @@
+"""Studies as a user starts them, killed at a moment, and what they leave behind."""
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+# Of one process, not of what was computed.
+TIMES = re.compile(r"seconds|phases|programs|environment|command|noise")
+
+
+def begin(
+    study: str, directory: Path, settings: tuple[str, ...], **environment: str
+) -> subprocess.Popen:
+    """The quick preset of `study` with other settings, which runs; its messages go to a log."""
+    return subprocess.Popen(
+        [
+            sys.executable,
+            "-m",
+            f"experiments.{study}",
+            f"--config=experiments/configs/{study}.py:quick",
+            f"--workdir={directory}",
+            *(f"--config.{setting}" for setting in settings),
+        ],
+        cwd=Path(__file__).resolve().parents[2],
+        env={**os.environ, "XLA_FLAGS": "", **environment},
+        stderr=directory.with_suffix(".log").open("a"),
+    )
+
+
+def log_of(directory: Path) -> str:
+    return directory.with_suffix(".log").read_text()
+
+
+def kill_when(has_come: Callable[[], bool], process: subprocess.Popen, directory: Path) -> None:
+    """Kills it at a moment of a study that must not have ended by then."""
+    while not has_come():
+        assert process.poll() is None, f"ended before: {log_of(directory)}"
+        time.sleep(0.005)
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+    assert not (directory / "results.json").exists()
+
+
+def timeless(value: Any) -> Any:
+    """Without what a clock or a machine says."""
+    if isinstance(value, dict):
+        return {k: timeless(v) for k, v in value.items() if not TIMES.search(k)}
+    return [timeless(v) for v in value] if isinstance(value, list) else value
+
+
+def results_of(directory: Path) -> Any:
+    return timeless(json.loads((directory / "results.json").read_text()))
+
+
+def rows_of(directory: Path) -> list[Any]:
+    lines = (directory / "metrics.jsonl").read_text().splitlines()
+    return [timeless(json.loads(line)) for line in lines]
