@@ -20,10 +20,13 @@ from benchmarks import cases as cases_lib
 from benchmarks import search, setups, timing, training
 from benchmarks.cases import Case, Measured
 from benchmarks.timing import Effort, Thunk, interleave
-from jaxzero import arena, flops, gating, heldout, iteration, learner, population, replay
+from jaxzero import arena, iteration, learner, population, replay
+from jaxzero.compute import flops
 from jaxzero.loops import MEMBER_AXIS
+from jaxzero.matches import gating
 from jaxzero.replay import Examples
 from jaxzero.spec import Hyper, Spec
+from jaxzero.training import heldout
 
 Heldout = tuple[Examples, jax.Array]
 

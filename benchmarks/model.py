@@ -22,7 +22,8 @@ from jax.sharding import NamedSharding
 
 from benchmarks import deviceless, iteration, launches, search, setups, training
 from benchmarks.launches import Loop
-from jaxzero import flops, learner, population, workdir
+from jaxzero import learner, population, workdir
+from jaxzero.compute import flops
 from jaxzero.config import ConfigError
 from jaxzero.learner import Learner
 from jaxzero.loops import MEMBER_AXIS

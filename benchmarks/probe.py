@@ -18,8 +18,9 @@ import jax
 from ml_collections import ConfigDict
 
 from experiments import cli, loss_ablation
-from jaxzero import memory, population, runner, workdir
-from jaxzero.memory import Forecast
+from jaxzero import population, runner, workdir
+from jaxzero.compute import memory
+from jaxzero.compute.memory import Forecast
 from jaxzero.population import Program
 
 _CONFIG = "experiments/configs/loss_ablation.py:quick"

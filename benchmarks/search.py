@@ -18,7 +18,8 @@ from benchmarks import cases as cases_lib
 from benchmarks import setups
 from benchmarks.cases import Case, Measured
 from benchmarks.timing import Effort, Thunk, interleave
-from jaxzero import flops, learner, memory
+from jaxzero import learner
+from jaxzero.compute import flops, memory
 from jaxzero.learner import Learner
 from jaxzero.loops import MEMBER_AXIS
 from jaxzero.search import core

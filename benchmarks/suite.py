@@ -17,7 +17,8 @@ from typing import NamedTuple
 from benchmarks import device, games, iteration, parts, search, selfplay, start, training
 from benchmarks.cases import Case
 from benchmarks.records import Record, Records
-from jaxzero import devices, runner
+from jaxzero import runner
+from jaxzero.compute import devices
 from jaxzero.config import ConfigError, default_config, nearest
 
 PRESETS = ("cpu", "gpu", "tiny")  # tiny: only tries the suite out

@@ -16,7 +16,8 @@ from benchmarks import cases as cases_lib
 from benchmarks import setups, timing
 from benchmarks.cases import Case, Measured
 from benchmarks.timing import Effort, interleave
-from jaxzero import flops, learner, population
+from jaxzero import learner, population
+from jaxzero.compute import flops
 from jaxzero.learner import Learner
 from jaxzero.replay import Replay
 from jaxzero.spec import Hyper, Spec

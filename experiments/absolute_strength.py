@@ -24,7 +24,8 @@ from tqdm import tqdm
 
 from experiments import arguments, contestants, opponents
 from experiments.arguments import Parser
-from jaxzero import devices, learner, runner, runs, solvers, workdir
+from jaxzero import learner, runner, runs, solvers, workdir
+from jaxzero.compute import devices
 from jaxzero.config import ConfigError, default_config
 from jaxzero.games import Game
 from jaxzero.runs import Run

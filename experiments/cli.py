@@ -16,7 +16,7 @@ from ml_collections.config_flags import config_flags
 
 from experiments import usage
 from jaxzero.config import KEYS, ConfigError, Preset, flatten
-from jaxzero.keys import Key, table
+from jaxzero.settings.keys import Key, table
 from jaxzero.stopping import Stopped
 
 Study = Callable[[ConfigDict, Path], None]

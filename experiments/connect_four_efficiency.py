@@ -25,8 +25,9 @@ from experiments.configs.connect_four_efficiency import KEYS
 from experiments.reporting.efficiency import write_report
 from experiments.solved_games import Recipe
 from jaxzero import config as config_lib
-from jaxzero import devices, iteration, learner, parts, runner, runs, solvers, workdir
+from jaxzero import iteration, learner, parts, runner, runs, solvers, workdir
 from jaxzero import spec as spec_lib
+from jaxzero.compute import devices
 from jaxzero.config import ConfigError
 from jaxzero.games import ConnectFour
 from jaxzero.learner import Learner

@@ -22,7 +22,8 @@ from experiments.cost_model import Phases
 from experiments.loss_ablation import STUDY
 from experiments.phase_clock import Calibration, Units
 from experiments.reporting.report import write_report
-from jaxzero import devices, flops, population, runner, runs, workdir
+from jaxzero import population, runner, runs, workdir
+from jaxzero.compute import devices, flops
 from jaxzero.config import ConfigError, default_config, flatten
 from jaxzero.runs import Member, Run
 

@@ -24,8 +24,9 @@ from experiments.configs.curriculum import KEYS
 from experiments.final import final
 from experiments.reporting.curriculum import write_report
 from jaxzero import config as config_lib
-from jaxzero import devices, parts, runner, runs, workdir
+from jaxzero import parts, runner, runs, workdir
 from jaxzero import spec as spec_lib
+from jaxzero.compute import devices
 from jaxzero.config import ConfigError
 from jaxzero.stopping import Stopped
 from jaxzero.tracking import Final, Tracker

@@ -10,8 +10,8 @@ from collections.abc import Sequence
 from experiments import configs
 from experiments.usage import show
 from jaxzero.config import KEYS
-from jaxzero.key_table import SECTIONS
-from jaxzero.keys import Key, table
+from jaxzero.settings.key_table import SECTIONS
+from jaxzero.settings.keys import Key, table
 
 TERMS: dict[str, str] = {
     "l_p": "policy loss: cross entropy -pi^T log p of the network's policy p and the target pi, "
@@ -62,7 +62,7 @@ def page() -> str:
     parts = [
         "# Glossary",
         "Made by `python -m experiments.glossary > docs/glossary.md` from the tables of keys "
-        "(`jaxzero/key_table.py`, `experiments/configs/`); edit those.",
+        "(`jaxzero/settings/key_table.py`, `experiments/configs/`); edit those.",
         "## Letters of papers 000 and 003",
         _table(
             ("letter", "key", "default", "meaning"),

@@ -18,7 +18,8 @@ from experiments.arguments import Parser
 from experiments.reporting import ladder as pictures
 from experiments.reporting import page
 from experiments.strength import OPPONENTS, POINTS, ZERO, Settings
-from jaxzero import devices, runner, runs, workdir
+from jaxzero import runner, runs, workdir
+from jaxzero.compute import devices
 from jaxzero.config import default_config
 from jaxzero.runs import Run
 

@@ -24,8 +24,9 @@ from experiments.configs.loss_ablation import KEYS
 from experiments.final import final
 from experiments.reporting.report import write_report
 from jaxzero import config as config_lib
-from jaxzero import devices, runner, runs, workdir
+from jaxzero import runner, runs, workdir
 from jaxzero import spec as spec_lib
+from jaxzero.compute import devices
 from jaxzero.config import ConfigError
 from jaxzero.failures import Failures
 from jaxzero.runner import Trained

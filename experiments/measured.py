@@ -11,7 +11,7 @@ from experiments.reporting import study as study_lib
 from experiments.reporting.study import Run, Study
 from jaxzero import workdir
 from jaxzero.config import ConfigError
-from jaxzero.switches import SWITCHES
+from jaxzero.settings.switches import SWITCHES
 
 STUDY: Final = "loss_ablation"
 # May differ between directories whose runs are counted together.

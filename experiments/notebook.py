@@ -11,7 +11,8 @@ from ml_collections import ConfigDict
 
 from experiments import loss_ablation, sizes
 from experiments.configs.loss_ablation import get_config
-from jaxzero import hardware, runner, workdir
+from jaxzero import runner, workdir
+from jaxzero.compute import hardware
 from jaxzero.config import flatten
 from jaxzero.stopping import Stopped
 from jaxzero.tracking import Table

@@ -14,8 +14,9 @@ import jax
 import jax.numpy as jnp
 
 from experiments import phases
-from jaxzero import devices, learner, population, runs
+from jaxzero import learner, population, runs
 from jaxzero import spec as spec_lib
+from jaxzero.compute import devices
 from jaxzero.learner import Learner
 from jaxzero.runs import Run
 from jaxzero.spec import Hyper, Spec

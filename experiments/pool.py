@@ -15,8 +15,8 @@ from experiments.opponents import Entry
 from experiments.published import ADVANTAGE, DRAW_ELO
 from jaxzero import iteration, tournament
 from jaxzero.arena import Match
+from jaxzero.matches.round_robin import compile_round_robin
 from jaxzero.players import Players
-from jaxzero.round_robin import compile_round_robin
 from jaxzero.runner import Trained
 from jaxzero.runs import Member
 from jaxzero.tournament import Tournament

@@ -21,7 +21,7 @@ from jaxzero.engines import Engines, EngineSettings, play_match, uci
 from jaxzero.engines.match import compile_player
 from jaxzero.games import RacingKings
 from jaxzero.games.base import Game
-from jaxzero.ladder import Climb
+from jaxzero.matches.ladder import Climb
 from jaxzero.runs import Run
 
 FILE = "points.jsonl"

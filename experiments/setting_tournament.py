@@ -15,7 +15,7 @@ from experiments.setting_study import Player
 from jaxzero import iteration, runs
 from jaxzero import spec as spec_lib
 from jaxzero.arena import Match
-from jaxzero.round_robin import compile_round_robin
+from jaxzero.matches.round_robin import compile_round_robin
 from jaxzero.tournament import Tournament
 
 

@@ -9,12 +9,12 @@ from ml_collections import ConfigDict
 
 from experiments import loss_ablation
 from experiments.configs.loss_ablation import get_config
-from jaxzero import hardware as hardware_lib
 from jaxzero import runner, workdir
+from jaxzero.compute import hardware as hardware_lib
+from jaxzero.compute.hardware import Hardware, Pace
+from jaxzero.compute.memory import Forecast, mebibytes
 from jaxzero.config import ConfigError, flatten, nearest
 from jaxzero.games import make_game
-from jaxzero.hardware import Hardware, Pace
-from jaxzero.memory import Forecast, mebibytes
 from jaxzero.tracking import Table
 
 _GIB = 2**30

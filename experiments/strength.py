@@ -11,9 +11,10 @@ from tqdm import tqdm
 
 from experiments import arguments, contestants, opponents
 from experiments.opponents import Entry
-from jaxzero import devices, runs, tournament, workdir
+from jaxzero import runs, tournament, workdir
+from jaxzero.compute import devices
 from jaxzero.config import ConfigError
-from jaxzero.ladder import Climb, above
+from jaxzero.matches.ladder import Climb, above
 from jaxzero.players import Players
 from jaxzero.ratings import Ratings
 from jaxzero.runs import Run

@@ -26,8 +26,10 @@ from experiments.arguments import Parser
 from experiments.contestants import Contestant
 from experiments.opponents import Entry
 from experiments.reporting import tournament_page
-from jaxzero import devices, round_robin, runner, runs, tournament, workdir
+from jaxzero import runner, runs, tournament, workdir
+from jaxzero.compute import devices
 from jaxzero.config import ConfigError, default_config
+from jaxzero.matches import round_robin
 from jaxzero.runs import Run
 
 STUDY = "tournament"

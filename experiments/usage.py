@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from jaxzero.config import Preset
-from jaxzero.key_table import SECTIONS
-from jaxzero.keys import Key
+from jaxzero.settings.key_table import SECTIONS
+from jaxzero.settings.keys import Key
 
 FLAGS: dict[str, tuple[str, str]] = {
     "config": ("FILE:PRESET", "settings file and preset"),

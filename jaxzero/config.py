@@ -12,9 +12,9 @@ from typing import Any, NamedTuple
 from ml_collections import ConfigDict
 from ml_collections.config_dict import placeholder
 
-from jaxzero.key_table import KEYS, TARGETS
-from jaxzero.keys import ConfigError, Key, nearest, table
-from jaxzero.switches import (
+from jaxzero.settings.key_table import KEYS, TARGETS
+from jaxzero.settings.keys import ConfigError, Key, nearest, table
+from jaxzero.settings.switches import (
     SEMANTICS,
     SWITCHES,
     Switch,

@@ -10,23 +10,17 @@ import jax
 import jax.numpy as jnp
 from flax import struct
 
-from jaxzero import (
-    curriculum,
-    filling,
-    learner,
-    position_window,
-    replay,
-    selfplay,
-)
-from jaxzero.curriculum import Lesson
+from jaxzero import learner, replay, selfplay
 from jaxzero.distinct import count_distinct, hash_rows
-from jaxzero.filling import Batch, Filled
-from jaxzero.gating import gate
 from jaxzero.learner import Learner, Window
-from jaxzero.position_window import PositionWindow
+from jaxzero.matches.gating import gate
 from jaxzero.replay import Examples, Replay
 from jaxzero.selfplay import Trajectory
 from jaxzero.spec import DATA_AXIS, Hyper, Spec
+from jaxzero.training import curriculum, filling, position_window
+from jaxzero.training.curriculum import Lesson
+from jaxzero.training.filling import Batch, Filled
+from jaxzero.training.position_window import PositionWindow
 
 
 @struct.dataclass

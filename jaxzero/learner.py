@@ -14,13 +14,14 @@ import jax.numpy as jnp
 import optax
 from flax import struct
 
-from jaxzero import losses, position_window, replay, schedules
+from jaxzero import losses, replay
 from jaxzero.loops import masked, repeat
 from jaxzero.networks import NetworkOutput
-from jaxzero.position_window import PositionWindow
 from jaxzero.replay import Examples, Replay
 from jaxzero.search.core import Evaluate
 from jaxzero.spec import DATA_AXIS, Hyper, Spec, make_optimizer
+from jaxzero.training import position_window, schedules
+from jaxzero.training.position_window import PositionWindow
 
 Window = Replay | PositionWindow
 EVALUATION_CHUNK = 512  # positions evaluated at once where losses are only measured

@@ -8,10 +8,10 @@ from typing import Self
 
 import numpy as np
 
-from jaxzero import boards, drawing, session, svg
+from jaxzero.display import boards, drawing, session, svg
+from jaxzero.display.notation import Notation, make_notation
+from jaxzero.display.session import Session
 from jaxzero.games import Game
-from jaxzero.notation import Notation, make_notation
-from jaxzero.session import Session
 from jaxzero.terminal import opinions
 from jaxzero.terminal.thinkers import Thinker, thought_of
 

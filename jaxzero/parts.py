@@ -9,13 +9,13 @@ from flax import linen as nn
 from ml_collections import ConfigDict
 
 from jaxzero.config import ConfigError, Switches
-from jaxzero.curriculum import Curriculum
 from jaxzero.games import make_game
 from jaxzero.games.base import Game
 from jaxzero.games.playouts import mean_random_plies
 from jaxzero.networks import make_network
-from jaxzero.schedules import Schedule
 from jaxzero.search.options import SearchOptions
+from jaxzero.training.curriculum import Curriculum
+from jaxzero.training.schedules import Schedule
 
 
 def build_game(config: ConfigDict) -> Game:

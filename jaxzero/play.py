@@ -16,10 +16,11 @@ from typing import NoReturn, TextIO
 
 import numpy as np
 
-from jaxzero import boards, records, runner, runs, session
+from jaxzero import runner, runs
 from jaxzero.config import ConfigError, default_config, nearest
+from jaxzero.display import boards, records, session
+from jaxzero.display.records import Record
 from jaxzero.games import Game, make_game
-from jaxzero.records import Record
 from jaxzero.runs import Run
 from jaxzero.terminal import thinkers
 from jaxzero.terminal.console import Console

@@ -13,10 +13,11 @@ import numpy as np
 from ml_collections import ConfigDict
 from tqdm import tqdm
 
-from jaxzero import devices as devices_lib
-from jaxzero import heldout, memory, metrics, parts, population, runs, workdir
+from jaxzero import metrics, parts, population, runs, workdir
 from jaxzero import spec as spec_lib
 from jaxzero.checkpoints import Checkpoints
+from jaxzero.compute import devices as devices_lib
+from jaxzero.compute import memory
 from jaxzero.config import ConfigError
 from jaxzero.failures import Failures
 from jaxzero.iteration import RunState
@@ -24,6 +25,7 @@ from jaxzero.runs import Member
 from jaxzero.spec import Spec
 from jaxzero.stopping import Stopped, StopRequest
 from jaxzero.tracking import Tracker
+from jaxzero.training import heldout
 
 
 @dataclasses.dataclass(frozen=True)

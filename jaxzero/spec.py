@@ -17,13 +17,13 @@ from ml_collections import ConfigDict
 from jaxzero import config as config_lib
 from jaxzero import losses, parts
 from jaxzero.config import ConfigError, Switches
-from jaxzero.curriculum import Curriculum
-from jaxzero.filling import Filling
 from jaxzero.games.base import Game
-from jaxzero.schedules import CONSTANT, Schedule
+from jaxzero.matches.wilson import Rule
 from jaxzero.search.options import SearchOptions
 from jaxzero.selfplay import NO_CAPS, PlayoutCaps
-from jaxzero.wilson import Rule
+from jaxzero.training.curriculum import Curriculum
+from jaxzero.training.filling import Filling
+from jaxzero.training.schedules import CONSTANT, Schedule
 
 DATA_AXIS = "data"  # devices that share one run
 RUN_AXIS = "run"  # devices that hold different runs

@@ -16,7 +16,8 @@ import jax
 import numpy as np
 from ml_collections import ConfigDict
 
-from jaxzero import __version__, devices
+from jaxzero import __version__
+from jaxzero.compute import devices
 from jaxzero.config import ConfigError, default_config, flatten
 
 CONFIG, ENVIRONMENT, METRICS, RESULTS = (

@@ -8,14 +8,15 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from jaxzero import curriculum, filling, iteration, learner
+from jaxzero import iteration, learner
 from jaxzero.beginnings import random_beginnings
 from jaxzero.config import ConfigError
-from jaxzero.curriculum import Curriculum, Lesson, Progress
 from jaxzero.games import make_game
 from jaxzero.games.playouts import mean_random_plies
 from jaxzero.selfplay import Trajectory
 from jaxzero.spec import make_spec
+from jaxzero.training import curriculum, filling
+from jaxzero.training.curriculum import Curriculum, Lesson, Progress
 from tests import small
 
 LANES = 48

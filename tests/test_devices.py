@@ -5,7 +5,7 @@ from pathlib import Path
 import jax
 import pytest
 
-from jaxzero import devices
+from jaxzero.compute import devices
 from jaxzero.config import ConfigError
 from tests import small
 

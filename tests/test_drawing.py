@@ -6,9 +6,9 @@ import xml.etree.ElementTree as ElementTree
 import numpy as np
 import pytest
 
-from jaxzero import boards, drawing, records, session, svg
+from jaxzero.display import boards, drawing, records, session, svg
+from jaxzero.display.session import Session
 from jaxzero.games import make_game
-from jaxzero.session import Session
 from tests.games.sessions import find_game, random_game
 
 SVG = "{http://www.w3.org/2000/svg}"

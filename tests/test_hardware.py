@@ -5,10 +5,12 @@ import dataclasses
 import jax
 import pytest
 
-from jaxzero import hardware, heldout, memory, parts
-from jaxzero.hardware import Hardware, Pace
-from jaxzero.memory import Forecast
+from jaxzero import parts
+from jaxzero.compute import hardware, memory
+from jaxzero.compute.hardware import Hardware, Pace
+from jaxzero.compute.memory import Forecast
 from jaxzero.runs import Member
+from jaxzero.training import heldout
 from tests import small
 
 GPU = Hardware("gpu", "1 x Tesla T4", 1, 15 * 2**30)

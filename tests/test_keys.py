@@ -6,7 +6,7 @@ import pytest
 
 from jaxzero import config as config_lib
 from jaxzero.config import KEYS, ConfigError, Key, Preset, default_config, validate
-from jaxzero.key_table import SECTIONS
+from jaxzero.settings.key_table import SECTIONS
 from tests.small import changed
 from tests.test_config import TABLE_1
 

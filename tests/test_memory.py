@@ -4,8 +4,9 @@ import jax
 import numpy as np
 import pytest
 
-from jaxzero import memory, population
-from jaxzero.memory import Forecast
+from jaxzero import population
+from jaxzero.compute import memory
+from jaxzero.compute.memory import Forecast
 from jaxzero.population import Layout
 from tests import small
 

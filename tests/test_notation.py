@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from jaxzero import boards
+from jaxzero.display import boards
+from jaxzero.display.notation import Notation, make_notation
 from jaxzero.games import GAME_EXAMPLES, make_game
-from jaxzero.notation import Notation, make_notation
 from tests.games.sessions import random_game
 
 OTHERS = ("gobang_28x28", "racing_kings", "pgx:tic_tac_toe", "pgx:othello")

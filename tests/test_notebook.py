@@ -6,11 +6,11 @@ from typing import Any
 import jax
 import pytest
 
-from jaxzero import boards
+from jaxzero.display import boards
+from jaxzero.display.notation import make_notation
+from jaxzero.display.session import Session
 from jaxzero.games import make_game
-from jaxzero.notation import make_notation
 from jaxzero.notebook import BoardGame
-from jaxzero.session import Session
 from jaxzero.terminal.thinkers import Thinker, Thought
 from tests.games.sessions import find_game, passes
 

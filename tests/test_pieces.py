@@ -2,9 +2,9 @@
 
 import xml.etree.ElementTree as ET
 
-from jaxzero import boards, drawing, pieces, session, svg
+from jaxzero.display import boards, drawing, pieces, session, svg
+from jaxzero.display.notation import make_notation
 from jaxzero.games import make_game
-from jaxzero.notation import make_notation
 
 SVG = "{http://www.w3.org/2000/svg}"
 MOVES = ("d4e6", "e4d6", "a4a5")

@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 from ml_collections import ConfigDict
 
-from jaxzero import play, records, runner, workdir
+from jaxzero import play, runner, workdir
+from jaxzero.display import records
 from jaxzero.runs import Member
 from jaxzero.tracking import Tracker
 from tests import small

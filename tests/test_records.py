@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from jaxzero import records
 from jaxzero.config import ConfigError
-from jaxzero.records import Record
+from jaxzero.display import records
+from jaxzero.display.records import Record
 from tests.games.sessions import find_game, passes, random_game, until
 
 NAMES = ("person", "sum_seed0 of runs/quick, iteration 6, m = 25")

@@ -8,9 +8,10 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from jaxzero import arena, round_robin
+from jaxzero import arena
 from jaxzero.arena import Match
 from jaxzero.games import make_game
+from jaxzero.matches import round_robin
 from jaxzero.players import Players, Searcher, random_players, search_players
 from jaxzero.search import SearchOptions
 from tests.oracles.mcts import jax_stub_evaluate

@@ -3,8 +3,8 @@
 import jax.numpy as jnp
 import pytest
 
-from jaxzero import schedules
-from jaxzero.schedules import Schedule
+from jaxzero.training import schedules
+from jaxzero.training.schedules import Schedule
 
 
 def rate(schedule: Schedule, iteration: int, progress: float) -> float:

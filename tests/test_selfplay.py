@@ -14,10 +14,11 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from jaxzero import heldout, learner, selfplay
+from jaxzero import learner, selfplay
 from jaxzero.games import Game, make_game
 from jaxzero.search import Diagnostics, SearchOptions
 from jaxzero.selfplay import Trajectory
+from jaxzero.training import heldout
 from tests import small
 from tests.games.boards import plain_game
 from tests.oracles.mcts import JaxGame, Tree, jax_stub_evaluate

@@ -6,10 +6,11 @@ import jax
 import numpy as np
 import pytest
 
-from jaxzero import arena, sequential
+from jaxzero import arena
 from jaxzero.games import make_game
+from jaxzero.matches import sequential
+from jaxzero.matches.wilson import BETTER, CLOSE, GOING_ON, WORSE, Rule
 from jaxzero.players import random_players
-from jaxzero.wilson import BETTER, CLOSE, GOING_ON, WORSE, Rule
 from tests.test_wilson import newcombe
 
 GAME = make_game("connect_four_3x3_line3")

@@ -6,7 +6,7 @@ import jax
 import numpy as np
 import pytest
 
-from jaxzero import boards, session
+from jaxzero.display import boards, session
 from jaxzero.games import make_game
 from tests.games.sessions import find_game, passes, random_game, until
 from tests.small import assert_equal

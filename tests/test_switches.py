@@ -15,9 +15,10 @@ import numpy as np
 import pytest
 
 from experiments import loss_ablation, pool
-from jaxzero import arena, gating, iteration, learner, selfplay
+from jaxzero import arena, iteration, learner, selfplay
 from jaxzero.arena import Match
 from jaxzero.config import SWITCHES, resolve_switches
+from jaxzero.matches import gating
 from jaxzero.players import no_cost
 from jaxzero.spec import Spec
 from tests import small

@@ -5,9 +5,10 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from jaxzero import arena, round_robin, tournament
+from jaxzero import arena, tournament
 from jaxzero.arena import Match
 from jaxzero.games import make_game
+from jaxzero.matches import round_robin
 from jaxzero.players import no_cost, random_players
 from jaxzero.ratings import bayes_elo
 from tests.test_arena import HIGHEST, LOWEST, MIDDLE, match_of, scripted_players

@@ -6,8 +6,8 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from jaxzero import wilson
-from jaxzero.wilson import BETTER, CLOSE, GOING_ON, WORSE, Rule
+from jaxzero.matches import wilson
+from jaxzero.matches.wilson import BETTER, CLOSE, GOING_ON, WORSE, Rule
 
 PAPER = Rule(confidence=0.95, width=0.1)
 Z = 1.959963984540054

@@ -11,7 +11,7 @@ from ml_collections import ConfigDict
 
 from experiments.configs import loss_ablation
 from jaxzero.config import Key, Preset, flatten, preset_config
-from jaxzero.keys import table
+from jaxzero.settings.keys import table
 
 
 class Arm(NamedTuple):

@@ -18,7 +18,8 @@ from experiments.reporting.page import Page, Plate, Section
 from experiments.reporting.tables import Table
 from experiments.reporting.wording import NONE, duration, game_title, joined, number, plural
 from experiments.win_ratio import AXES, Point
-from jaxzero import boards, pieces, workdir
+from jaxzero import workdir
+from jaxzero.display import boards, pieces
 from jaxzero.games import RacingKings, make_game
 from jaxzero.games.base import Game
 from jaxzero.games.racing_kings import glyph

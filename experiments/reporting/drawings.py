@@ -14,7 +14,7 @@ from matplotlib.patches import Circle, FancyArrowPatch, FancyBboxPatch, Rectangl
 
 from experiments.reporting import style
 from experiments.reporting.wording import game_title, joined
-from jaxzero import boards, drawing
+from jaxzero.display import boards, drawing
 from jaxzero.games import Game
 
 _STAGE: Final = ("#E8F1F8", "#FBEFE6", "#E9F5EF")  # fills of the three stages

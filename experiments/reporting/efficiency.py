@@ -13,8 +13,9 @@ from experiments.reporting import page, style
 from experiments.reporting.page import Plate, Section
 from experiments.reporting.tables import Table
 from experiments.reporting.wording import NONE, game_title, number, plus_minus
-from jaxzero import schedules, workdir
-from jaxzero.schedules import Schedule
+from jaxzero import workdir
+from jaxzero.training import schedules
+from jaxzero.training.schedules import Schedule
 
 PUBLISHED = "clausen_efficiency"
 LEVELS = (86, 88, 90, 91)  # percent, whose cost the paper's figures are read by

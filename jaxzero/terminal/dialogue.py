@@ -11,14 +11,14 @@ from typing import NamedTuple
 
 import numpy as np
 
-from jaxzero import boards, records, session
-from jaxzero.boards import mark
 from jaxzero.config import ConfigError
+from jaxzero.display import boards, records, session
+from jaxzero.display.boards import mark
+from jaxzero.display.notation import Notation, make_notation
+from jaxzero.display.records import Record
+from jaxzero.display.session import Session
 from jaxzero.games import Game
 from jaxzero.games.base import State
-from jaxzero.notation import Notation, make_notation
-from jaxzero.records import Record
-from jaxzero.session import Session
 from jaxzero.terminal import opinions
 from jaxzero.terminal.console import Console
 from jaxzero.terminal.thinkers import Thinker, Thought, thought_of

@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from jaxzero.notation import make_notation
-from jaxzero.session import Session
+from jaxzero.display.notation import make_notation
+from jaxzero.display.session import Session
 from jaxzero.terminal.thinkers import Thinker, Thought
 
 _ROWS = 15  # moves in a table

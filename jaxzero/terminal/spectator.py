@@ -4,11 +4,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from jaxzero import boards, session
+from jaxzero.display import boards, session
+from jaxzero.display.notation import make_notation
+from jaxzero.display.records import Record
+from jaxzero.display.session import Session
 from jaxzero.games import Game
-from jaxzero.notation import make_notation
-from jaxzero.records import Record
-from jaxzero.session import Session
 from jaxzero.terminal.console import Console
 from jaxzero.terminal.opinions import in_words
 from jaxzero.terminal.thinkers import Thinker, thought_of

@@ -12,6 +12,7 @@ import numpy as np
 
 from jaxzero import learner, runs
 from jaxzero.config import ConfigError, nearest
+from jaxzero.display.session import Session
 from jaxzero.games import Game
 from jaxzero.games.base import State
 from jaxzero.learner import Learner
@@ -20,7 +21,6 @@ from jaxzero.runs import Run
 from jaxzero.search import core
 from jaxzero.search.core import Evaluate, SearchResult, StateEvaluate
 from jaxzero.search.options import SearchOptions
-from jaxzero.session import Session
 from jaxzero.spec import Spec
 
 PLAIN_NAMES = ("random", "greedy", "mcts_200")

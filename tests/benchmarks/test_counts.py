@@ -11,7 +11,8 @@ from benchmarks import games, launches, model, search, setups, timing
 from benchmarks.launches import Loop
 from benchmarks.model import Machine, Work
 from benchmarks.timing import Effort
-from jaxzero import flops, learner
+from jaxzero import learner
+from jaxzero.compute import flops
 from jaxzero.games import make_game
 
 TINY = {"game": "connect_four_5x5", "network.channels": 4, "network.hidden": (16, 8)}

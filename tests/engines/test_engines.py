@@ -7,8 +7,8 @@ import jax
 import numpy as np
 import pytest
 
-from jaxzero import session
 from jaxzero.config import ConfigError
+from jaxzero.display import session
 from jaxzero.engines import Engines, EngineSettings, play_match, uci
 from jaxzero.games import make_game
 from jaxzero.games.racing_kings import MODIFIED

@@ -10,8 +10,9 @@ import pytest
 
 from experiments import cli, loss_ablation, published
 from experiments.configs.loss_ablation import BOARDS, PRESETS, get_config
-from jaxzero import hardware, learner, memory, workdir
+from jaxzero import learner, workdir
 from jaxzero import spec as spec_lib
+from jaxzero.compute import hardware, memory
 from jaxzero.config import ConfigError, get
 from tests.experiments.test_loss_ablation import tiny
 

@@ -11,7 +11,7 @@ import pytest
 from experiments import cli, usage
 from experiments.configs import loss_ablation
 from jaxzero.config import KEYS, ConfigError, flatten
-from jaxzero.keys import table
+from jaxzero.settings.keys import table
 from jaxzero.stopping import Stopped
 
 ROOT = Path(__file__).resolve().parents[2]

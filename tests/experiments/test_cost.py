@@ -13,7 +13,8 @@ from experiments.cost_model import Job, Phases
 from experiments.phase_clock import Calibration, Units
 from experiments.reporting import cost as cost_page
 from experiments.reporting import report, study
-from jaxzero import flops, runs, workdir
+from jaxzero import runs, workdir
+from jaxzero.compute import flops
 from jaxzero.config import ConfigError
 from tests import small
 from tests.saved_runs import save_run

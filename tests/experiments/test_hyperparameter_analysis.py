@@ -18,7 +18,8 @@ from experiments.importance import Outcome, Swept
 from experiments.reporting import interactive
 from experiments.reporting.interactive import Point, Scatter
 from experiments.settings import LETTERS
-from jaxzero import arena, round_robin
+from jaxzero import arena
+from jaxzero.matches import round_robin
 from tests import small
 
 # ---- Tables 3 and 4, the remarks

@@ -14,7 +14,7 @@ from experiments.reporting import ladder as pictures
 from experiments.strength import Settings
 from jaxzero import arena, runs
 from jaxzero.games import make_game
-from jaxzero.ladder import Climb, above, ladder_pairs
+from jaxzero.matches.ladder import Climb, above, ladder_pairs
 from jaxzero.players import random_players
 from jaxzero.ratings import bayes_elo
 from tests.saved_runs import save_run

@@ -8,8 +8,8 @@ import pytest
 
 from experiments import cli, loss_ablation, notebook, sizes
 from jaxzero import workdir
+from jaxzero.compute.hardware import Hardware, Pace
 from jaxzero.config import ConfigError, flatten
-from jaxzero.hardware import Hardware, Pace
 from tests.experiments.test_loss_ablation import tiny
 
 GIB = 2**30

@@ -10,7 +10,8 @@ import pytest
 from experiments import arguments, contestants, tournament
 from experiments.reporting import tournament_page
 from experiments.tournament import Settings
-from jaxzero import round_robin, runs
+from jaxzero import runs
+from jaxzero.matches import round_robin
 from jaxzero.ratings import bayes_elo
 from jaxzero.ratings.triples import find
 from tests.saved_runs import save_run

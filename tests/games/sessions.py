@@ -5,9 +5,9 @@ from collections.abc import Callable
 
 import numpy as np
 
-from jaxzero import session
+from jaxzero.display import session
+from jaxzero.display.session import Session
 from jaxzero.games import make_game
-from jaxzero.session import Session
 
 
 @functools.cache

@@ -9,11 +9,11 @@ import jax
 import numpy as np
 import pytest
 
-from jaxzero import boards, records
+from jaxzero.display import boards, records
+from jaxzero.display.notation import make_notation
+from jaxzero.display.session import Session
 from jaxzero.games import make_game
 from jaxzero.games.base import State
-from jaxzero.notation import make_notation
-from jaxzero.session import Session
 from jaxzero.terminal import opinions
 from jaxzero.terminal.console import Console
 from jaxzero.terminal.dialogue import COMMANDS, Table, Talk, converse, respond

@@ -7,12 +7,12 @@ from typing import Any
 import jax
 import numpy as np
 
+from jaxzero.display.notation import make_notation
+from jaxzero.display.session import Position, Session
 from jaxzero.games import Game, Othello, RacingKings, Reversi
 from jaxzero.games.base import State
 from jaxzero.games.pgx_adapter import STONES_IN_PLANES, PgxGame
 from jaxzero.games.stones import StonesGame
-from jaxzero.notation import make_notation
-from jaxzero.session import Position, Session
 
 MARKS = ".XO"  # empty, player 0 (moves first), player 1
 _CAN_PLAY = "+"

@@ -9,11 +9,13 @@ import jax
 import numpy as np
 from ml_collections import ConfigDict
 
-from jaxzero import devices as devices_lib
-from jaxzero import heldout, memory, parts, population
+from jaxzero import parts, population
 from jaxzero import spec as spec_lib
-from jaxzero.memory import Forecast
+from jaxzero.compute import devices as devices_lib
+from jaxzero.compute import memory
+from jaxzero.compute.memory import Forecast
 from jaxzero.runs import Member
+from jaxzero.training import heldout
 
 SHARE = 0.8  # of a device's memory that may be planned with: XLA wants room of its own
 

@@ -5,9 +5,9 @@ The only place where a default, a meaning, a letter or a range is written: `defa
 `experiments/configs`.
 """
 
-from jaxzero.keys import Key
-from jaxzero.mechanism_keys import MECHANISMS
-from jaxzero.switches import SEMANTICS, SWITCHES
+from jaxzero.settings.keys import Key
+from jaxzero.settings.mechanism_keys import MECHANISMS
+from jaxzero.settings.switches import SEMANTICS, SWITCHES
 
 TARGETS = ("policy", "value", "sum", "product", "weighted")  # l_p, l_v, l_+, l_x, l_lambda
 

@@ -1,9 +1,10 @@
 """Settings of paper 002's mechanisms and of paper 004's player, gate and curriculum.
 
-Part of `jaxzero.key_table`, in a file of their own for their number. By default none of them acts.
+Part of `jaxzero.settings.key_table`, in a file of their own for their number. By default none of
+them acts.
 """
 
-from jaxzero.keys import Key
+from jaxzero.settings.keys import Key
 
 _MANY = 10_000_000
 

@@ -6,8 +6,9 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-from jaxzero import arena, learner, sequential, wilson
+from jaxzero import arena, learner
 from jaxzero.learner import Learner
+from jaxzero.matches import sequential, wilson
 from jaxzero.players import Players, Searcher, search_players
 from jaxzero.spec import DATA_AXIS, Hyper, Spec
 

@@ -5,11 +5,11 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 
-from jaxzero import drawing, svg
 from jaxzero.config import ConfigError
+from jaxzero.display import drawing, svg
+from jaxzero.display.notation import make_notation
+from jaxzero.display.session import Session, replay
 from jaxzero.games import make_game
-from jaxzero.notation import make_notation
-from jaxzero.session import Session, replay
 
 HEADER = "jaxzero record 1"
 SUFFIXES = (".txt", ".svg")

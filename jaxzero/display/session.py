@@ -8,10 +8,10 @@ from typing import Any, NamedTuple
 import jax
 import numpy as np
 
+from jaxzero.display.notation import PASS, make_notation
 from jaxzero.games import Game
 from jaxzero.games.base import State
 from jaxzero.games.playouts import View, view_of
-from jaxzero.notation import PASS, make_notation
 
 
 class Position(NamedTuple):

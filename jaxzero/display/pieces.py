@@ -2,10 +2,10 @@
 
 from collections.abc import Iterable, Sequence
 
-from jaxzero import svg
+from jaxzero.display import svg
+from jaxzero.display.notation import make_notation
+from jaxzero.display.session import Session
 from jaxzero.games.racing_kings import NUM_MOVES, RacingKings, RacingKingsState, glyph
-from jaxzero.notation import make_notation
-from jaxzero.session import Session
 
 LARGE, SMALL = 40, 14  # side of a square in pixels
 LIGHT, DARK, GOAL, MOVED = "#eadcc2", "#b58c66", "#a9c48a", "#e4572e"

@@ -12,12 +12,12 @@ from collections.abc import Iterable, Mapping
 
 import numpy as np
 
-from jaxzero import boards, pieces, svg
 from jaxzero.config import game_family
+from jaxzero.display import boards, pieces, svg
+from jaxzero.display.notation import make_notation
+from jaxzero.display.session import Session
 from jaxzero.games import Game, RacingKings
 from jaxzero.games.bitboard import LINE_DIRECTIONS
-from jaxzero.notation import make_notation
-from jaxzero.session import Session
 
 Square = tuple[int, int]
 
