@@ -22,8 +22,9 @@ import jax
 import numpy as np
 from tqdm import tqdm
 
-from experiments import arguments, contestants, opponents
+from experiments import arguments
 from experiments.arguments import Parser
+from experiments.evaluation import contestants, opponents
 from jaxzero import learner, runner, runs, solvers, workdir
 from jaxzero.compute import devices
 from jaxzero.config import ConfigError, default_config

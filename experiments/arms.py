@@ -20,8 +20,10 @@ from typing import Any
 
 from ml_collections import ConfigDict
 
-from experiments import arm_effects, cli, ladder, loss_ablation, notebook, strength
+from experiments import cli, ladder, loss_ablation, notebook
+from experiments.analysis import arm_effects
 from experiments.configs.arms import ARMS, KEYS, PLAIN, arm_config
+from experiments.evaluation import strength
 from experiments.reporting import arms as arms_page
 from experiments.reporting.report import write_report
 from jaxzero import config as config_lib

@@ -14,9 +14,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from experiments import arguments, effort, inference, measured, published
-from experiments.decisions import Findings, Tested, decide
-from experiments.reporting.claims import details, table
+from experiments import arguments, published
+from experiments.analysis import effort, inference, measured
+from experiments.analysis.decisions import Findings, Tested, decide
+from experiments.reporting.losses.claims import details, table
 from experiments.reporting.tables import Table
 from experiments.reporting.wording import joined
 from jaxzero import workdir

@@ -18,9 +18,10 @@ from pathlib import Path
 
 from tqdm import tqdm
 
-from experiments import arguments, solved_positions
+from experiments import arguments
 from experiments.arguments import Parser
-from experiments.solved_games import Recipe, Solved, play_part
+from experiments.connect_four import solved_positions
+from experiments.connect_four.solved_games import Recipe, Solved, play_part
 from jaxzero.config import ConfigError
 from jaxzero.players import solver
 

@@ -20,10 +20,11 @@ import jax.numpy as jnp
 import numpy as np
 from ml_collections import ConfigDict
 
-from experiments import cli, connect_four_data, solved_positions
+from experiments import cli, connect_four_data
 from experiments.configs.connect_four_efficiency import KEYS
+from experiments.connect_four import solved_positions
+from experiments.connect_four.solved_games import Recipe
 from experiments.reporting.efficiency import write_report
-from experiments.solved_games import Recipe
 from jaxzero import config as config_lib
 from jaxzero import iteration, learner, parts, runner, runs, solvers, workdir
 from jaxzero import spec as spec_lib

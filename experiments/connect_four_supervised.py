@@ -24,12 +24,13 @@ import numpy as np
 from ml_collections import ConfigDict
 from tqdm import tqdm
 
-from experiments import cli, connect_four_data, solved_positions, supervised
+from experiments import cli, connect_four_data
 from experiments.configs.connect_four_supervised import GAME, KEYS
+from experiments.connect_four import solved_positions, supervised
+from experiments.connect_four.solved_games import Recipe
+from experiments.connect_four.solved_positions import Positions
+from experiments.connect_four.supervised import Progress, Schedule
 from experiments.reporting.supervised import write_report
-from experiments.solved_games import Recipe
-from experiments.solved_positions import Positions
-from experiments.supervised import Progress, Schedule
 from jaxzero import config as config_lib
 from jaxzero import learner, networks, parts, population, runner, solvers, workdir
 from jaxzero import spec as spec_lib

@@ -16,11 +16,12 @@ from typing import Any
 
 import numpy as np
 
-from experiments import arguments, cost_model, cost_strength, ladder, phase_clock, published
+from experiments import arguments, ladder, published
 from experiments.arguments import Parser
-from experiments.cost_model import Phases
+from experiments.costs import cost_model, cost_strength, phase_clock
+from experiments.costs.cost_model import Phases
+from experiments.costs.phase_clock import Calibration, Units
 from experiments.loss_ablation import STUDY
-from experiments.phase_clock import Calibration, Units
 from experiments.reporting.report import write_report
 from jaxzero import population, runner, runs, workdir
 from jaxzero.compute import devices, flops

@@ -19,8 +19,10 @@ from typing import Any
 import jax
 from ml_collections import ConfigDict
 
-from experiments import cli, reference, verdicts
+from experiments import cli
+from experiments.analysis import verdicts
 from experiments.configs.curriculum import KEYS
+from experiments.evaluation import reference
 from experiments.final import final
 from experiments.reporting.curriculum import write_report
 from jaxzero import config as config_lib

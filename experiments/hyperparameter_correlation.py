@@ -18,13 +18,15 @@ from typing import Any
 import jax
 from ml_collections import ConfigDict
 
-from experiments import cli, elo_model, saved, setting_study
+from experiments import cli
 from experiments.configs.hyperparameter_correlation import KEYS
+from experiments.evaluation import saved
 from experiments.final import final
+from experiments.hyperparameters import elo_model, setting_study
+from experiments.hyperparameters.setting_study import Plan
+from experiments.hyperparameters.setting_tournament import RoundRobin
+from experiments.hyperparameters.settings import Setting, make_setting
 from experiments.reporting import correlation as report
-from experiments.setting_study import Plan
-from experiments.setting_tournament import RoundRobin
-from experiments.settings import Setting, make_setting
 from jaxzero import config as config_lib
 from jaxzero import workdir
 from jaxzero.config import ConfigError

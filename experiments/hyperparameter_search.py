@@ -20,14 +20,17 @@ from typing import Any, Final
 import jax
 from ml_collections import ConfigDict
 
-from experiments import calibration, cli, group_training, pareto, strength
-from experiments.calibration import UnitSeconds
+from experiments import cli
 from experiments.configs.hyperparameter_search import KEYS
+from experiments.costs import calibration
+from experiments.costs.calibration import UnitSeconds
+from experiments.evaluation import strength
 from experiments.final import final
-from experiments.groups import Group
+from experiments.hyperparameters import group_training, pareto
+from experiments.hyperparameters.groups import Group
+from experiments.hyperparameters.search_grid import against_grid, check_grid
+from experiments.hyperparameters.settings import LETTERS, Training, make_setting
 from experiments.reporting import search as report
-from experiments.search_grid import against_grid, check_grid
-from experiments.settings import LETTERS, Training, make_setting
 from jaxzero import config as config_lib
 from jaxzero import runner, runs, workdir
 from jaxzero import spec as spec_lib

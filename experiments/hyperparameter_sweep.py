@@ -19,15 +19,17 @@ import jax
 import numpy as np
 from ml_collections import ConfigDict
 
-from experiments import cli, importance, saved, setting_study
-from experiments.calibration import Cost
+from experiments import cli
 from experiments.configs.hyperparameter_sweep import KEYS
+from experiments.costs.calibration import Cost
+from experiments.evaluation import saved
 from experiments.final import final
-from experiments.importance import Outcome, Swept
+from experiments.hyperparameters import importance, setting_study
+from experiments.hyperparameters.importance import Outcome, Swept
+from experiments.hyperparameters.setting_study import Plan, Player
+from experiments.hyperparameters.setting_tournament import RoundRobin
+from experiments.hyperparameters.settings import LETTERS, Setting, make_setting
 from experiments.reporting import sweep as report
-from experiments.setting_study import Plan, Player
-from experiments.setting_tournament import RoundRobin
-from experiments.settings import LETTERS, Setting, make_setting
 from jaxzero import config as config_lib
 from jaxzero import workdir
 from jaxzero.config import ConfigError

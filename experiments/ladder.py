@@ -13,11 +13,12 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from experiments import arguments, contestants, opponents, strength
+from experiments import arguments
 from experiments.arguments import Parser
+from experiments.evaluation import contestants, opponents, strength
+from experiments.evaluation.strength import OPPONENTS, POINTS, ZERO, Settings
 from experiments.reporting import ladder as pictures
 from experiments.reporting import page
-from experiments.strength import OPPONENTS, POINTS, ZERO, Settings
 from jaxzero import runner, runs, workdir
 from jaxzero.compute import devices
 from jaxzero.config import default_config

@@ -18,9 +18,10 @@ from typing import Any
 import jax
 from ml_collections import ConfigDict
 
-from experiments import cli, ladder, pool, saved, strength
-from experiments import training_elo as training_elo_lib
+from experiments import cli, ladder
 from experiments.configs.loss_ablation import KEYS
+from experiments.evaluation import pool, saved, strength
+from experiments.evaluation import training_elo as training_elo_lib
 from experiments.final import final
 from experiments.reporting.report import write_report
 from jaxzero import config as config_lib

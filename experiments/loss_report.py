@@ -12,9 +12,12 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from experiments import arguments, claims, contestants, measured
-from experiments.decisions import decide
-from experiments.reporting import joint, page
+from experiments import arguments, claims
+from experiments.analysis import measured
+from experiments.analysis.decisions import decide
+from experiments.evaluation import contestants
+from experiments.reporting import page
+from experiments.reporting.losses import joint
 from jaxzero import workdir
 from jaxzero.config import ConfigError
 

@@ -13,14 +13,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Final
 
-from experiments import (
-    arguments,
-    group_training,
-    hyperparameter_correlation,
-    hyperparameter_sweep,
-    setting_study,
-)
-from experiments.group_training import GROUPS
+from experiments import arguments, hyperparameter_correlation, hyperparameter_sweep
+from experiments.hyperparameters import group_training, setting_study
+from experiments.hyperparameters.group_training import GROUPS
 from jaxzero import config as config_lib
 from jaxzero import runner, runs, workdir
 from jaxzero.config import ConfigError

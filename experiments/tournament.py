@@ -21,10 +21,11 @@ from typing import Any
 import jax
 from ml_collections import ConfigDict
 
-from experiments import arguments, contestants, opponents, saved
+from experiments import arguments
 from experiments.arguments import Parser
-from experiments.contestants import Contestant
-from experiments.opponents import Entry
+from experiments.evaluation import contestants, opponents, saved
+from experiments.evaluation.contestants import Contestant
+from experiments.evaluation.opponents import Entry
 from experiments.reporting import tournament_page
 from jaxzero import runner, runs, tournament, workdir
 from jaxzero.compute import devices

@@ -4,7 +4,7 @@ import jax
 import numpy as np
 import pytest
 
-from experiments import opponents
+from experiments.evaluation import opponents
 from jaxzero import arena, tournament
 from jaxzero.games import make_game
 

@@ -14,7 +14,8 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from experiments import loss_ablation, pool
+from experiments import loss_ablation
+from experiments.evaluation import pool
 from jaxzero import arena, iteration, learner, selfplay
 from jaxzero.arena import Match
 from jaxzero.config import SWITCHES, resolve_switches

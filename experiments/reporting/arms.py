@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from experiments import inference
+from experiments.analysis import inference
 from experiments.reporting import arms_figures, page, style
 from experiments.reporting.arms_study import Arms, load
 from experiments.reporting.page import Plate, Section

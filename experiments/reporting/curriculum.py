@@ -11,13 +11,13 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Circle, Rectangle
 from ml_collections import ConfigDict
 
-from experiments import verdicts, win_ratio
+from experiments.analysis import verdicts, win_ratio
+from experiments.analysis.win_ratio import AXES, Point
 from experiments.reporting import page as page_lib
 from experiments.reporting import style
 from experiments.reporting.page import Page, Plate, Section
 from experiments.reporting.tables import Table
 from experiments.reporting.wording import NONE, duration, game_title, joined, number, plural
-from experiments.win_ratio import AXES, Point
 from jaxzero import workdir
 from jaxzero.display import boards, pieces
 from jaxzero.games import RacingKings, make_game

@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 
 from experiments import published
 from experiments.reporting import style
-from experiments.reporting.boxplots import NO_DATA
+from experiments.reporting.losses.boxplots import NO_DATA
 from experiments.reporting.study import Band, Run, Study, floats
 
 MEASURED: Final = ("policy", "value", "sum", "product")  # the losses that every run reports

@@ -9,27 +9,20 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from experiments import measured, published
-from experiments.decisions import decide
-from experiments.reporting import (
-    absolute,
-    claims,
-    figures,
-    joint,
-    page,
-    study,
-    tables,
-    verdicts,
-)
-from experiments.reporting.boxplots import NO_DATA
-from experiments.reporting.cost import section as cost_section
-from experiments.reporting.page import Section
-from experiments.reporting.rating_sections import (
+from experiments import published
+from experiments.analysis import measured
+from experiments.analysis.decisions import decide
+from experiments.reporting import figures, page, study, tables
+from experiments.reporting.losses import absolute, claims, joint, verdicts
+from experiments.reporting.losses.boxplots import NO_DATA
+from experiments.reporting.losses.cost import section as cost_section
+from experiments.reporting.losses.rating_sections import (
     ladder,
     papers_tournament,
     tournament,
     training_elo,
 )
+from experiments.reporting.page import Section
 from experiments.reporting.study import Study
 from experiments.reporting.wording import (
     ABSENT,

@@ -11,7 +11,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from experiments import published, training_elo
+from experiments import published
+from experiments.evaluation import training_elo
 from experiments.reporting.wording import plural
 from jaxzero.failures import FAILED
 

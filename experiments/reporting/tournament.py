@@ -9,11 +9,11 @@ from matplotlib.figure import Figure
 
 from experiments import published
 from experiments.reporting import style
-from experiments.reporting.boxplots import BOX, NOTCH, box
+from experiments.reporting.losses.boxplots import BOX, NOTCH, box
+from experiments.reporting.losses.verdicts import ranking
 from experiments.reporting.study import Study, floats
 from experiments.reporting.style import label
 from experiments.reporting.tables import Table
-from experiments.reporting.verdicts import ranking
 from experiments.reporting.wording import ABSENT, NONE, number, percent
 
 

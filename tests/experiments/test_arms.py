@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 from ml_collections import ConfigDict
 
-from experiments import arm_effects, arms, loss_ablation
+from experiments import arms, loss_ablation
+from experiments.analysis import arm_effects
 from experiments.configs.arms import ARMS, KEYS, PRESETS, arm_config, get_config
 from experiments.configs.loss_ablation import get_config as get_study
 from experiments.reporting import arms as arms_page

@@ -10,8 +10,9 @@ import jax
 import numpy as np
 import pytest
 
-from experiments import claims, decisions, effort, loss_report, measured, published
-from experiments.reporting import claims as claim_pages
+from experiments import claims, loss_report, published
+from experiments.analysis import decisions, effort, measured
+from experiments.reporting.losses import claims as claim_pages
 from experiments.reporting.style import SYMBOLS
 from jaxzero.config import ConfigError
 from jaxzero.games import make_game

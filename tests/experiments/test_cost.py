@@ -8,11 +8,12 @@ import jax
 import numpy as np
 import pytest
 
-from experiments import cost, cost_model, cost_strength, phases
-from experiments.cost_model import Job, Phases
-from experiments.phase_clock import Calibration, Units
-from experiments.reporting import cost as cost_page
+from experiments import cost
+from experiments.costs import cost_model, cost_strength, phases
+from experiments.costs.cost_model import Job, Phases
+from experiments.costs.phase_clock import Calibration, Units
 from experiments.reporting import report, study
+from experiments.reporting.losses import cost as cost_page
 from jaxzero import runs, workdir
 from jaxzero.compute import flops
 from jaxzero.config import ConfigError

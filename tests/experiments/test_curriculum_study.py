@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from experiments import cli, curriculum, reference
+from experiments import cli, curriculum
 from experiments.configs.curriculum import get_config
+from experiments.evaluation import reference
 from jaxzero import runs
 from jaxzero.config import ConfigError
 from tests.small import changed

@@ -6,17 +6,12 @@ import numpy as np
 import pytest
 from ml_collections import ConfigDict
 
-from experiments import (
-    groups,
-    hyperparameter_correlation,
-    hyperparameter_sweep,
-    published,
-    settings,
-)
+from experiments import hyperparameter_correlation, hyperparameter_sweep, published
 from experiments.configs import hyperparameter_correlation as correlation_config
 from experiments.configs import hyperparameter_sweep as sweep_config
-from experiments.setting_study import Plan
-from experiments.settings import make_setting
+from experiments.hyperparameters import groups, settings
+from experiments.hyperparameters.setting_study import Plan
+from experiments.hyperparameters.settings import make_setting
 from jaxzero import population
 from jaxzero import spec as spec_lib
 from jaxzero.config import ConfigError

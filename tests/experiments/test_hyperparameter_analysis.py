@@ -11,13 +11,15 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from experiments import calibration, elo_model, importance, pareto, published
-from experiments.calibration import UnitSeconds
-from experiments.elo_model import Data
-from experiments.importance import Outcome, Swept
+from experiments import published
+from experiments.costs import calibration
+from experiments.costs.calibration import UnitSeconds
+from experiments.hyperparameters import elo_model, importance, pareto
+from experiments.hyperparameters.elo_model import Data
+from experiments.hyperparameters.importance import Outcome, Swept
+from experiments.hyperparameters.settings import LETTERS
 from experiments.reporting import interactive
 from experiments.reporting.interactive import Point, Scatter
-from experiments.settings import LETTERS
 from jaxzero import arena
 from jaxzero.matches import round_robin
 from tests import small

@@ -12,16 +12,10 @@ import numpy as np
 import pytest
 from ml_collections import ConfigDict
 
-from experiments import (
-    cli,
-    group_training,
-    hyperparameter_correlation,
-    hyperparameter_sweep,
-    merge,
-    setting_study,
-)
+from experiments import cli, hyperparameter_correlation, hyperparameter_sweep, merge
 from experiments.configs import hyperparameter_correlation as correlation_config
 from experiments.configs import hyperparameter_sweep as sweep_config
+from experiments.hyperparameters import group_training, setting_study
 from jaxzero import metrics, runs, workdir
 from jaxzero.config import ConfigError
 from jaxzero.stopping import Stopped

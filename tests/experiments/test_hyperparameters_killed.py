@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from experiments import setting_study
+from experiments.hyperparameters import setting_study
 from jaxzero import workdir
 from tests.experiments.processes import begin, kill_when, log_of, results_of, rows_of
 from tests.experiments.test_hyperparameters import NONE

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from experiments import decisions, inference
+from experiments.analysis import decisions, inference
 
 
 @pytest.mark.parametrize(("seeds", "low"), [(5, 0.93), (8, 0.93), (20, 0.92)])

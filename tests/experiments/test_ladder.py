@@ -9,9 +9,10 @@ import numpy as np
 import pytest
 from tqdm import tqdm
 
-from experiments import arguments, ladder, strength
+from experiments import arguments, ladder
+from experiments.evaluation import strength
+from experiments.evaluation.strength import Settings
 from experiments.reporting import ladder as pictures
-from experiments.strength import Settings
 from jaxzero import arena, runs
 from jaxzero.games import make_game
 from jaxzero.matches.ladder import Climb, above, ladder_pairs

@@ -9,8 +9,9 @@ import numpy as np
 import pytest
 from ml_collections import ConfigDict
 
-from experiments import contestants, loss_ablation, loss_report, pool
+from experiments import loss_ablation, loss_report
 from experiments.configs.loss_ablation import PRESETS, get_config
+from experiments.evaluation import contestants, pool
 from jaxzero import population, workdir
 from jaxzero.config import ConfigError, validate
 from jaxzero.runner import Trained

@@ -11,15 +11,8 @@ import numpy as np
 import pytest
 
 from experiments import published
-from experiments.reporting import (
-    absolute,
-    boxplots,
-    drawings,
-    elo,
-    tables,
-    tournament,
-    verdicts,
-)
+from experiments.reporting import tables, tournament
+from experiments.reporting.losses import absolute, boxplots, drawings, elo, verdicts
 from experiments.reporting.page import inline
 from experiments.reporting.report import main, write_report
 from experiments.reporting.study import Study, band_of, load

@@ -8,9 +8,11 @@ from typing import Any
 import pytest
 from ml_collections import ConfigDict
 
-from experiments import group_training, hyperparameter_search, strength
+from experiments import hyperparameter_search
 from experiments.configs.hyperparameter_search import PRESETS, get_config
-from experiments.group_training import Place
+from experiments.evaluation import strength
+from experiments.hyperparameters import group_training
+from experiments.hyperparameters.group_training import Place
 from jaxzero import spec as spec_lib
 from jaxzero import workdir
 from jaxzero.config import ConfigError

@@ -9,8 +9,9 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from experiments import connect_four_data, solved_games, solved_positions
-from experiments.solved_games import NO_MOVE, Recipe, Solved
+from experiments import connect_four_data
+from experiments.connect_four import solved_games, solved_positions
+from experiments.connect_four.solved_games import NO_MOVE, Recipe, Solved
 from jaxzero.config import ConfigError
 from jaxzero.games import make_game
 from jaxzero.solvers import ILLEGAL

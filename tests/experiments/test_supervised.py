@@ -10,11 +10,12 @@ import pytest
 from ml_collections import ConfigDict
 
 from experiments import connect_four_supervised as study
-from experiments import published, solved_games, solved_positions, supervised
+from experiments import published
 from experiments.configs.connect_four_supervised import get_config
+from experiments.connect_four import solved_games, solved_positions, supervised
+from experiments.connect_four.solved_games import Recipe
+from experiments.connect_four.supervised import Progress, Schedule
 from experiments.reporting.supervised import PUBLISHED
-from experiments.solved_games import Recipe
-from experiments.supervised import Progress, Schedule
 from jaxzero import learner, networks, workdir
 from jaxzero.config import ConfigError
 from jaxzero.learner import Learner

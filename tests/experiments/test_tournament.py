@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from experiments import arguments, contestants, tournament
+from experiments import arguments, tournament
+from experiments.evaluation import contestants
 from experiments.reporting import tournament_page
 from experiments.tournament import Settings
 from jaxzero import runs

@@ -3,10 +3,11 @@
 import numpy as np
 import pytest
 
-from experiments import published, verdicts, win_ratio
+from experiments import published
+from experiments.analysis import verdicts, win_ratio
+from experiments.analysis.decisions import CONTRADICTED, REPRODUCED, UNDECIDED
+from experiments.analysis.win_ratio import Curve, Point
 from experiments.configs.curriculum import PRESETS, get_config
-from experiments.decisions import CONTRADICTED, REPRODUCED, UNDECIDED
-from experiments.win_ratio import Curve, Point
 
 
 def line(arm, seed, height, *, count=21, games=30, last=100.0):

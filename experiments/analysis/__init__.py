@@ -1,0 +1,1 @@
+"""From what runs measured to effects with intervals, and to verdicts on the papers' claims."""

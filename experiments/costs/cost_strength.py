@@ -1,0 +1,125 @@
+"""Strength for its cost: what losses reach after equal work, from a ladder and counted cost.
+
+Losses accept networks at different rates but cost about alike. Networks are kept every so many
+iterations; between them strength is interpolated along each run's own cost.
+"""
+
+import itertools
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from experiments.analysis import inference
+
+MEASURES: dict[str, str] = {
+    "evaluations": "network evaluations in self-play and arena",
+    "flops": "floating-point operations of the network, training included",
+    "seconds": "calibrated seconds of the run alone",
+}
+
+
+class Course(NamedTuple):
+    """One run's kept networks in the order of training.
+
+    Attributes:
+      name, target, seed: of the run.
+      iterations: int[N].
+      elo, stderr: float[N], above the random player.
+      cost: float[N] up to each, by measure.
+    """
+
+    name: str
+    target: str
+    seed: int
+    iterations: np.ndarray
+    elo: np.ndarray
+    stderr: np.ndarray
+    cost: Mapping[str, np.ndarray]
+
+
+def courses(
+    runs: Sequence[Mapping[str, Any]],
+    curves: Mapping[str, Mapping[str, Any]],
+    cumulative: Mapping[str, Mapping[str, np.ndarray]],
+) -> list[Course]:
+    """The runs that were measured.
+
+    Args:
+      runs: `name`, `target`, `seed` of each.
+      curves: of a ladder, by name: `iterations`, `elo`, `stderr`.
+      cumulative: by name and measure, cost up to and with iteration 0, 1, ..., float[I + 1].
+    """
+    found = []
+    for run in runs:
+        curve = curves.get(run["name"])
+        if curve is None or run["name"] not in cumulative:
+            continue
+        spent = cumulative[run["name"]]
+        at = np.array(curve["iterations"], int)
+        reached = at < min(len(values) for values in spent.values())
+        found.append(
+            Course(
+                run["name"],
+                run["target"],
+                int(run["seed"]),
+                at[reached],
+                np.array(curve["elo"], float)[reached],
+                np.array(curve["stderr"], float)[reached],
+                {measure: values[at[reached]] for measure, values in spent.items()},
+            )
+        )
+    return found
+
+
+def common_cost(found: Sequence[Course], measure: str) -> float:
+    """The largest cost that all runs reached with a measured network."""
+    return min(float(course.cost[measure][-1]) for course in found)
+
+
+def strength_at(course: Course, measure: str, cost: float) -> tuple[float, float]:
+    """(Elo above random, its standard error) of a run at a cost, between its kept networks."""
+    x = course.cost[measure]
+    stderr = np.interp(cost, x, course.stderr)
+    return float(np.interp(cost, x, course.elo)), float(stderr)
+
+
+def at_equal_cost(found: Sequence[Course], measure: str) -> dict[str, Any]:
+    """Every loss at the largest cost that all runs reached, and all differences of two losses.
+
+    Returns:
+      `cost`; `targets`: mean Elo, standard error (spread over seeds, or the ratings' own where that
+      is larger), 95 % interval of the bootstrap over seeds (None below `inference.FEWEST` seeds);
+      `differences`: the same for pairs of losses, seed by seed.
+    """
+    cost = common_cost(found, measure)
+    elo: dict[str, dict[int, tuple[float, float]]] = {}
+    for course in found:
+        elo.setdefault(course.target, {})[course.seed] = strength_at(course, measure, cost)
+    targets = [
+        {"target": target}
+        | _row([one[0] for one in own.values()], [one[1] for one in own.values()])
+        for target, own in elo.items()
+    ]
+    differences = []
+    for one, other in itertools.combinations(elo, 2):
+        seeds = sorted(set(elo[one]) & set(elo[other]))
+        if seeds:
+            gaps = [elo[one][s][0] - elo[other][s][0] for s in seeds]
+            errors = [math.hypot(elo[one][s][1], elo[other][s][1]) for s in seeds]
+            differences.append({"plus": one, "minus": other} | _row(gaps, errors))
+    return {"cost": cost, "targets": targets, "differences": differences}
+
+
+def _row(values: Sequence[float], errors: Sequence[float]) -> dict[str, Any]:
+    found = inference.estimate([np.array(values, float)])
+    own = math.sqrt(sum(error**2 for error in errors)) / len(errors)
+    low, high = found.interval
+    return {
+        "elo": found.effect,
+        "stderr": float(np.fmax(own, found.stderr)),
+        "low": low,
+        "high": high,
+        "seeds": found.seeds,
+    }

@@ -1,0 +1,279 @@
+"""Training a study's groups one after another: resumed, and going on where a setting fails.
+
+Each group is a run directory of its own, `groups/NAME`, so that a study that was killed goes on
+where it was, and a finished group is never compiled again.
+"""
+
+import json
+import re
+import sys
+import time
+import traceback
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+import jax
+import jax.numpy as jnp
+from ml_collections import ConfigDict
+
+from experiments.hyperparameters.groups import Group
+from experiments.hyperparameters.settings import Training
+from jaxzero import runner, runs, weights, workdir
+from jaxzero.config import ConfigError
+from jaxzero.failures import Failures
+from jaxzero.learner import Learner
+from jaxzero.runs import Member, Run
+from jaxzero.stopping import FINISHED_EARLY, Stopped
+from jaxzero.tracking import Tracker
+
+GROUPS: Final = "groups"
+DONE: Final = "done.json"  # of a group: seconds, and the reasons of members that failed
+BROKEN: Final = "broken.json"  # of a group: why it broke off as a whole
+
+
+class Place(NamedTuple):
+    """Where a training's networks and rows are: a run directory and a member's number."""
+
+    directory: Path
+    member: int
+
+
+class _Rows:
+    """A group's tracker: rows go to the group's own file, and to the study's tracker."""
+
+    def __init__(self, directory: Path, study: Tracker) -> None:
+        self._path, self._study = directory / workdir.METRICS, study
+
+    def log(self, rows: list[dict[str, Any]]) -> None:
+        workdir.append_rows(self._path, rows)
+        self._study.log(rows)
+
+
+def members_of(trainings: Sequence[Training]) -> list[Member]:
+    """The members of a population."""
+    return [Member(t.name, t.config.train.loss, t.seed, t.config) for t in trainings]
+
+
+def train_all(
+    groups: Sequence[Group], directory: Path, tracker: Tracker, *, study: str, retry: bool
+) -> None:
+    """Trains all groups, or the rest of them. A group that breaks off is noted and left.
+
+    Args:
+      groups: of this machine.
+      directory: the study's.
+      tracker: the study's.
+      study: its name.
+      retry: failed trainings are tried again, from the newest checkpoint where the whole group
+        broke off, else from the start.
+
+    Raises:
+      ConfigError, Stopped: as `runner.train`; everything is saved.
+    """
+    started = None
+    for number, group in enumerate(groups, 1):
+        for at, todo in _attempts(group, directory, retry=retry):
+            _say(f"group {number} of {len(groups)}, {todo.name}: {len(todo.trainings)} runs")
+            if started is None:  # the first group always gets on
+                started = time.monotonic()
+            else:
+                todo = _within(todo, minutes=(time.monotonic() - started) / 60)
+            _train(todo, at, tracker, study)
+
+
+def _within(group: Group, *, minutes: float) -> Group:
+    """The group with what is left of `--max-minutes`, which is meant for all groups together.
+
+    Raises:
+      Stopped: nothing is left.
+    """
+    limit = group.config.execution.max_minutes
+    if not limit:
+        return group
+    if minutes >= limit:
+        raise Stopped(
+            f"--max-minutes={limit:g} are over before group {group.name}; the same command goes on "
+            "from there",
+            FINISHED_EARLY,
+        )
+    config = group.config.copy_and_resolve_references()
+    config.execution.max_minutes = limit - minutes
+    return Group(group.name, config.lock(), group.trainings)
+
+
+def _attempts(group: Group, directory: Path, *, retry: bool) -> list[tuple[Path, Group]]:
+    """What is to be trained of a group: all of it, nothing, or what failed, in a place of its own.
+
+    A retry that was broken off by a signal is gone on with, asked for or not. What another group of
+    the directory holds (after a merge of shares) is not done again.
+    """
+    at = directory / GROUPS / group.name
+    lost, done = set(failed_in(directory)), set(places(directory))
+    tries = [at, *_retries(at)]
+    found = []
+    for place in tries:
+        if (place / DONE).exists() or ((place / BROKEN).exists() and not retry):
+            continue
+        fresh = {t.name for t in group.trainings} - lost - done if place == at else lost
+        found.append((place, _names(place) or fresh))
+    if retry and not found:
+        found = [(at.with_name(f"{at.name}.retry{len(tries)}"), lost)]
+    chosen = [
+        (place, tuple(t for t in group.trainings if t.name in names)) for place, names in found
+    ]
+    return [(place, Group(place.name, group.config, own)) for place, own in chosen if own]
+
+
+def _retries(at: Path) -> list[Path]:
+    """`NAME.retry1`, `NAME.retry2`, ..."""
+    pattern = re.compile(re.escape(at.name) + r"\.retry(\d+)")
+    numbers = {p: m for p in at.parent.glob("*") if (m := pattern.fullmatch(p.name))}
+    return sorted(numbers, key=lambda p: int(numbers[p][1]))
+
+
+def _names(place: Path) -> set[str]:
+    path = place / runs.MEMBERS
+    return {member["name"] for member in workdir.read_json(path)} if path.exists() else set()
+
+
+def _train(group: Group, at: Path, tracker: Tracker, study: str) -> None:
+    workdir.claim(at, group.config, study)
+    members, failures = members_of(group.trainings), Failures(at)
+    if jax.process_index() == 0:
+        (at / BROKEN).unlink(missing_ok=True)
+        runs.write_members(at, group.config, members)
+    started = time.monotonic()
+    try:
+        trained = runner.train(
+            group.config,
+            members,
+            at,
+            _Rows(at, tracker),  # type: ignore[arg-type]
+            failures=failures,
+        )
+    except (ConfigError, Stopped, KeyboardInterrupt):
+        raise
+    except Exception as error:  # memory, a compiler's limit: the other groups can still be trained
+        reason = f"{type(error).__name__}: {str(error).splitlines()[0] if str(error) else ''}"
+        traceback.print_exc()
+        _say(f"failed: group {group.name}: {reason}; the other groups go on")
+        if jax.process_index() == 0:
+            workdir.write_json(at / BROKEN, {"reason": reason})
+        return
+    if jax.process_index() == 0:
+        seconds = {"seconds": trained.seconds, "compile_seconds": trained.compile_seconds}
+        workdir.write_json(
+            at / DONE,
+            seconds | {"process_seconds": time.monotonic() - started, "failed": failures.reasons},
+        )
+
+
+def places(directory: Path) -> dict[str, Place]:
+    """Where every finished training is, by name."""
+    found = {}
+    for at in _directories(directory):
+        if not (at / DONE).exists():
+            continue
+        failed = workdir.read_json(at / DONE)["failed"]
+        for i, member in enumerate(workdir.read_json(at / runs.MEMBERS)):
+            if member["name"] not in failed:
+                found[member["name"]] = Place(at, i)
+    return found
+
+
+def failed_in(directory: Path) -> dict[str, str]:
+    """Trainings that failed and have not been done since, with what happened."""
+    found: dict[str, str] = {}
+    for at in _directories(directory):
+        if (at / BROKEN).exists():
+            reason = str(workdir.read_json(at / BROKEN)["reason"])
+            found |= dict.fromkeys(_names(at), reason)
+        elif (at / DONE).exists():
+            found |= workdir.read_json(at / DONE)["failed"]
+    done = places(directory)
+    return {name: reason for name, reason in found.items() if name not in done}
+
+
+def timings(directory: Path) -> list[dict[str, Any]]:
+    """Members, compilation and wall seconds of every group."""
+    return [
+        {"group": at.name, "runs": len(_names(at))}
+        | {k: v for k, v in workdir.read_json(at / DONE).items() if k != "failed"}
+        for at in _directories(directory)
+        if (at / DONE).exists()
+    ]
+
+
+def rows_of(directory: Path) -> list[dict[str, Any]]:
+    """The rows of all finished trainings, by iteration and then in their order of names."""
+    found = []
+    for at in {place.directory for place in places(directory).values()}:
+        failed = workdir.read_json(at / DONE)["failed"]
+        rows = workdir.read_rows(at / workdir.METRICS)
+        found += [row for row in rows if row["run"] not in failed]
+    return sorted(found, key=lambda row: (row["iteration"], row["run"]))
+
+
+def write_rows(directory: Path) -> list[dict[str, Any]]:
+    """The study's metrics.jsonl from those of its groups, each row once."""
+    rows, path = rows_of(directory), directory / workdir.METRICS
+    text = "".join(json.dumps(workdir.plain(row)) + "\n" for row in rows)
+    part = path.with_name(f".{path.name}.part")
+    with workdir.writing(path):
+        part.write_text(text)
+        part.replace(path)
+    return rows
+
+
+def networks(wanted: Sequence[tuple[str, int]], found: Mapping[str, Place]) -> Learner:
+    """The best networks of trainings after iterations, leaves [P, ...], without optimiser.
+
+    Args:
+      wanted: (name of a training, iteration).
+      found: of `places`.
+    """
+    opened: dict[Path, Run] = {}
+    loaded: dict[tuple[Path, int], Learner] = {}
+    picked = []
+    for name, iteration in wanted:
+        at, member = found[name]
+        if at not in opened:
+            opened[at] = runs.open_run(at)
+        if (at, iteration) not in loaded:
+            loaded[at, iteration] = runs.networks(opened[at], iteration)
+        picked.append(jax.tree.map(lambda x, i=member: x[i], loaded[at, iteration]))
+    return jax.tree.map(lambda *leaves: jnp.stack(leaves), *picked)
+
+
+def write_networks(
+    config: ConfigDict, directory: Path, trainings: Sequence[Training], found: Mapping[str, Place]
+) -> None:
+    """Makes the study's directory a run directory of its own: the last network of each training.
+
+    What opens run directories (playing, tournaments) opens it so. The networks are rounded, see
+    `jaxzero.weights`; those of the groups are not.
+    """
+    done = [t for t in trainings if t.name in found]
+    folder = directory / weights.FOLDER
+    folder.mkdir(exist_ok=True)
+    for at in {found[t.name].directory for t in done}:  # each is read once
+        own = [t for t in done if found[t.name].directory == at]
+        last = networks([(t.name, t.config.train.iterations) for t in own], found)
+        for i, training in enumerate(own):
+            one = jax.tree.map(lambda x, i=i: x[i], last)
+            with workdir.writing(folder):
+                (folder / f"{training.name}.npz").write_bytes(weights.to_bytes(one))
+    runs.write_members(directory, config, members_of(done))
+    index = weights.index([t.name for t in done], config.train.iterations)
+    workdir.write_json(folder / weights.INDEX, index)
+
+
+def _directories(directory: Path) -> list[Path]:
+    """Groups in order, each before its retries; not those that are just being copied."""
+    return sorted(p for p in (directory / GROUPS).glob("[!.]*") if p.is_dir())
+
+
+def _say(text: str) -> None:
+    if jax.process_index() == 0:
+        print(text, file=sys.stderr, flush=True)

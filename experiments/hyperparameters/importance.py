@@ -1,0 +1,244 @@
+"""How much one hyper-parameter matters: Tables 3 and 4 of 000 and 003, and their twelve remarks.
+
+A hyper-parameter has an effect if the span of its settings' means exceeds what the seeds' spread
+explains: Tukey's studentised range test at 5 %. The papers ran one seed, with which this cannot be
+decided.
+"""
+
+import dataclasses
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+import numpy as np
+from scipy import stats
+
+from experiments import published
+from experiments.analysis import decisions, inference
+from experiments.hyperparameters.settings import LETTERS
+
+ROLES: Final = ("minimum", "default", "maximum")
+SENSITIVE, FRIENDLY, NOT_DECIDED = "time-sensitive", "time-friendly", "not decided"
+SIMILAR, INSIGNIFICANT, ONE_SEED = "similar", "insignificant", "one seed"
+
+
+@dataclasses.dataclass(frozen=True)
+class Swept:
+    """One hyper-parameter.
+
+    Attributes:
+      letter: of `settings.LETTERS`.
+      values: V, ascending, the default among them.
+      settings: the names of its settings, in the order of the values.
+    """
+
+    letter: str
+    values: tuple[float, ...]
+    settings: tuple[str, ...]
+
+    def role(self, name: str) -> str | None:
+        """The setting that is the minimum, the default or the maximum of this hyper-parameter."""
+        found = {"default": "default", "minimum": self.settings[0], "maximum": self.settings[-1]}
+        return found[name] if found[name] != "default" or name == "default" else None
+
+
+@dataclasses.dataclass(frozen=True)
+class Outcome:
+    """One setting with one seed.
+
+    Attributes:
+      iterations: int[N], from 1.
+      loss: float[N], l_+ of the last epoch of each.
+      seconds: of the run alone.
+    """
+
+    iterations: np.ndarray
+    loss: np.ndarray
+    seconds: float
+
+
+Outcomes = Mapping[tuple[str, int], Outcome]  # by setting and seed
+
+
+@dataclasses.dataclass(frozen=True)
+class Span:
+    """How far the means of some settings are apart.
+
+    Attributes:
+      means: float[V], NaN for a setting without a run.
+      span: the largest less the smallest.
+      noise: the span that seeds alone exceed in 5 % of the cases; NaN with one seed.
+      significant: None where that is not known.
+    """
+
+    means: tuple[float, ...]
+    span: float
+    noise: float
+    significant: bool | None
+
+
+def span(samples: Sequence[np.ndarray]) -> Span:
+    """The range test.
+
+    Args:
+      samples: float[S_v] for each value; settings without a run are empty.
+    """
+    means = tuple(float(np.mean(s)) if len(s) else math.nan for s in samples)
+    present = [s for s in samples if len(s)]
+    freedom = sum(len(s) - 1 for s in present)
+    if len(present) < 2:
+        return Span(means, math.nan, math.nan, None)
+    wide = float(np.nanmax(means) - np.nanmin(means))
+    if freedom < 1 or min(len(s) for s in present) < 2:
+        return Span(means, wide, math.nan, None)
+    variance = sum(((s - s.mean()) ** 2).sum() for s in present) / freedom
+    harmonic = len(present) / sum(1 / len(s) for s in present)
+    bound = stats.studentized_range.ppf(1 - inference.LEVEL, len(present), freedom)
+    noise = float(bound * math.sqrt(variance / harmonic))
+    return Span(means, wide, noise, wide > noise)
+
+
+def seconds_of(swept: Swept, outcomes: Outcomes) -> Span:
+    """Of the cost."""
+    return span([_samples(name, outcomes, lambda o: o.seconds) for name in swept.settings])
+
+
+def losses_of(swept: Swept, outcomes: Outcomes) -> Span:
+    """Of l_+ at the end."""
+    return span([_samples(name, outcomes, lambda o: o.loss[-1]) for name in swept.settings])
+
+
+def _samples(name: str, outcomes: Outcomes, value: Any) -> np.ndarray:
+    found = [float(value(o)) for (setting, _), o in outcomes.items() if setting == name]
+    return np.array([x for x in found if math.isfinite(x)])
+
+
+def describe(swept: Swept, outcomes: Outcomes) -> dict[str, Any]:
+    """The rows of Tables 3 and 4 of one hyper-parameter, for results.json."""
+    time, loss = seconds_of(swept, outcomes), losses_of(swept, outcomes)
+    kind = {True: SENSITIVE, False: FRIENDLY, None: NOT_DECIDED}[time.significant]
+    return {
+        "letter": swept.letter,
+        "key": LETTERS[swept.letter],
+        "values": list(swept.values),
+        "settings": list(swept.settings),
+        "seconds": dataclasses.asdict(time),
+        "loss": dataclasses.asdict(loss),
+        "type": kind,
+        "best_for_loss": _best(swept, loss, INSIGNIFICANT),
+        "best_for_time": _best(swept, time, SIMILAR),
+    }
+
+
+def _best(swept: Swept, found: Span, none: str) -> str:
+    """The value with the smallest mean, `none` where there is no effect."""
+    if found.significant is False or math.isnan(found.span):
+        return none
+    value = f"{swept.values[int(np.nanargmin(found.means))]:g}"
+    return value if found.significant else f"{value} ({ONE_SEED})"
+
+
+# ---- the twelve remarks
+
+
+def remarks(swept: Sequence[Swept], outcomes: Outcomes, iterations: int) -> list[dict[str, Any]]:
+    """Verdicts on the papers' remarks, seed by seed, corrected over the contrasts of each (Holm).
+
+    Args:
+      swept: the hyper-parameters of the study.
+      outcomes: of all settings.
+      iterations: I of the default.
+    """
+    by_letter = {s.letter: s for s in swept}
+    claims = (published.load("claims_sweep") or {})["claims"]
+    return [
+        _remark(claim, by_letter[claim["letter"]], outcomes, iterations)
+        for claim in claims
+        if claim["letter"] in by_letter
+    ]
+
+
+def _remark(
+    claim: Mapping[str, Any], swept: Swept, outcomes: Outcomes, iterations: int
+) -> dict[str, Any]:
+    estimates = [
+        _estimate(contrast, swept, outcomes, iterations) for contrast in claim["contrasts"]
+    ]
+    p_values = [
+        1.0
+        if found is None
+        else found.p_value(contrast["margin"] if contrast["direction"] == "equal" else 0.0)
+        for contrast, found in zip(claim["contrasts"], estimates, strict=True)
+    ]
+    verdicts = [
+        decisions.judge(found, contrast["direction"], contrast["margin"], p)
+        for contrast, found, p in zip(
+            claim["contrasts"], estimates, inference.holm(p_values), strict=True
+        )
+    ]
+    return {
+        "id": claim["id"],
+        "letter": claim["letter"],
+        "words": claim["words"],
+        "where": claim["where"],
+        "verdict": decisions.overall(verdicts),
+        "contrasts": [
+            dict(contrast)
+            | {
+                "verdict": verdict,
+                "effect": None if found is None else found.effect,
+                "interval": None if found is None else found.interval,
+                "seeds": 0 if found is None else found.seeds,
+            }
+            for contrast, found, verdict in zip(
+                claim["contrasts"], estimates, verdicts, strict=True
+            )
+        ],
+    }
+
+
+def _estimate(
+    contrast: Mapping[str, Any], swept: Swept, outcomes: Outcomes, iterations: int
+) -> inference.Estimate | None:
+    """Plus less minus, of every seed that has both; None without one."""
+    named = {role: swept.role(role) for role in (*contrast["plus"], *contrast["minus"])}
+    if None in named.values():
+        return None
+
+    def mean(roles: Sequence[str], seed: int) -> float:
+        if not roles:
+            return 0.0
+        values = [
+            statistic(contrast["statistic"], outcomes[named[role] or "", seed], iterations)
+            if (named[role], seed) in outcomes
+            else math.nan
+            for role in roles
+        ]
+        return float(np.mean(values))
+
+    seeds = sorted({seed for _, seed in outcomes})
+    values = np.array([mean(contrast["plus"], s) - mean(contrast["minus"], s) for s in seeds])
+    values = values[np.isfinite(values)]
+    return inference.estimate([values]) if len(values) else None
+
+
+def statistic(name: str, outcome: Outcome, iterations: int) -> float:
+    """What `claims_sweep.json` names; NaN where the run is too short for it.
+
+    Args:
+      name: of `statistics` there.
+      outcome: of one run.
+      iterations: I of the default.
+    """
+    at, loss = outcome.iterations, outcome.loss
+    if name == "final_loss":
+        return float(loss[-1])
+    if name == "early_loss":
+        return float(loss[at <= max(1, iterations // 2)].mean())
+    if name == "late_rise":
+        before, after = at <= round(1.2 * iterations), at > round(1.2 * iterations)
+        return float(loss[after].max() - loss[before][-1]) if after.any() else math.nan
+    where = np.flatnonzero(
+        at == max(1, round(int(name.removeprefix("loss_at_")) * iterations / 100))
+    )
+    return float(loss[where[0]]) if len(where) else math.nan

@@ -1,0 +1,104 @@
+"""The front of a search against the front of the grid: one tournament, and areas under fronts."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from ml_collections import ConfigDict
+
+from experiments.evaluation import saved
+from experiments.hyperparameters import group_training, pareto
+from experiments.hyperparameters.setting_study import Player
+from experiments.hyperparameters.setting_tournament import RoundRobin
+from jaxzero import workdir
+from jaxzero.config import ConfigError
+
+
+def check_grid(config: ConfigDict) -> None:
+    """Refuses a grid that is not there, or of another board or network.
+
+    Raises:
+      ConfigError: one line with key, value and remedy.
+    """
+    if not config.study.grid:
+        return
+    said = f"config.study.grid={config.study.grid!r}"
+    path = Path(config.study.grid) / workdir.RESULTS
+    if not path.is_file():
+        raise ConfigError(f"{said}: holds no {workdir.RESULTS}, give a finished correlation study")
+    results = workdir.read_json(path)
+    if "correlation" not in results:
+        raise ConfigError(f"{said}: is a {results.get('study')}, give a correlation study")
+    theirs, ours = results["config"], config.to_dict()
+    for section in ("game", "observation", "network"):
+        if workdir.plain(ours[section]) != theirs[section]:
+            raise ConfigError(
+                f"{said}: its {section} is {theirs[section]}, not {workdir.plain(ours[section])}: "
+                "give them the same"
+            )
+
+
+def against_grid(
+    config: ConfigDict, directory: Path, front: Sequence[dict[str, Any]], key: Any
+) -> tuple[list[dict[str, Any]], dict[str, Any]]:
+    """Plays both fronts against each other, all with the same search.
+
+    Args:
+      config: of the search.
+      directory: of the search.
+      front: its trials that no other dominates.
+      key: consumed.
+
+    Returns:
+      Tournaments for results.json, and `grid`: players with cost, Elo and side, and the area
+      between each front and the worst player (`pareto.hypervolume`), in Elo seconds.
+    """
+    grid = Path(config.study.grid)
+    theirs = workdir.read_json(grid / workdir.RESULTS)
+    rated = {t["name"]: t for t in theirs["tournaments"]}["same_simulations"]
+    candidates = theirs["correlation"]["players"]
+    elo = {p["name"]: e for p, e in zip(rated["players"], rated["elo"], strict=True)}
+    chosen = pareto.front(
+        [p["seconds"]["total"] for p in candidates], [elo[p["name"]] for p in candidates]
+    )
+    found = {f"grid/{name}": place for name, place in group_training.places(grid).items()}
+    found |= {f"search/{name}": at for name, at in group_training.places(directory).items()}
+    players, seconds = [], []
+    for trial in front:
+        name = f"search/{trial['name']}"
+        players.append(Player(name, "search", config.seed, name, trial["values"]["I"]))
+        seconds.append(float(trial["seconds"]))
+    for i in chosen:
+        p = candidates[i]
+        training = f"grid/{p['training']}"
+        players.append(Player(f"grid/{p['name']}", "grid", p["seed"], training, p["iterations"]))
+        seconds.append(float(p["seconds"]["total"]))
+    m = config.study.tournament_simulations
+    pool = RoundRobin(config, players, found, most=m)
+    played = pool.play([m] * len(players), key, "fronts")
+    elos = [float(x) for x in played.ratings.elo[: len(players)]]
+    entry = saved.entry(
+        played,
+        pool.entries,
+        name="fronts",
+        title="Front of the search against front of the grid",
+        num_simulations=m,
+        games_per_pair=config.study.tournament_games,
+    )
+    corner = {"most": max(seconds), "least": min(elos)}
+    areas = {}
+    for side in ("search", "grid"):
+        own = [i for i, p in enumerate(players) if p.setting == side]
+        areas[side] = pareto.hypervolume(
+            [seconds[i] for i in own], [elos[i] for i in own], **corner
+        )
+    described = {
+        "directory": str(grid),
+        "players": [
+            {"name": p.name, "side": p.setting, "seconds": s, "elo": e}
+            for p, s, e in zip(players, seconds, elos, strict=True)
+        ],
+        "area": areas,
+        "trials": {"search": config.study.trials, "grid": len(candidates)},
+    }
+    return [entry], described

@@ -1,0 +1,252 @@
+"""What the hyper-parameter studies share: the plan, training it, and merging shares of it."""
+
+import sys
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import jax
+from ml_collections import ConfigDict
+
+from experiments.costs import calibration
+from experiments.costs.calibration import Cost, UnitSeconds
+from experiments.hyperparameters import group_training, groups, settings
+from experiments.hyperparameters.group_training import Place
+from experiments.hyperparameters.groups import Group
+from experiments.hyperparameters.settings import Setting, Training
+from jaxzero import config as config_lib
+from jaxzero import population, runner, runs, workdir
+from jaxzero import spec as spec_lib
+from jaxzero.config import ConfigError, Key
+from jaxzero.tracking import Final, Tracker
+
+CALIBRATION = "calibration.json"  # unit seconds by setting
+
+
+class Plan(NamedTuple):
+    """A study before anything is trained.
+
+    Attributes:
+      settings: all that are compared.
+      trainings: the runs that they need, of all seeds.
+      groups: of the trainings, of all shares.
+      together: whether members of a group are computed at the same time.
+    """
+
+    settings: tuple[Setting, ...]
+    trainings: tuple[Training, ...]
+    groups: tuple[Group, ...]
+    together: bool
+
+
+class Player(NamedTuple):
+    """A setting's network of one seed.
+
+    Attributes:
+      name: unique.
+      setting: its name.
+      seed: of the training.
+      training: its name.
+      iterations: after how many the network is taken.
+    """
+
+    name: str
+    setting: str
+    seed: int
+    training: str
+    iterations: int
+
+
+def make_plan(config: ConfigDict, compared: Sequence[Setting]) -> Plan:
+    """Settings -> trainings -> groups.
+
+    Raises:
+      ConfigError: a setting that cannot work, or is there twice.
+    """
+    for setting in compared:
+        spec_lib.make_spec(setting.config)
+    seeds = range(config.seed, config.seed + config.study.seeds)
+    wanted = settings.trainings(compared, seeds)
+    together = population.resolve_mode(config.execution.population) == "vmap"
+    cut = groups.partition(wanted, programs=config.study.programs, together=together)
+    return Plan(tuple(compared), tuple(wanted), tuple(cut), together)
+
+
+def validate(config: ConfigDict, keys: Iterable[Key]) -> None:
+    """Refuses what no hyper-parameter study can do, before anything compiles."""
+    config_lib.validate(config, keys)
+    config_lib.require_extras(config)
+    groups.parse_shard(config.execution.shard)
+
+
+def train(config: ConfigDict, plan: Plan, directory: Path, study: str, tracker: Tracker) -> bool:
+    """Trains this machine's share of a plan.
+
+    Returns:
+      Whether everything of the whole plan is done now, or has failed.
+
+    Raises:
+      ConfigError, Stopped: as `runner.train`; everything is saved.
+    """
+    if jax.process_index() == 0:
+        runs.write_members(directory, config, group_training.members_of(plan.trainings))
+    mine = groups.share(plan.groups, config.execution.shard, together=plan.together)
+    say(
+        f"{len(plan.settings)} settings, {len(plan.trainings)} runs in {len(plan.groups)} "
+        f"programs; share {config.execution.shard}: {sum(len(g.trainings) for g in mine)} runs"
+    )
+    group_training.train_all(
+        mine, directory, tracker, study=study, retry=config.execution.retry_failed
+    )
+    for timing in group_training.timings(directory):
+        say(
+            f"  {timing['group']}: {timing['runs']} runs, compiled in "
+            f"{timing['compile_seconds']:.1f} s, {timing['seconds']:.1f} s in all"
+        )
+    settled = {*group_training.places(directory), *group_training.failed_in(directory)}
+    return all(t.name in settled for t in plan.trainings)
+
+
+def run(
+    config: ConfigDict,
+    directory: Path,
+    study: str,
+    *,
+    validate: Callable[[ConfigDict], None],
+    plan: Callable[[ConfigDict], Plan],
+    conclude: Callable[[ConfigDict, Path], Final],
+) -> None:
+    """A whole study, this machine's share, or the rest of it.
+
+    Args:
+      config: the study's settings.
+      directory: its run directory.
+      study: its name.
+      validate: refuses settings.
+      plan: the study before anything is trained.
+      conclude: plays, measures and reports once everything is trained.
+
+    Raises:
+      ConfigError, Stopped: as `runner.train`.
+      FloatingPointError: settings failed; the report, without them, is written.
+    """
+    runner.prepare(config)  # before anything looks for devices
+    validate(config)
+    planned = plan(config)
+    workdir.claim(directory, config, study)
+    if jax.process_index() == 0:
+        workdir.write_json(directory / workdir.ENVIRONMENT, workdir.environment())
+    with Tracker(directory, config, study) as tracker:
+        whole = train(config, planned, directory, study, tracker)
+        if jax.process_count() > 1:
+            say("trained; the same command in one process, not distributed, concludes the study")
+        elif whole:
+            tracker.finish(conclude(config, directory))
+        else:
+            say(
+                f"share {config.execution.shard} is done; python -m experiments.merge puts shares "
+                "together"
+            )
+    refuse_failures(directory)
+
+
+def finished(
+    config: ConfigDict, plan: Plan, directory: Path
+) -> tuple[dict[str, Place], list[dict[str, Any]], list[Player], list[Cost]]:
+    """What a study is concluded from: places of the networks, rows, players, their costs.
+
+    Raises:
+      ConfigError: runs are missing, or all have failed.
+    """
+    settled = {*group_training.places(directory), *group_training.failed_in(directory)}
+    missing = [t.name for t in plan.trainings if t.name not in settled]
+    if missing:
+        raise ConfigError(
+            f"{directory} lacks {len(missing)} of {len(plan.trainings)} runs ({missing[0]} is the "
+            "first): merge all shares, or run the study's command in it to train them"
+        )
+    found = group_training.places(directory)
+    if not found:
+        raise ConfigError(f"--workdir={directory}: every run has failed, see groups/*/failed.json")
+    rows = group_training.write_rows(directory)
+    group_training.write_networks(config, directory, plan.trainings, found)
+    listed = players(plan, found)
+    return found, rows, listed, costs(plan, listed, rows, directory)
+
+
+def refuse_failures(directory: Path) -> None:
+    """At the very end: a study with failed settings has its report, but not status 0.
+
+    Raises:
+      FloatingPointError: names the failed trainings and the remedy.
+    """
+    lost = group_training.failed_in(directory)
+    if lost:
+        raise FloatingPointError(
+            f"{len(lost)} runs failed and were left out of the report ({', '.join(lost)}; first: "
+            f"{next(iter(lost.values()))}); --config.execution.retry_failed=True tries them again"
+        )
+
+
+def players(plan: Plan, found: dict[str, Place]) -> list[Player]:
+    """Every setting and seed that was trained, in the order of the settings, then of the seeds."""
+    order = {setting.name: i for i, setting in enumerate(plan.settings)}
+    listed = [
+        Player(f"{setting}_seed{t.seed}", setting, t.seed, t.name, iterations)
+        for t in plan.trainings
+        if t.name in found
+        for setting, iterations in t.serves
+    ]
+    return sorted(listed, key=lambda player: (order[player.setting], player.seed))
+
+
+def costs(
+    plan: Plan, listed: Sequence[Player], rows: Sequence[dict], directory: Path
+) -> list[Cost]:
+    """Seconds of each player's run alone, by phase; calibrates once for a run directory."""
+    path = directory / CALIBRATION
+    if path.exists():
+        units = {name: UnitSeconds(*unit) for name, unit in workdir.read_json(path).items()}
+    else:
+        units = calibration.measure({s.name: s.config for s in plan.settings})
+        workdir.write_json(path, units)
+    by_run: dict[str, list[dict]] = {}
+    for row in rows:
+        by_run.setdefault(row["run"], []).append(row)
+    return [
+        calibration.cost(
+            [row for row in by_run[p.training] if row["iteration"] <= p.iterations],
+            units[p.setting],
+        )
+        for p in listed
+    ]
+
+
+def described(config: ConfigDict, plan: Plan, directory: Path, study: str) -> dict[str, Any]:
+    """What results.json says of the plan and how it was done."""
+    spec = spec_lib.make_spec(config)
+    timings = group_training.timings(directory)
+    return {
+        "study": study,
+        "game": config.game,
+        "preset": config.preset,
+        "config": config.to_dict(),
+        "switches": vars(spec.switches),
+        "environment": workdir.read_json(directory / workdir.ENVIRONMENT),
+        "settings": [{"name": s.name, "values": dict(s.values)} for s in plan.settings],
+        "runs": [
+            {"name": t.name, "target": t.config.train.loss, "seed": t.seed} for t in plan.trainings
+        ],
+        "failed": group_training.failed_in(directory),
+        "cost": {
+            "compile_seconds": sum(t["compile_seconds"] for t in timings),
+            "wall_seconds": sum(t["seconds"] for t in timings),
+            "programs": timings,
+        },
+    }
+
+
+def say(text: str) -> None:
+    """A line for the person who waits."""
+    if jax.process_index() == 0:
+        print(text, file=sys.stderr, flush=True)

@@ -1,0 +1,1 @@
+"""Figures, sections and sentences of the loss studies' reports, of one board or of several."""
