@@ -15,7 +15,7 @@ from experiments.final import final
 from jaxzero import workdir
 from jaxzero.tracking.final import scalars
 from tests.experiments.test_loss_ablation import TARGETS, tiny
-from tests.test_tracking import exit_codes, read_events, records_of, series
+from tests.tracking.test_tracking import exit_codes, read_events, records_of, series
 
 pytest.importorskip("wandb")
 pytest.importorskip("tensorboardX")

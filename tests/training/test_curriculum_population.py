@@ -5,7 +5,7 @@ import pytest
 
 from jaxzero.population import Layout
 from tests import small
-from tests.test_curriculum import EVERYTHING
+from tests.training.test_curriculum import EVERYTHING
 
 
 def first_metrics(layout: Layout, mode: str, seeds: list[int]) -> dict[str, np.ndarray]:

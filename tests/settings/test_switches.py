@@ -25,7 +25,7 @@ from jaxzero.spec import Spec
 from tests import small
 from tests.experiments.test_loss_ablation import tiny
 
-ROOT = Path(__file__).resolve().parent
+ROOT = Path(__file__).resolve().parents[1]
 
 # switch: tests that hold the published against the corrected, `file::function`
 SHOWN: dict[str, tuple[str, ...]] = {
@@ -41,7 +41,7 @@ SHOWN: dict[str, tuple[str, ...]] = {
     "arena_random_openings": ("test_arena.py::test_arena_random_openings",),
     "accept_all_drawn": (
         "test_arena.py::test_accept_all_drawn",
-        "test_switches.py::test_a_gate_of_draws",
+        "settings/test_switches.py::test_a_gate_of_draws",
     ),
     "othello_tie_is_loss_of_asked": (
         "test_selfplay.py::test_every_game_is_played_to_its_end_and_labelled_with_its_result",
@@ -54,7 +54,7 @@ SHOWN: dict[str, tuple[str, ...]] = {
     ),
     "gobang_absolute_labels": (
         "test_selfplay.py::test_gobang_defect_depends_on_the_side_to_move_alone",
-        "test_switches.py::test_published_gobang_labels_are_learned_without_looking_at_the_board",
+        "settings/test_switches.py::test_published_gobang_labels_are_learned_without_looking_at_the_board",
     ),
     "mirror_without_policy": (
         "test_replay.py::test_mirror_without_policy",

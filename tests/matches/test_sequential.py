@@ -11,7 +11,7 @@ from jaxzero.games import make_game
 from jaxzero.matches import sequential
 from jaxzero.matches.wilson import BETTER, CLOSE, GOING_ON, WORSE, Rule
 from jaxzero.players import random_players
-from tests.test_wilson import newcombe
+from tests.matches.test_wilson import newcombe
 
 GAME = make_game("connect_four_3x3_line3")
 MOST = 24
