@@ -135,6 +135,12 @@ def validate(config: ConfigDict, study_keys: Iterable[Key] = ()) -> None:
             "program's first simulation visits nothing, choose at least 2 or set "
             "config.switches.root_expansion_counts=False"
         )
+    if config.search.propagate_results and switches.draw_for_asked:
+        raise ConfigError(
+            "config.search.propagate_results=True: true results are propagated, set "
+            "config.switches.small_draw_value=False and "
+            "config.switches.othello_tie_is_loss_of_asked=False"
+        )
     if config.search.algorithm == "gumbel" and switches.keep_tree:
         raise ConfigError(
             "config.search.algorithm='gumbel': sequential halving starts from an unvisited root, "
@@ -209,6 +215,13 @@ def _refuse_odd_pairs(config: ConfigDict) -> None:
         raise ConfigError(
             "config.search.algorithm='gumbel': its number of simulations is one for all plies, set "
             "config.selfplay.fast_share=0 and config.search.forced_playouts=0"
+        )
+    if config.search.propagate_results and (
+        config.search.algorithm != "puct" or config.search.forced_playouts
+    ):
+        raise ConfigError(
+            "config.search.propagate_results=True: set config.search.algorithm='puct' and "
+            "config.search.forced_playouts=0"
         )
     if config.selfplay.fast_share and (
         config.selfplay.fast_simulations > config.search.num_simulations

@@ -86,6 +86,7 @@ def search_options(config: ConfigDict, switches: Switches) -> SearchOptions:
         draw_for_asked=switches.draw_for_asked,
         root_expansion_counts=switches.root_expansion_counts,
         forced_playouts=s.forced_playouts,
+        propagate_results=s.propagate_results,
         max_considered_actions=s.max_considered_actions,
     )
 

@@ -232,6 +232,8 @@ def choose(
         # From the visits: the target may be without the forced ones.
         visits = result.visit_counts.astype(jnp.float32)
         played = visits / jnp.maximum(visits.sum(-1, keepdims=True), 1.0)
+        if options.propagate_results:  # without moves that are known to lose
+            played = result.policy
         logits = jnp.where(played > 0, jnp.log(jnp.maximum(played, 1e-30)), -1e9)
         drawn = jax.vmap(jax.random.categorical)(keys, logits).astype(jnp.int32)
         action = jnp.where(sampled, drawn, action)

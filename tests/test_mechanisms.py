@@ -316,6 +316,11 @@ def test_a_whole_iteration_with_everything_on() -> None:
         ({"train.schedule": "cyclic", "train.cycle_peak": 0.8}, "cycle_peak=0.8"),
         ({"selfplay.fast_share": 0.5}, "fast_simulations=30"),
         ({"search.algorithm": "gumbel", "selfplay.fast_share": 0.5}, "algorithm='gumbel'"),
+        (
+            {"search.propagate_results": True, "search.forced_playouts": 2.0},
+            "propagate_results=True.*forced_playouts=0",
+        ),
+        ({"search.propagate_results": True, "semantics": "published"}, "small_draw_value=False"),
         ({"network.name": "convnet"}, "reply_weight=0.35"),
         ({"replay.window_grows": (1, 2, 3)}, "give two numbers"),
     ],

@@ -13,7 +13,7 @@ from flax import struct
 from jaxzero.games.base import Game, State
 from jaxzero.loops import max_member, where_lanes
 from jaxzero.scoring import is_drawn, result_for_mover
-from jaxzero.search import rules, tree
+from jaxzero.search import known_results, rules, tree
 from jaxzero.search.options import SearchOptions
 
 # observation [B, H, W, C] -> (logits [B, A], value [B]) or (logits, value, draw_probability [B]);
@@ -37,7 +37,8 @@ class Diagnostics:
     Attributes:
       evaluations: network evaluations made, lanes of finished games included.
       useful_evaluations: those of an unfinished leaf in an unfinished game.
-      finished_leaves: simulations of unfinished games that ended in a finished position.
+      finished_leaves: simulations of unfinished games that ended in a finished position, or in one
+        whose result was known already.
       depth_sum, simulations: mean depth of a simulation is depth_sum / simulations.
       depth_max: int32 scalar, edges below the root.
       nodes: int32[B], nodes in use at the end.
@@ -58,11 +59,13 @@ class SearchResult:
 
     Attributes:
       visit_counts: int32[B, A], visits of the root's edges (of all searches of a kept tree).
-      policy: float32[B, A]. PUCT: the visit distribution, without forced visits; Gumbel: the
-        improved policy. Zero at illegal actions, and everywhere in a finished game.
-      action: int32[B]. PUCT: the most visited action, lowest index among equals (random with
-        `ties="random"`); Gumbel: the winner of sequential halving.
-      value: float32[B], the root's value from the player to move, in [-1, 1].
+      policy: float32[B, A]. PUCT: the visit distribution, without forced visits and without moves
+        that known results rule out; Gumbel: the improved policy. Zero at illegal actions, and
+        everywhere in a finished game.
+      action: int32[B]. PUCT: the most visited action (of those in the policy), lowest index among
+        equals (random with `ties="random"`); Gumbel: the winner of sequential halving.
+      value: float32[B], the root's value from the player to move, in [-1, 1]; its known one if the
+        search has found out.
       q: float32[B, A], Q of the root's edges from the player to move; 0 without visits.
       tree: the search tree, which `search.subtree.advance` takes on.
       diagnostics: costs and shape.
@@ -174,7 +177,12 @@ def start(
 ) -> mctx.Tree:
     """Fresh trees whose roots are `states`, without root noise."""
     root = as_node(look_at(game, evaluate, keys, states, options.draw_for_asked), options)
-    return tree.new_tree(root, options.capacity, jnp.zeros_like(root.log_prior))
+    return tree.new_tree(
+        root,
+        options.capacity,
+        jnp.zeros_like(root.log_prior),
+        keeps_results=options.propagate_results,
+    )
 
 
 def simulate(
@@ -187,7 +195,7 @@ def simulate(
     select: tree.Select,
     options: SearchOptions,
 ) -> tuple[mctx.Tree, tree.Leaf, jax.Array]:
-    """One simulation in every active lane: (trees, where it went, is that a finished game)."""
+    """One simulation in every active lane: (trees, where it went, is the result there known)."""
     step = jax.vmap(game.step)
     leaf = tree.descend(trees, select_root, select, active)
     states = step(tree.read_state(trees, leaf.node), leaf.action)
@@ -195,6 +203,19 @@ def simulate(
     mover = jnp.take_along_axis(trees.extra_data.to_move, leaf.node[:, None], 1)[:, 0]
     same = mover == position.to_move
     value = jnp.where(same, position.value, -position.value)
+    if options.propagate_results:
+        trees, known = known_results.grow(
+            trees,
+            leaf,
+            as_node(position, options),
+            value,
+            options.draw_value * position.draw,
+            position.is_terminal,
+            active,
+            draw_value=options.draw_value,
+            alternating=game.is_alternating,
+        )
+        return trees, leaf, known
     keep = active & ~position.is_terminal
     trees = tree.expand(trees, leaf, as_node(position, options), keep)
     trees = tree.backup(
@@ -353,6 +374,7 @@ def _read_off(
     options: SearchOptions,
 ) -> SearchResult:
     node = tree.read_node(trees, jnp.zeros(active.shape, jnp.int32))
+    value = tree.root_value(trees)
     if options.algorithm == "gumbel":
         action, policy = rules.gumbel_policy(node, trees.extra_data.root_gumbel)
     else:
@@ -360,13 +382,19 @@ def _read_off(
         kept = visits
         if options.forced_playouts:
             kept = rules.pruned_visits(node, jnp.asarray(c_puct, jnp.float32), options)
+        if options.propagate_results:
+            known, result = known_results.of_root(trees)
+            legal = node.log_prior > tree.ILLEGAL / 2
+            visits = kept = known_results.chosen_from(node.visits, known, legal)
+            sure = known_results.worth(result, options.draw_value)
+            value = jnp.where(result == tree.UNKNOWN, value, sure)
         policy = kept / jnp.maximum(kept.sum(-1, keepdims=True), 1.0)
         action = rules.argmax(visits, options, keys)
     return SearchResult(
         visit_counts=node.visits,
         policy=jnp.where(active[:, None], policy, 0.0),
         action=action,
-        value=tree.root_value(trees),
+        value=value,
         q=node.q,
         tree=trees,
         diagnostics=dataclasses.replace(counts, nodes=trees.extra_data.size),

@@ -40,6 +40,9 @@ class SearchOptions:
       forced_playouts: k: at the root a move with n visits is chosen before all others while
         0 < n < sqrt(k P N), and the policy is without those visits (Wu 2020, in 002 section 2.4);
         0 is off. PUCT only; for self-play.
+      propagate_results: results that are sure are carried up the tree and take the place of
+        averages, see `jaxzero.search.known_results`. PUCT, loop="batched", true results
+        (`draw_for_asked` 0) and no forced playouts.
       max_considered_actions: Gumbel: actions sampled without replacement at the root.
     """
 
@@ -58,6 +61,7 @@ class SearchOptions:
     draw_for_asked: float = 0.0
     root_expansion_counts: bool = False
     forced_playouts: float = 0.0
+    propagate_results: bool = False
     max_considered_actions: int = 16
 
     def __post_init__(self) -> None:
@@ -85,6 +89,16 @@ class SearchOptions:
         if self.forced_playouts < 0 or (self.forced_playouts and self.algorithm != "puct"):
             raise ValueError(
                 f"search.forced_playouts={self.forced_playouts}: 0 or more, with algorithm='puct'"
+            )
+        if self.propagate_results and (
+            self.algorithm != "puct"
+            or self.loop != "batched"
+            or self.draw_for_asked
+            or self.forced_playouts
+        ):
+            raise ValueError(
+                "search.propagate_results=True: needs algorithm='puct', loop='batched', "
+                "draw_for_asked=0 and forced_playouts=0"
             )
         if self.loop == "mctx" and (
             self.draw_value

@@ -6,6 +6,7 @@ import jax
 import jax.numpy as jnp
 import mctx
 
+from jaxzero.search import known_results
 from jaxzero.search.options import SearchOptions
 from jaxzero.search.tree import ILLEGAL, Node, Select
 
@@ -14,7 +15,7 @@ def puct_scores(node: Node, c_puct: jax.Array, options: SearchOptions) -> jax.Ar
     """Q + c P sqrt(N) / (1 + n) of every edge, -inf where illegal. float32[..., A].
 
     000 section 4.3 as its program does it (MCTS.py): N is the sum of the node's edge visits, Q of
-    an edge without visits is a constant.
+    an edge without visits is a constant. Known results come first, see `known_results.prefer`.
     """
     n = node.visits.astype(jnp.float32)
     total = n.sum(-1, keepdims=True)
@@ -25,7 +26,8 @@ def puct_scores(node: Node, c_puct: jax.Array, options: SearchOptions) -> jax.Ar
     q = node.q if options.q_scale == "signed" else (node.q + 1.0) / 2.0
     q = jnp.where(node.visits > 0, q, options.unvisited_q)
     scores = q + c_puct * jnp.exp(node.log_prior) * explore / (1.0 + n)
-    return jnp.where(node.log_prior > ILLEGAL / 2, scores, -jnp.inf)
+    scores = jnp.where(node.log_prior > ILLEGAL / 2, scores, -jnp.inf)
+    return scores if node.known is None else known_results.prefer(scores, node.known)
 
 
 def argmax(scores: jax.Array, options: SearchOptions, keys: jax.Array | None) -> jax.Array:

@@ -11,13 +11,13 @@ import jax
 import jax.numpy as jnp
 import mctx
 
-from jaxzero.search.tree import ILLEGAL, Extra
+from jaxzero.search.tree import ILLEGAL, UNKNOWN, Extra
 
 
 def _keep_below(tree: mctx.Tree, action: jax.Array) -> tuple[mctx.Tree, jax.Array]:
     """One tree (unbatched): the subtree below `action` of the root, and whether it exists."""
     capacity = tree.node_visits.shape[0]
-    index = jnp.arange(capacity)
+    index, known = jnp.arange(capacity), tree.extra_data.known
     new_root = tree.children_index[0, action]
     exists = new_root >= 0
 
@@ -55,6 +55,7 @@ def _keep_below(tree: mctx.Tree, action: jax.Array) -> tuple[mctx.Tree, jax.Arra
             size=size,
             to_move=move(tree.extra_data.to_move, 0),
             root_gumbel=tree.extra_data.root_gumbel,
+            known=None if known is None else move(known, UNKNOWN),
         ),
     ), exists
 

@@ -24,6 +24,7 @@ from flax import struct
 from jaxzero.loops import any_member
 
 ILLEGAL = -1e9  # finite, so that no softmax can turn a node without moves into NaN
+UNKNOWN = 2  # in place of a known result
 
 
 @struct.dataclass
@@ -34,23 +35,28 @@ class Extra:
       size: int32[B], nodes in use; node 0 is the root.
       to_move: int8[B, N], whose turn it is at each node.
       root_gumbel: float32[B, A], Gumbel noise of the root (zeros for PUCT).
+      known: int8[B, N, A], results of edges that are sure, for the player to move at n, see
+        `known_results`; None for a search that keeps none.
     """
 
     size: jax.Array
     to_move: jax.Array
     root_gumbel: jax.Array
+    known: jax.Array | None = None
 
 
 class Node(NamedTuple):
     """What selection sees of one node: edge statistics for the player to move there.
 
-    visits: int32[..., A]; q: float32[..., A]; log_prior: float32[..., A]; raw_value: float32[...].
+    visits: int32[..., A]; q: float32[..., A]; log_prior: float32[..., A]; raw_value: float32[...];
+    known: int8[..., A] as in `Extra`, or None.
     """
 
     visits: jax.Array
     q: jax.Array
     log_prior: jax.Array
     raw_value: jax.Array
+    known: jax.Array | None = None
 
 
 class Leaf(NamedTuple):
@@ -81,8 +87,10 @@ def log_prior(logits: jax.Array, legal: jax.Array, *, renormalise: bool) -> jax.
     return jnp.where(legal, jax.nn.log_softmax(logits.astype(jnp.float32)), ILLEGAL)
 
 
-def new_tree(root: NewNode, capacity: int, root_gumbel: jax.Array) -> mctx.Tree:
-    """A tree of `capacity` nodes that holds the root alone."""
+def new_tree(
+    root: NewNode, capacity: int, root_gumbel: jax.Array, *, keeps_results: bool = False
+) -> mctx.Tree:
+    """A tree of `capacity` nodes that holds the root alone; with known results or without."""
     batch, num_actions = root.log_prior.shape
     edges = (batch, capacity, num_actions)
 
@@ -109,6 +117,7 @@ def new_tree(root: NewNode, capacity: int, root_gumbel: jax.Array) -> mctx.Tree:
             size=jnp.ones((batch,), jnp.int32),
             to_move=column(root.to_move.astype(jnp.int8)),
             root_gumbel=root_gumbel,
+            known=jnp.full(edges, UNKNOWN, jnp.int8) if keeps_results else None,
         ),
     )
 
@@ -116,11 +125,13 @@ def new_tree(root: NewNode, capacity: int, root_gumbel: jax.Array) -> mctx.Tree:
 def read_node(tree: mctx.Tree, index: jax.Array) -> Node:
     """The nodes at `index` (int32[B])."""
     rows = jnp.arange(index.shape[0])
+    known = tree.extra_data.known
     return Node(
         visits=tree.children_visits[rows, index],
         q=tree.children_values[rows, index],
         log_prior=tree.children_prior_logits[rows, index],
         raw_value=tree.raw_values[rows, index],
+        known=None if known is None else known[rows, index],
     )
 
 
@@ -130,8 +141,19 @@ def read_state(tree: mctx.Tree, index: jax.Array) -> Any:
     return jax.tree.map(lambda x: x[rows, index], tree.embeddings)
 
 
+def _below(tree: mctx.Tree, rows: jax.Array, node: jax.Array, action: jax.Array) -> jax.Array:
+    """Where a descent goes on below edges, int32[B]; `UNVISITED` where it ends."""
+    child = tree.children_index[rows, node, action]
+    if tree.extra_data.known is None:
+        return child
+    is_open = tree.extra_data.known[rows, node, action] == UNKNOWN
+    return jnp.where(is_open, child, mctx.Tree.UNVISITED)
+
+
 def descend(tree: mctx.Tree, select_root: Select, select: Select, active: jax.Array) -> Leaf:
     """Follows `select` from the root to an edge without a stored child, in all trees at once.
+
+    An edge whose result is known ends the descent too.
 
     The root is selected from outside the loop, so that its rule (noise, sequential halving) costs
     nothing at other depths. Lanes that are not active stop at the root's edge.
@@ -139,7 +161,7 @@ def descend(tree: mctx.Tree, select_root: Select, select: Select, active: jax.Ar
     rows = jnp.arange(active.shape[0])
     root = jnp.zeros(active.shape, jnp.int32)
     action = select_root(read_node(tree, root), jnp.int32(0))
-    child = tree.children_index[rows, root, action]
+    child = _below(tree, rows, root, action)
     going = active & (child >= 0)
 
     def body(carry: tuple) -> tuple:
@@ -147,7 +169,7 @@ def descend(tree: mctx.Tree, select_root: Select, select: Select, active: jax.Ar
         node = jnp.where(going, child, node)
         chosen = select(read_node(tree, node), depth.max())
         action = jnp.where(going, chosen, action)
-        child = jnp.where(going, tree.children_index[rows, node, action], child)
+        child = jnp.where(going, _below(tree, rows, node, action), child)
         return node, action, child, depth + going, going & (child >= 0)
 
     depth = jnp.ones_like(root)

@@ -44,6 +44,12 @@ MECHANISMS: tuple[Key, ...] = (
         high=1e6,
     ),
     Key(
+        "search.propagate_results",
+        False,
+        "results that are sure are carried up the tree, known lost moves are left out and won ones "
+        "played (an MCTS-solver; named in 002, section 2.4); puct only",
+    ),
+    Key(
         "selfplay.fast_share",
         0.0,
         "share of plies with a fast search that is not learned from (playout caps; 002: 0.75)",

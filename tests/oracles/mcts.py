@@ -277,6 +277,7 @@ class Tree:
       capacity: how many nodes, root and finished ones included, are stored. In a full tree a new
         leaf is evaluated and backed up but not stored; its edge leads to a leaf again next time.
       count_finished: False, finished positions take none of the `capacity`.
+      propagate_results: what is proven is played accordingly, see `proven`.
       dtype: of all arithmetic.
     """
 
@@ -296,6 +297,7 @@ class Tree:
         noise_fraction: float = 0.0,
         capacity: int | None = None,
         count_finished: bool = True,
+        propagate_results: bool = False,
         dtype: Any = np.float64,
     ) -> None:
         if q_scale not in ("signed", "unit"):
@@ -316,6 +318,7 @@ class Tree:
         self.noise_fraction = dtype(noise_fraction)
         self.capacity = capacity
         self.count_finished = count_finished
+        self.propagate_results = propagate_results
         self.size = 1  # stored nodes
         self.paths: list[tuple[int, ...]] = []  # actions of each simulation since `advance`
         self._created = 0
@@ -356,15 +359,50 @@ class Tree:
         """Mean value of the root in [-1, 1] to its player to move, draws counted by `draw_value`.
 
         The mean runs over the simulations in the tree and, with `include_root` or in a tree without
-        simulations, the root's own evaluation.
+        simulations, the root's own evaluation. What is proven is worth its result.
         """
         root = self.root
+        result = self._result(root) if self.propagate_results else None
+        if result is not None:
+            return float(result + self.draw_value * (result == 0))
         own = self.dtype(include_root or not root.n.any())
         n = root.n.astype(self.dtype)
         total = own + n.sum()
         z = (own * root.value + (n * root.z).sum()) / total
         d = (own * root.draw + (n * root.d).sum()) / total
         return float(z + self.draw_value * d)
+
+    def proven(self, node: Node, action: int) -> float | None:
+        """The result of an edge for the player to move at `node`, None where it is not proven.
+
+        Worked out afresh from the stored positions: a finished position has its result, another
+        one is won by a won edge, else it has the best of its edges once all of them are proven.
+        """
+        child = node.children.get(action)
+        result = None if child is None else self._result(child)
+        if child is None or result is None:
+            return None
+        return result if child.to_move == node.to_move else -result
+
+    def _result(self, node: Node) -> float | None:
+        if node.finished:
+            return float(np.sign(node.value))
+        edges = [self.proven(node, int(a)) for a in np.flatnonzero(node.legal)]
+        if 1.0 in edges:
+            return 1.0
+        return None if None in edges else max(e for e in edges if e is not None)
+
+    def choice(self) -> int:
+        """The most visited action; with `propagate_results` a won one, no lost one."""
+        actions = [int(a) for a in np.flatnonzero(self.root.legal)]
+        return max(self._allowed(self.root, actions), key=lambda a: (self.root.n[a], -a))
+
+    def _allowed(self, node: Node, actions: list[int]) -> list[int]:
+        if not self.propagate_results:
+            return actions
+        results = {a: self.proven(node, a) for a in actions}
+        won = [a for a in actions if results[a] == 1.0]
+        return won or [a for a in actions if results[a] != -1.0] or actions
 
     def advance(
         self, action: int, *, noise: ArrayLike | None = None, keep: int | None = None
@@ -460,7 +498,8 @@ class Tree:
         else:
             root = np.sqrt(total) + dtype(1e-5)
         score = self._q(node) + self.c_puct * prior * root / (dtype(1) + node.n.astype(dtype))
-        return int(np.argmax(np.where(node.legal, score, dtype(-np.inf))))
+        allowed = self._allowed(node, [int(a) for a in np.flatnonzero(node.legal)])
+        return max(allowed, key=lambda a: (score[a], -a))
 
     def _simulate(self) -> None:
         node = self.root
@@ -469,6 +508,9 @@ class Tree:
             action = self._select(node)
             path.append((node, action))
             child = node.children.get(action)
+            if child is not None and self._is_proven(node, action):
+                node = child
+                break
             if child is None:
                 child = self._new_node(self.game.step(node.state, action))
                 has_room = self.capacity is None or self.size < self.capacity
@@ -481,13 +523,22 @@ class Tree:
         self._backup(path, node)
         self.paths.append(tuple(action for _, action in path))
 
+    def _is_proven(self, node: Node, action: int) -> bool:
+        return self.propagate_results and self.proven(node, action) is not None
+
     def _backup(self, path: list[tuple[Node, int]], leaf: Node) -> None:
-        for node, a in path:
-            value = leaf.value if node.to_move == leaf.to_move else -leaf.value
+        told, value, draw = leaf.to_move, leaf.value, leaf.draw
+        for node, a in reversed(path):
+            own = value if node.to_move == told else -value
             k = self.dtype(node.n[a])
             above = k + self.dtype(1)
-            node.z[a] = (k * node.z[a] + value) / above
-            node.d[a] = (k * node.d[a] + leaf.draw) / above
+            result = self.proven(node, a) if self.propagate_results else None
+            if result is None:
+                node.z[a] = (k * node.z[a] + own) / above
+                node.d[a] = (k * node.d[a] + draw) / above
+            else:
+                told, value, draw = node.to_move, self.dtype(result), self.dtype(result == 0)
+                node.z[a], node.d[a] = value, draw
             node.n[a] += 1
 
 
