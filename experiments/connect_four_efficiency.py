@@ -16,55 +16,82 @@ from pathlib import Path
 from typing import Any
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 from ml_collections import ConfigDict
 
-from experiments import cli, connect_four_data
-from experiments.configs.connect_four_efficiency import KEYS
-from experiments.connect_four import solved_positions
-from experiments.connect_four.solved_games import Recipe
+from experiments import cli
+from experiments.configs.connect_four_efficiency import KEYS, WITHOUT_ARMS
+from experiments.connect_four import solved_marks
+from experiments.connect_four.solved_marks import Marks
 from experiments.reporting.efficiency import write_report
 from jaxzero import config as config_lib
-from jaxzero import iteration, learner, parts, runner, runs, solvers, workdir
+from jaxzero import iteration, runner, runs, solvers, workdir
 from jaxzero import spec as spec_lib
+from jaxzero.checkpoints import Checkpoints
 from jaxzero.compute import devices
 from jaxzero.config import ConfigError
 from jaxzero.games import ConnectFour
 from jaxzero.learner import Learner
 from jaxzero.runs import Run
 from jaxzero.solvers import Labelled
+from jaxzero.stopping import minutes_left
 from jaxzero.tracking import Final, Tracker
 
 STUDY = "connect_four_efficiency"
 ARMS = "arms"  # folder of the arms' run directories
 ACCURACY = "accuracy.json"
-_AT_ONCE = 256  # positions searched together
 _TIMED = 3  # self-play programs, of which the fastest counts
+
+
+def ingredients(config: ConfigDict) -> dict[str, dict[str, Any]]:
+    """What the extended baseline is made of: dotted keys by ingredient (002, section 3.3).
+
+    As they are there: the cycle annealed, the slow window growing for longer than alone.
+    """
+    s = config.study
+    return {
+        "dedupe": {"replay.duplicate_weight": 0.8},
+        "cyclic": {
+            "train.schedule": "cyclic",
+            "train.anneal_to": s.extended_anneal_to,
+            "train.anneal_iterations": 20,
+        },
+        "slow_window": {
+            "replay.window_start": _window_start(config),
+            "replay.window_grows": tuple(s.extended_window_grows),
+        },
+        "reply": {"train.reply_weight": 0.35},
+        "squeeze_excite": {"network.squeeze_excite": True},
+    }
+
+
+def _window_start(config: ConfigDict) -> int:
+    return round(config.study.slow_window_share * config.replay.window_positions)
 
 
 def changes(config: ConfigDict, arm: str) -> dict[str, Any]:
     """What an arm does otherwise than the baseline, dotted keys (002, section 3.3)."""
-    s = config.study
-    start = round(s.slow_window_share * config.replay.window_positions)
-    slow = {"replay.window_start": start, "replay.window_grows": tuple(s.slow_window_grows)}
-    dedupe = {"replay.duplicate_weight": 0.8}
-    # The authors' single run of the cycle was annealed to 0.5 in iteration 25.
-    cyclic = {"train.schedule": "cyclic", "train.anneal_to": 0.5, "train.anneal_iterations": 25}
-    reply = {"train.reply_weight": 0.35}
-    squeeze = {"network.squeeze_excite": True}
-    annealed = {"train.anneal_to": s.extended_anneal_to, "train.anneal_iterations": 20}
-    later = {"replay.window_grows": tuple(s.extended_window_grows)}
+    made_of = ingredients(config)
+    if arm == "extended" or arm in WITHOUT_ARMS:
+        kept = [name for name in made_of if arm != f"without_{name}"]
+        return {key: value for name in kept for key, value in made_of[name].items()}
     known: dict[str, dict[str, Any]] = {
         "baseline": {},
         "dedupe_0.2": {"replay.duplicate_weight": 0.2},
         "dedupe_0.5": {"replay.duplicate_weight": 0.5},
-        "dedupe": dedupe,
-        "cyclic": cyclic,
-        "slow_window": slow,
-        "reply": reply,
-        "squeeze_excite": squeeze,
-        "extended": dedupe | cyclic | slow | reply | squeeze | annealed | later,
+        "dedupe": made_of["dedupe"],
+        # The authors' single run of the cycle was annealed to 0.5 in iteration 25.
+        "cyclic": {
+            "train.schedule": "cyclic",
+            "train.anneal_to": 0.5,
+            "train.anneal_iterations": 25,
+        },
+        "slow_window": {
+            "replay.window_start": _window_start(config),
+            "replay.window_grows": tuple(config.study.slow_window_grows),
+        },
+        "reply": made_of["reply"],
+        "squeeze_excite": made_of["squeeze_excite"],
         "playout_caps": {
             "selfplay.fast_share": 0.75,
             "selfplay.fast_simulations": min(30, config.search.num_simulations),
@@ -72,6 +99,7 @@ def changes(config: ConfigDict, arm: str) -> dict[str, Any]:
         "move_values": {"train.move_value_weight": 0.01},
         "mixed_values": {"train.root_value_share": 0.5},
         "forced_playouts": {"search.forced_playouts": 2.0},
+        "known_results": {"search.propagate_results": True},
         "symmetric_images": {"replay.images": "all"},
     }
     return known[arm]
@@ -104,50 +132,23 @@ def validate(config: ConfigDict) -> None:
     devices.choose(config)
 
 
-def test_positions(config: ConfigDict, directory: Path) -> Labelled:
-    """Solved positions: of the paper's recipe on the usual board, of random games on others."""
-    game = parts.build_game(config)
-    count = config.study.test_positions
-    if config.game == solved_positions.GAME:
-        recipe = Recipe(best_move_probability=0.5, one_per_game=True, seed=0)
-        folder = Path(config.study.data)
-        if solved_positions.describe(folder) is None:
-            folder /= connect_four_data.default_directory(recipe).name
-            held = solved_positions.describe(folder)
-            if held is None or held["positions"] < count:
-                print(f"making {count} test positions in {folder}", file=sys.stderr)
-                connect_four_data.make(recipe, count, folder)
-        found = solved_positions.load(folder).labelled
-        some = np.arange(min(count, len(found.plies)))
-        states = jax.tree.map(lambda x: x[some], found.states)
-        return Labelled(game, states, found.scores[some], found.plies[some])
-    path = directory / "positions.npz"
-    if not path.is_file():
-        squares = int(np.prod(game.observation_shape[:2]))
-        plies = solvers.default_plies(game)
-        plies = range(max(plies.start, squares // 2), plies.stop)  # earlier ones take too long
-        states = solvers.sample(game, positions=count, plies=plies, seed=0)
-        solvers.save(path, solvers.label(game, states), {"positions": count})
-    labelled, _ = solvers.load(path)
-    return Labelled(game, labelled.states, labelled.scores, labelled.plies)
-
-
 def run(config: ConfigDict, directory: Path) -> None:
     """The whole study, or the rest of it: (config, workdir) -> results.json, report.html."""
+    started = time.monotonic()
     runner.prepare(config)
     validate(config)
     workdir.claim(directory, config, STUDY)
     environment = workdir.environment()
     workdir.write_json(directory / workdir.ENVIRONMENT, environment)
-    test = test_positions(config, directory)
+    test = solved_marks.test_positions(config, directory)
     found = []
     for arm in config.study.arms:
         place = directory / ARMS / arm
         path = place / ACCURACY
         if not path.is_file():
-            train(config, arm, place)
-            print(f"marking {arm}...", file=sys.stderr)
-            workdir.write_json(path, mark(runs.open_run(place), test, config))
+            marks = train(config, arm, place, test, started)
+            told = describe(runs.open_run(place), marks, config.study.patience)
+            workdir.write_json(path, told)
         found.append({"arm": arm} | workdir.read_json(path))
     results = {
         "study": STUDY,
@@ -167,59 +168,71 @@ def run(config: ConfigDict, directory: Path) -> None:
     print(f"report: {write_report(directory)}", file=sys.stderr)
 
 
-def train(config: ConfigDict, arm: str, directory: Path) -> None:
-    """All seeds of an arm as one population, from the newest checkpoint on."""
+def train(config: ConfigDict, arm: str, directory: Path, test: Labelled, started: float) -> Marks:
+    """All seeds of an arm as one population, from the newest checkpoint on; its marks.
+
+    With `study.patience` the training goes in stretches from one checkpoint to the next, and ends
+    when no seed has become better for that many iterations.
+
+    Args:
+      config: the study's.
+      arm: its name.
+      directory: its run directory.
+      test: what the networks are marked on.
+      started: `time.monotonic()` that `--max-minutes` are counted from.
+    """
     own = arm_config(config, arm)
     workdir.claim(directory, own, STUDY)
     workdir.write_json(directory / workdir.ENVIRONMENT, workdir.environment())
     with Tracker(directory, own, STUDY) as tracker:
-        runner.train(own, runs.one_for_each_seed(arm_config(config, arm), arm), directory, tracker)
-        tracker.finish(Final(iteration=own.train.iterations))  # marks are the study's, not a run's
+        for until in stretches(own, max(Checkpoints.steps(directory / "checkpoints"), default=0)):
+            part = own.copy_and_resolve_references()
+            part.train.iterations = until
+            part.execution.max_minutes = minutes_left(
+                config.execution.max_minutes, started, f"iteration {until} of {arm}"
+            )
+            members = runs.one_for_each_seed(part.lock(), arm)
+            runner.train(part, members, directory, tracker)
+            marks = solved_marks.update(directory, test)
+            if all(solved_marks.ended(marks, j, own.study.patience) for j in range(len(members))):
+                break
+        tracker.finish(Final(iteration=until))  # marks are the study's, not a run's
+    return marks
 
 
-def mark(opened: Run, test: Labelled, config: ConfigDict) -> dict[str, Any]:
-    """Marks of every kept network, alone and with its search, and what it had cost until then.
+def stretches(config: ConfigDict, saved: int) -> list[int]:
+    """The iterations up to which an arm is trained at a time, ascending.
+
+    Args:
+      config: an arm's.
+      saved: iterations done already.
+    """
+    total, every = config.train.iterations, config.execution.checkpoint_every
+    ends = [*range(every, total, every), total] if config.study.patience else [total]
+    return [end for end in ends if end >= min(saved, total)]
+
+
+def describe(opened: Run, marks: Marks, patience: int) -> dict[str, Any]:
+    """The networks' marks beside what they had cost until then.
 
     Returns:
-      `seconds_per_move`, `runs`: for each its `name`, `seed` and, by iteration, `hours`,
-      `evaluations`, `positions`, `new_share`, `search` and `network` (strong accuracies),
-      `weak` (with search) and `result` (network alone).
+      `seconds_per_move`, `runs`: for each its `name`, `seed`, `ended` (the iteration after which it
+      had not become better for `patience` iterations, where its points end; None: it went to the
+      last) and `points`, by iteration: `hours`, `evaluations`, `positions`, `new_share`, and the
+      marks of `solved_marks.update`.
     """
-    spec, game = opened.spec, opened.spec.game
-    at = list(opened.iterations)
-    snapshots = [runs.networks(opened, i) for i in at]
-    stacked = jax.tree.map(lambda *leaves: jnp.concatenate(leaves), *snapshots)  # [I x R]
-    key = jax.random.key(config.seed)
-
-    def alone(network: Learner) -> solvers.Respond:
-        return solvers.network_alone(game, learner.acting(spec, network))
-
-    def searching(network: Learner) -> solvers.Respond:
-        return solvers.with_search(
-            game,
-            learner.acting(spec, network),
-            spec.arena_search,
-            num_simulations=config.search.num_simulations,
-            c_puct=config.search.c_puct,
-        )
-
-    answers = {
-        "network": solvers.ask(alone, stacked, test.states, key),
-        "search": solvers.ask(searching, stacked, test.states, key, at_once=_AT_ONCE),
-    }
-    marks = {k: [solvers.mark(test, a)["all"] for a in given] for k, given in answers.items()}
-    seconds = seconds_per_move(opened, snapshots[-1])
+    seconds = seconds_per_move(opened, runs.networks(opened))
     rows = workdir.read_rows(opened.directory / workdir.METRICS)
-    number = len(opened.members)
     found = []
     for j, member in enumerate(opened.members):
         own = {r["iteration"]: r for r in rows if r["run"] == member.name and r["iteration"]}
-        points, hours, evaluations = [], 0.0, 0.0
-        for k, i in enumerate(at):
-            for step in range(at[k - 1] + 1 if k else 1, i + 1):
+        end = solved_marks.ended(marks, j, patience)
+        points, hours, evaluations, before = [], 0.0, 0.0, 0
+        for i in (i for i in marks if end is None or i <= end):
+            for step in range(before + 1, i + 1):
                 hours += own[step]["selfplay/positions"] * seconds / 3600
                 evaluations += own[step]["count/selfplay_evaluations"]
-            row = own.get(i, {})
+            row, before = own.get(i, {}), i
             played = row.get("selfplay/positions")
             points.append(
                 {
@@ -228,13 +241,10 @@ def mark(opened: Run, test: Labelled, config: ConfigDict) -> dict[str, Any]:
                     "evaluations": evaluations,
                     "positions": played,
                     "new_share": row["count/new_positions"] / played if played else None,
-                    "search": marks["search"][k * number + j]["strong"],
-                    "weak": marks["search"][k * number + j]["weak"],
-                    "network": marks["network"][k * number + j]["strong"],
-                    "result": marks["network"][k * number + j]["result"],
                 }
+                | marks[i][j]
             )
-        found.append({"name": member.name, "seed": member.seed, "points": points})
+        found.append({"name": member.name, "seed": member.seed, "ended": end, "points": points})
     return workdir.plain({"seconds_per_move": seconds, "runs": found})
 
 

@@ -67,3 +67,27 @@ class StopRequest:
         if mine < 0:
             return Stopped(f"--max-minutes={self._max_minutes:g} are over", FINISHED_EARLY)
         return Stopped(f"stopped by {signal.Signals(mine).name}", 128 + mine)
+
+
+def minutes_left(limit: float, started: float, before: str) -> float:
+    """What is left of `--max-minutes` for the next of several trainings.
+
+    Args:
+      limit: of all of them together; 0 for none.
+      started: `time.monotonic()` it is counted from.
+      before: what would come next, for the message.
+
+    Returns:
+      Minutes; 0 for no limit.
+
+    Raises:
+      Stopped: nothing is left.
+    """
+    left = limit - (time.monotonic() - started) / 60
+    if limit and left <= 0:
+        raise Stopped(
+            f"--max-minutes={limit:g} are over before {before}; the same command goes on from "
+            "there",
+            FINISHED_EARLY,
+        )
+    return left if limit else 0.0

@@ -66,8 +66,11 @@ OTHER_ARMS = (
     "move_values",
     "mixed_values",
     "forced_playouts",
+    "known_results",
     "symmetric_images",
 )
+INGREDIENTS = ("dedupe", "cyclic", "slow_window", "reply", "squeeze_excite")  # of `extended`
+WITHOUT_ARMS = tuple(f"without_{name}" for name in INGREDIENTS)
 
 PRESETS: dict[str, Preset] = {
     "quick": Preset(
@@ -86,6 +89,7 @@ PRESETS: dict[str, Preset] = {
             "evaluation.heldout_games": 8,
             "study.arms": ("baseline", "dedupe", "cyclic", "reply", "squeeze_excite", "extended"),
             "study.seeds": 1,
+            "study.patience": 0,
             "study.test_positions": 200,
             "study.slow_window_grows": (2, 4),
             "study.extended_window_grows": (2, 4),
@@ -106,7 +110,10 @@ PRESETS: dict[str, Preset] = {
             "study.test_positions": 2000,
         },
     ),
-    "paper": Preset("Figs. 1 to 7: 5 blocks of 128 channels, 300,000 positions an iteration", BASE),
+    "paper": Preset(
+        "Figs. 1 to 7: 5 blocks of 128 channels, 300,000 positions an iteration",
+        BASE | {"train.iterations": 60},  # the longest published run has 42
+    ),
 }
 
 KEYS: tuple[Key, ...] = (
@@ -114,11 +121,19 @@ KEYS: tuple[Key, ...] = (
     Key(
         "study.arms",
         PAPER_ARMS,
-        "the baseline, extensions alone, all of the paper's together (extended); the first is "
-        "what the others are compared with",
-        choices=(*PAPER_ARMS, *OTHER_ARMS),
+        "the baseline, extensions alone, all of the paper's together (extended), or all but one; "
+        "the first is what the others are compared with",
+        choices=(*PAPER_ARMS, *WITHOUT_ARMS, *OTHER_ARMS),
     ),
     Key("study.seeds", 5, "runs of each arm; the paper: 5 of baseline and extended, else 1", low=1),
+    Key(
+        "study.patience",
+        10,
+        "an arm ends when the accuracy with search of none of its seeds has become better for so "
+        "many iterations (002: 10), looked at when a checkpoint is saved; 0: never before "
+        "train.iterations",
+        low=0,
+    ),
     Key("study.test_positions", 10_000, "solved positions that the networks are marked on", low=10),
     Key(
         "study.data",

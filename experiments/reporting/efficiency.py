@@ -9,7 +9,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from experiments import published
-from experiments.reporting import page, style
+from experiments.configs.connect_four_efficiency import WITHOUT_ARMS
+from experiments.reporting import ingredients, page, style
 from experiments.reporting.page import Plate, Section
 from experiments.reporting.tables import Table
 from experiments.reporting.wording import NONE, game_title, number, plus_minus
@@ -28,13 +29,14 @@ FIGURES: tuple[tuple[str, int | None, str, tuple[str, ...]], ...] = (
     ("reply", 5, "The opponent's reply", ("reply",)),
     ("squeeze_excite", 6, "Squeeze and excite", ("squeeze_excite",)),
     ("baselines", 7, "Baseline and extended baseline", ("extended",)),
+    ("without", None, "Without one of the five", WITHOUT_ARMS),
     ("playout_caps", None, "Playout caps", ("playout_caps",)),
     ("other", None, "Other extensions of section 2.4", (
-        "move_values", "mixed_values", "forced_playouts", "symmetric_images",
+        "move_values", "mixed_values", "forced_playouts", "known_results", "symmetric_images",
     )),
 )  # fmt: skip
 _BASE = "baseline"
-_COLOURS = ("#D55E00", "#009E73", "#AA4499", "#56B4E9")
+_COLOURS = ("#D55E00", "#009E73", "#AA4499", "#56B4E9", "#E69F00")
 _BLUE = "#0072B2"
 
 
@@ -47,6 +49,7 @@ def write_report(directory: Path) -> Path:
         theirs = {}
     plates = [_plate(name, n, title, arms, theirs, own) for name, n, title, own in FIGURES]
     plates.insert(1, Plate("cycle", cycle(), "Learning rate and momentum (Fig. 2)", _CYCLE))
+    found = (_table(arms, theirs), ingredients.earned(arms))
     return page.write(
         page.Page(
             title=f"What makes AlphaZero cheaper: {game_title(results['game'])}",
@@ -58,7 +61,7 @@ def write_report(directory: Path) -> Path:
                 Section(
                     "Accuracy against cost", (_METHOD,), tuple(p for p in plates if p is not None)
                 ),
-                Section("Numbers", tables=(_table(arms, theirs),)),
+                Section("Numbers", tables=tuple(filter(None, found))),
             ],
         ),
         directory,
@@ -120,6 +123,8 @@ def _missing(arms: dict[str, Any], theirs: dict[str, Any]) -> list[str]:
         told.append(f"One run only of {', '.join(alone)}: no spread over seeds can be given.")
     if not theirs:
         told.append("There is no published data for this board.")
+    elif any(name in WITHOUT_ARMS for name in arms):
+        told.append("There is no published data for arms without one of the five.")
     return told
 
 
@@ -134,7 +139,8 @@ def _plate(
     if not any(arm in arms for arm in own):
         return None
     head = f"{title} (Fig. {number_})" if number_ else title
-    figure = accuracy_figure(arms, theirs, (_BASE, *own))
+    reference = ingredients.EXTENDED if own == WITHOUT_ARMS else _BASE
+    figure = accuracy_figure(arms, theirs, (reference, *own))
     return Plate(f"efficiency_{name}", figure, head, "Thick: mean of the runs; thin: each run.")
 
 
@@ -213,6 +219,7 @@ def _table(arms: dict[str, Any], theirs: dict[str, Any]) -> Table:
                 "ours",
                 number(len(arm["runs"])),
                 number(float(accuracy.max()), 2),
+                _iterations(arm),
                 *(NONE if h is None else number(h, 2) for h in ours),
                 number(1000 * arm["seconds_per_move"], 3),
                 number(float(np.mean([r["points"][-1]["new_share"] for r in arm["runs"]])), 2),
@@ -226,6 +233,7 @@ def _table(arms: dict[str, Any], theirs: dict[str, Any]) -> Table:
                     "002",
                     number(curve["mean_of"]),
                     number(float(curve["best"]), 2),
+                    NONE,
                     *(NONE if h is None else number(float(h), 1) for h in curve["hours_to"]),
                     NONE,
                     NONE,
@@ -238,15 +246,23 @@ def _table(arms: dict[str, Any], theirs: dict[str, Any]) -> Table:
             "",
             "runs",
             "best, %",
+            "iterations",
             *(f"hours to {level} %" for level in LEVELS),
             "ms a move",
             "new positions",
         ),
         tuple(rows),
         "Of the mean curve. New positions: share of the last iteration's positions that the window "
-        "did not hold (all where equal ones are kept apart).",
+        "did not hold (all where equal ones are kept apart). A run ends when it has not become "
+        "better for study.patience iterations.",
         text_columns=2,
     )
+
+
+def _iterations(arm: dict[str, Any]) -> str:
+    """Of the runs: `30`, or `21 to 30`."""
+    last = [run["points"][-1]["iteration"] for run in arm["runs"]]
+    return number(last[0]) if min(last) == max(last) else f"{min(last)} to {max(last)}"
 
 
 def _facts(results: dict[str, Any]) -> list[tuple[str, str]]:

@@ -9,8 +9,16 @@ from ml_collections import ConfigDict
 
 from experiments import connect_four_efficiency as study
 from experiments import published
-from experiments.configs.connect_four_efficiency import OTHER_ARMS, PAPER_ARMS, get_config
-from experiments.reporting import efficiency
+from experiments.configs.connect_four_efficiency import (
+    INGREDIENTS,
+    OTHER_ARMS,
+    PAPER_ARMS,
+    WITHOUT_ARMS,
+    get_config,
+)
+from experiments.connect_four import solved_marks
+from experiments.reporting import efficiency, ingredients
+from jaxzero import config as config_lib
 from jaxzero import runs, workdir
 from jaxzero import spec as spec_lib
 from jaxzero.config import ConfigError
@@ -83,6 +91,49 @@ def test_arms_are_run_directories(finished: Path) -> None:
 
 
 @pytest.mark.slow
+def test_an_arm_that_does_not_become_better_ends(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In stretches, resumed in the middle, it is the same run as at once."""
+    settings = {
+        "study.arms": ("baseline",),
+        "study.patience": 2,
+        "study.seeds": 2,
+        "train.iterations": 8,
+        "execution.checkpoint_every": 2,
+    }
+    asked: list[int] = []
+    real = solved_marks._mark
+
+    def marked(opened: Any, iterations: list[int], test: Any) -> Any:
+        asked.extend(iterations)
+        found = real(opened, iterations, test)
+        for i, members in found.items():  # seed 0 ends in iteration 3, seed 1 in iteration 5
+            for j, member in enumerate(members):
+                member["search"] = 0.5 if i > 1 + 2 * j else 0.5 + i / 100
+        return found
+
+    monkeypatch.setattr(solved_marks, "_mark", marked)
+    study.run(tiny(settings), tmp_path / "run")
+    [arm] = workdir.read_json(tmp_path / "run" / workdir.RESULTS)["arms"]
+    assert [run["ended"] for run in arm["runs"]] == [3, 5]
+    assert [len(run["points"]) for run in arm["runs"]] == [4, 6]
+    assert asked == list(range(7))  # each network once; 6 is the first checkpoint after 5
+    place = tmp_path / "run" / study.ARMS / "baseline"
+    assert runs.open_run(place).iterations == tuple(range(7))
+    whole = tiny(settings | {"study.patience": 0, "train.iterations": 6})
+    study.run(whole, tmp_path / "whole")
+    other = tmp_path / "whole" / study.ARMS / "baseline"
+    losses = [
+        [row["loss/policy"] for row in workdir.read_rows(at / workdir.METRICS)]
+        for at in (place, other)
+    ]
+    assert losses[0] == losses[1]
+    monkeypatch.setattr(solved_marks, "_mark", None)  # the same command again asks nothing
+    study.run(tiny(settings), tmp_path / "run")
+
+
+@pytest.mark.slow
 def test_a_finished_study_is_not_done_again(finished: Path) -> None:
     path = finished / study.ARMS / "extended" / study.ACCURACY
     before = path.stat().st_mtime_ns
@@ -114,10 +165,85 @@ def test_the_papers_constants() -> None:
 
 def test_every_arm_is_known_and_possible() -> None:
     config = get_config("paper")
-    for arm in (*PAPER_ARMS, *OTHER_ARMS):
+    for arm in (*PAPER_ARMS, *WITHOUT_ARMS, *OTHER_ARMS):
         spec_lib.make_spec(study.arm_config(config, arm))
     curves = (published.load(efficiency.PUBLISHED) or {})["curves"]
     assert set(curves) <= {*PAPER_ARMS, *OTHER_ARMS}
+
+
+def test_every_arm_is_in_a_figure() -> None:
+    drawn = {arm for *_, arms in efficiency.FIGURES for arm in arms}
+    assert drawn == {*PAPER_ARMS, *WITHOUT_ARMS, *OTHER_ARMS} - {"baseline"}
+
+
+@pytest.mark.parametrize("name", INGREDIENTS)
+def test_an_arm_without_an_ingredient_differs_in_its_keys_alone(name: str) -> None:
+    config = get_config("paper")
+    assert set(study.ingredients(config)) == set(INGREDIENTS)
+    flat = {
+        arm: config_lib.flatten(study.arm_config(config, arm))
+        for arm in ("baseline", "extended", f"without_{name}")
+    }
+    own = study.ingredients(config)[name]
+    without = flat[f"without_{name}"]
+    differs = {key for key, value in flat["extended"].items() if without[key] != value}
+    assert differs
+    assert differs <= set(own)
+    assert all(without[key] == flat["baseline"][key] for key in own)
+
+
+def marks_of(*accuracies: float) -> solved_marks.Marks:
+    """Marks of one member, by iteration."""
+    return {i: [{"search": accuracy}] for i, accuracy in enumerate(accuracies)}
+
+
+@pytest.mark.parametrize(
+    ("accuracies", "end"),
+    [
+        ((0.1, 0.2, 0.3, 0.3, 0.29, 0.3), 5),  # equal is not better
+        ((0.1, 0.2, 0.3, 0.3, 0.29), None),
+        ((0.9, 0.2, 0.3, 0.4, 0.5, 0.6), None),  # the untrained network's luck does not count
+        ((0.1, 0.2, 0.1, 0.1, 0.1, 0.9, 1.0), 4),  # what came after it had ended does not count
+        ((0.1,), None),
+    ],
+)
+def test_when_a_run_has_ended(accuracies: tuple[float, ...], end: int | None) -> None:
+    assert solved_marks.ended(marks_of(*accuracies), 0, 3) == end
+    assert solved_marks.ended(marks_of(*accuracies), 0, 0) is None
+
+
+def test_stretches_of_training() -> None:
+    config = tiny({"train.iterations": 12, "study.patience": 3, "execution.checkpoint_every": 5})
+    assert study.stretches(config, 0) == [5, 10, 12]
+    assert study.stretches(config, 10) == [10, 12]
+    assert study.stretches(config, 11) == study.stretches(config, 12) == [12]
+    assert study.stretches(tiny({"train.iterations": 12}), 3) == [12]
+
+
+def made_up_arm(*curves: list[tuple[float, float]]) -> dict[str, Any]:
+    """Runs with points of (evaluations, accuracy)."""
+    return {
+        "runs": [
+            {"points": [{"evaluations": e, "search": a} for e, a in curve]} for curve in curves
+        ]
+    }
+
+
+def test_what_an_ingredient_earned_is_compared_at_equal_evaluations() -> None:
+    arms = {
+        "baseline": made_up_arm([(0, 0.1), (10, 0.2)]),  # plays no part
+        "extended": made_up_arm([(0, 0.2), (100, 0.6)], [(0, 0.2), (200, 1.0)]),
+        "without_reply": made_up_arm([(0, 0.2), (50, 0.3)], [(0, 0.2), (50, 0.5)]),
+    }
+    table = ingredients.earned(arms)
+    assert table is not None
+    [row] = table.rows
+    # At 50: extended 40 and 40, without 30 and 50.
+    assert row[:5] == ("reply", "2", "40.00", "40.00", "0.00\xa0±\xa010.00")
+    assert ingredients.earned({"extended": arms["extended"]}) is None
+    many = made_up_arm(*[[(0, 0.2), (50, 0.2 + seed / 100)] for seed in range(6)])
+    [row] = ingredients.earned(arms | {"extended": many, "without_reply": many}).rows  # type: ignore[union-attr]
+    assert " to " in row[-1]
 
 
 def test_costs_are_read_from_curves() -> None:

@@ -1,0 +1,137 @@
+"""Marks of a run's networks on solved Connect Four positions, kept beside the run.
+
+A network is marked once: `marks.json` has what every kept iteration's networks were worth, and
+only iterations that are not in it are asked.
+"""
+
+import sys
+from pathlib import Path
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from ml_collections import ConfigDict
+
+from experiments import connect_four_data
+from experiments.connect_four import solved_positions
+from experiments.connect_four.solved_games import Recipe
+from jaxzero import learner, parts, runs, solvers, workdir
+from jaxzero.learner import Learner
+from jaxzero.runs import Run
+from jaxzero.solvers import Labelled
+
+MARKS = "marks.json"
+_AT_ONCE = 256  # positions searched together
+
+Marks = dict[int, list[dict[str, float]]]  # by iteration, one for each member
+
+
+def test_positions(config: ConfigDict, directory: Path) -> Labelled:
+    """Solved positions: of the paper's recipe on the usual board, of random games on others.
+
+    Args:
+      config: with `study.test_positions`, how many, and `study.data`, where those of the usual
+        board are kept.
+      directory: the study's, which keeps those of other boards.
+    """
+    game = parts.build_game(config)
+    count = config.study.test_positions
+    if config.game == solved_positions.GAME:
+        recipe = Recipe(best_move_probability=0.5, one_per_game=True, seed=0)
+        folder = Path(config.study.data)
+        if solved_positions.describe(folder) is None:
+            folder /= connect_four_data.default_directory(recipe).name
+            held = solved_positions.describe(folder)
+            if held is None or held["positions"] < count:
+                print(f"making {count} test positions in {folder}", file=sys.stderr)
+                connect_four_data.make(recipe, count, folder)
+        found = solved_positions.load(folder).labelled
+        some = np.arange(min(count, len(found.plies)))
+        states = jax.tree.map(lambda x: x[some], found.states)
+        return Labelled(game, states, found.scores[some], found.plies[some])
+    path = directory / "positions.npz"
+    if not path.is_file():
+        squares = int(np.prod(game.observation_shape[:2]))
+        plies = solvers.default_plies(game)
+        plies = range(max(plies.start, squares // 2), plies.stop)  # earlier ones take too long
+        states = solvers.sample(game, positions=count, plies=plies, seed=0)
+        solvers.save(path, solvers.label(game, states), {"positions": count})
+    labelled, _ = solvers.load(path)
+    return Labelled(game, labelled.states, labelled.scores, labelled.plies)
+
+
+def update(directory: Path, test: Labelled) -> Marks:
+    """The marks of all kept networks of a run directory; those that are missing are given now.
+
+    Returns:
+      By iteration, for each member: `search` and `network` (share of best moves with its search
+      and alone), `weak` (share that keeps the result, with search), `result` (results known).
+    """
+    opened, path = runs.open_run(directory), directory / MARKS
+    held = workdir.read_json(path) if path.is_file() else {}
+    missing = [i for i in opened.iterations if str(i) not in held]
+    if missing:
+        print(f"marking iterations {missing[0]} to {missing[-1]}...", file=sys.stderr)
+        held |= {str(i): marks for i, marks in _mark(opened, missing, test).items()}
+        workdir.write_json(path, held)
+    return {i: held[str(i)] for i in opened.iterations}
+
+
+def _mark(opened: Run, iterations: list[int], test: Labelled) -> Marks:
+    spec, game = opened.spec, opened.spec.game
+    own = opened.members[0].config  # members differ in their seed alone
+    snapshots = [runs.networks(opened, i) for i in iterations]
+    stacked = jax.tree.map(lambda *leaves: jnp.concatenate(leaves), *snapshots)  # [I x R]
+    key = jax.random.key(opened.config.seed)
+
+    def alone(network: Learner) -> solvers.Respond:
+        return solvers.network_alone(game, learner.acting(spec, network))
+
+    def searching(network: Learner) -> solvers.Respond:
+        return solvers.with_search(
+            game,
+            learner.acting(spec, network),
+            spec.arena_search,
+            num_simulations=own.search.num_simulations,
+            c_puct=own.search.c_puct,
+        )
+
+    network = solvers.ask(alone, stacked, test.states, key)
+    search = solvers.ask(searching, stacked, test.states, key, at_once=_AT_ONCE)
+    found = []
+    for one, other in zip(network, search, strict=True):
+        by_network, by_search = solvers.mark(test, one)["all"], solvers.mark(test, other)["all"]
+        found.append(
+            {
+                "search": by_search["strong"],
+                "weak": by_search["weak"],
+                "network": by_network["strong"],
+                "result": by_network["result"],
+            }
+        )
+    count = len(opened.members)
+    return {i: found[k * count : (k + 1) * count] for k, i in enumerate(iterations)}
+
+
+def best(marks: Marks, member: int) -> tuple[int, float]:
+    """(iteration, accuracy with search) of a member's best trained network, the first of equals."""
+    trained = [i for i in marks if i] or list(marks)
+    first = max(trained, key=lambda i: (marks[i][member]["search"], -i))
+    return first, marks[first][member]["search"]
+
+
+def ended(marks: Marks, member: int, patience: int) -> int | None:
+    """The iteration after which nothing was better for `patience` iterations; None: not yet.
+
+    002 ends its runs so (authors' program: 10 iterations without a better accuracy with search).
+
+    Args:
+      marks: by iteration, ascending.
+      member: whose.
+      patience: 0: never.
+    """
+    for i in marks if patience else ():
+        known = {k: v for k, v in marks.items() if k <= i}
+        if i and i - best(known, member)[0] >= patience:
+            return i
+    return None
