@@ -19,7 +19,7 @@ from jaxzero.display.records import Record
 from jaxzero.display.session import Session
 from jaxzero.games import Game
 from jaxzero.games.base import State
-from jaxzero.terminal import opinions
+from jaxzero.terminal import opinions, verdicts
 from jaxzero.terminal.console import Console
 from jaxzero.terminal.thinkers import Thinker, Thought, thought_of
 
@@ -237,6 +237,15 @@ def _show(table: Table, talk: Talk, rest: str) -> Reply:
     return talk, [*lines, f"numbers: visits of {table.counsel.name} in percent"]
 
 
+def _solve(table: Table, talk: Talk, rest: str) -> Reply:
+    if talk.session.now.is_terminal:
+        return talk, _legal(table, talk)
+    try:
+        return talk, verdicts.lines(talk.session)
+    except ConfigError as error:
+        return talk, [str(error)]
+
+
 def _counsel(table: Table, talk: Talk) -> Thought:
     return thought_of(table.counsel, talk.session, _game_seed(table, talk))
 
@@ -273,6 +282,7 @@ COMMANDS: dict[str, Command] = {
     "hint": Command(_hint, "what the search recommends to you"),
     "policy": Command(_policy, "prior, visits and value of every move"),
     "show": Command(_show, "the visits on the board"),
+    "solve": Command(_solve, "how each move ends under perfect play, where a solver knows"),
     "moves": Command(_moves, "the moves so far, and the legal ones"),
     "board": Command(_board, "the board again"),
     "undo": Command(_undo, "takes back your last move and the reply"),
