@@ -9,8 +9,6 @@ with the Pareto front; with `--config.study.grid=runs/correlation` the fronts of
 other. A search that was stopped goes on from its trials, which are kept in the run directory.
 """
 
-import importlib
-import importlib.util
 import math
 import shlex
 import sys
@@ -26,7 +24,7 @@ from experiments.costs import calibration
 from experiments.costs.calibration import UnitSeconds
 from experiments.evaluation import strength
 from experiments.final import final
-from experiments.hyperparameters import group_training, pareto
+from experiments.hyperparameters import group_training, pareto, trials
 from experiments.hyperparameters.groups import Group
 from experiments.hyperparameters.search_grid import against_grid, check_grid
 from experiments.hyperparameters.settings import LETTERS, Training, make_setting
@@ -39,8 +37,8 @@ from jaxzero.tracking import Final as Finished
 from jaxzero.tracking import Tracker
 
 STUDY: Final = "hyperparameter_search"
-JOURNAL: Final = "optuna.jsonl"  # of the trials, Optuna's own format (JSON lines)
 CALIBRATION: Final = "calibration.json"
+_STARTUP: Final = 10  # random trials first, where the sampler is tpe
 FIELDS: Final = {"I": "iterations", "E": "episodes", "m": "num_simulations", "ep": "epochs"}
 
 
@@ -48,11 +46,7 @@ def validate(config: ConfigDict) -> None:
     """Refuses what this study can't do, before anything compiles."""
     config_lib.validate(config, KEYS)
     config_lib.require_extras(config)
-    if importlib.util.find_spec("optuna") is None:
-        raise ConfigError(
-            "experiments.hyperparameter_search: optuna is not installed, "
-            'pip install "jaxzero[search]"'
-        )
+    trials.check_installed(STUDY)
     for field in FIELDS.values():
         bounds = config.study[field]
         if len(bounds) != 2 or bounds[0] > bounds[1]:
@@ -80,57 +74,37 @@ def run(config: ConfigDict, directory: Path) -> None:
     workdir.claim(directory, config, STUDY)
     workdir.write_json(directory / workdir.ENVIRONMENT, workdir.environment())
     unit = _unit_seconds(config, directory)
-    study = _open(config, directory)
+    study = trials.open_study(
+        directory,
+        STUDY,
+        sampler=config.study.sampler,
+        seed=config.seed,
+        directions=("maximize", "minimize"),
+        startup=_STARTUP,
+    )
     with Tracker(directory, config, STUDY) as tracker:
         while batch := _next_batch(study, config):
             _evaluate(study, batch, config, directory, tracker, unit)
         tracker.finish(conclude(config, directory, study))
 
 
-def _open(config: ConfigDict, directory: Path) -> Any:
-    """Optuna's study, its trials in the run directory."""
-    optuna = importlib.import_module("optuna")
-    optuna.logging.set_verbosity(optuna.logging.WARNING)
-    storages = importlib.import_module("optuna.storages.journal")
-    samplers = {
-        "tpe": lambda: optuna.samplers.TPESampler(seed=config.seed, constant_liar=True),
-        "nsga2": lambda: optuna.samplers.NSGAIISampler(seed=config.seed),
-        "random": lambda: optuna.samplers.RandomSampler(seed=config.seed),
-    }
-    return optuna.create_study(
-        study_name=STUDY,
-        storage=optuna.storages.JournalStorage(
-            storages.JournalFileBackend(str(directory / JOURNAL))
-        ),
-        sampler=samplers[config.study.sampler](),
-        directions=["maximize", "minimize"],
-        load_if_exists=True,
-    )
-
-
 def _next_batch(study: Any, config: ConfigDict) -> list[Any]:
-    """Trials that a stopped process left running, else new ones; none when all are done.
+    """See `trials.next_batch`."""
 
-    Returns:
-      Frozen trials: number and params.
-    """
-    trials = study.get_trials(deepcopy=False)
-    running = [t for t in trials if not t.state.is_finished()]
-    wanted = min(config.study.batch, config.study.trials - len(trials))
-    whole = [t for t in running if len(t.params) == len(FIELDS)]
-    for half in running:  # proposed while the process died: never trained
-        if half not in whole:
-            study.tell(half.number, state=importlib.import_module("optuna").trial.TrialState.FAIL)
-    if whole or wanted < 1:
-        return whole
-    for _ in range(wanted):
-        trial = study.ask()
+    def suggest(trial: Any) -> None:
         low, high = config.study.iterations
         trial.suggest_int("I", low, high, step=config.study.iterations_step)
         for letter in ("E", "m", "ep"):
             low, high = config.study[FIELDS[letter]]
             trial.suggest_int(letter, low, high, log=True)
-    return _next_batch(study, config)
+
+    return trials.next_batch(
+        study,
+        total=config.study.trials,
+        at_once=config.study.batch,
+        parameters=len(FIELDS),
+        suggest=suggest,
+    )
 
 
 def _room(config: ConfigDict) -> ConfigDict:
@@ -185,10 +159,9 @@ def _evaluate(
     curves: dict[str, Any] = {}
     for at in dict.fromkeys(found[name].directory for name in done):
         curves |= strength.measure([runs.open_run(at)], settings)[0]["runs"]
-    states = importlib.import_module("optuna").trial.TrialState
     for trial, training in zip(batch, group.trainings, strict=True):
         if training.name not in found:
-            study.tell(trial.number, state=states.FAIL)
+            trials.fail(study, trial.number)
             print(f"{training.name} failed: {lost.get(training.name)}", file=sys.stderr)
             continue
         iterations, curve = training.config.train.iterations, curves[training.name]
@@ -217,7 +190,7 @@ def conclude(config: ConfigDict, directory: Path, study: Any) -> Finished:
         )
     elo, seconds = [t.values[0] for t in done], [t.values[1] for t in done]
     front = set(pareto.front(seconds, elo))
-    trials: list[dict[str, Any]] = [
+    tried: list[dict[str, Any]] = [
         {
             "name": f"trial_{t.number}",
             "values": {letter: t.params[letter] for letter in LETTERS if letter in t.params},
@@ -235,15 +208,15 @@ def conclude(config: ConfigDict, directory: Path, study: Any) -> Finished:
         "config": config.to_dict(),
         "switches": vars(spec_lib.make_spec(config).switches),
         "environment": workdir.read_json(directory / workdir.ENVIRONMENT),
-        "runs": [{"name": t["name"], "target": config.train.loss, "seed": 0} for t in trials],
+        "runs": [{"name": t["name"], "target": config.train.loss, "seed": 0} for t in tried],
         "failed": group_training.failed_in(directory),
-        "search": {"trials": trials},
+        "search": {"trials": tried},
     }
     group_training.write_rows(directory)
     if config.study.grid:
         key = jax.random.key(2 * config.seed + 1)
         results["tournaments"], results["search"]["grid"] = against_grid(
-            config, directory, [t for t in trials if t["on_front"]], key
+            config, directory, [t for t in tried if t["on_front"]], key
         )
     workdir.write_json(directory / workdir.RESULTS, results)
     print(f"report: {report.write_report(directory)}", file=sys.stderr)

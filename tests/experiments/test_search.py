@@ -11,7 +11,7 @@ from ml_collections import ConfigDict
 from experiments import hyperparameter_search
 from experiments.configs.hyperparameter_search import PRESETS, get_config
 from experiments.evaluation import strength
-from experiments.hyperparameters import group_training
+from experiments.hyperparameters import group_training, trials
 from experiments.hyperparameters.group_training import Place
 from jaxzero import spec as spec_lib
 from jaxzero import workdir
@@ -119,16 +119,16 @@ def test_a_search_goes_on_where_it_was_stopped(
         ["trial_3", "trial_4", "trial_5"],  # proposed before the stop, trained after it
         ["trial_6"],
     ]
-    trials = results_of(directory)["search"]["trials"]
-    assert [t["name"] for t in trials] == [f"trial_{i}" for i in (0, 2, 3, 4, 5, 6)]
-    for trial in trials:
+    tried = results_of(directory)["search"]["trials"]
+    assert [t["name"] for t in tried] == [f"trial_{i}" for i in (0, 2, 3, 4, 5, 6)]
+    for trial in tried:
         values = trial["values"]
         assert 1 <= values["I"] <= 3
         assert trial["elo"] == 100 * values["I"] + values["m"]
         assert trial["seconds"] == values["I"] * values["E"]
-    on_front = [t for t in trials if t["on_front"]]
-    cheapest = min(trials, key=lambda t: (t["seconds"], -t["elo"]))
-    strongest = max(trials, key=lambda t: (t["elo"], -t["seconds"]))
+    on_front = [t for t in tried if t["on_front"]]
+    cheapest = min(tried, key=lambda t: (t["seconds"], -t["elo"]))
+    strongest = max(tried, key=lambda t: (t["elo"], -t["seconds"]))
     assert cheapest in on_front
     assert strongest in on_front
     assert (directory / "report.html").exists()
@@ -174,6 +174,6 @@ def test_another_boards_grid_is_refused(tmp_path: Path) -> None:
 
 def test_a_missing_package_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delitem(sys.modules, "optuna", raising=False)
-    monkeypatch.setattr(hyperparameter_search.importlib.util, "find_spec", lambda name: None)
+    monkeypatch.setattr(trials.importlib.util, "find_spec", lambda name: None)
     with pytest.raises(ConfigError, match=r'pip install "jaxzero\[search\]"'):
         hyperparameter_search.validate(tiny())

@@ -1,0 +1,103 @@
+"""Trials of a search that Optuna proposes, kept in the study's run directory."""
+
+import importlib
+import importlib.util
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Final
+
+from jaxzero.config import ConfigError
+
+JOURNAL: Final = "optuna.jsonl"  # Optuna's own format (JSON lines)
+
+
+def check_installed(study: str) -> None:
+    """Refuses a study that searches where Optuna is not installed.
+
+    Raises:
+      ConfigError: with what to install.
+    """
+    if importlib.util.find_spec("optuna") is None:
+        raise ConfigError(
+            f'experiments.{study}: optuna is not installed, pip install "jaxzero[search]"'
+        )
+
+
+def open_study(
+    directory: Path, name: str, *, sampler: str, seed: int, directions: Sequence[str], startup: int
+) -> Any:
+    """Optuna's study, its trials in the run directory.
+
+    Args:
+      directory: of the run.
+      name: of the study.
+      sampler: `"tpe"`, `"nsga2"` or `"random"`.
+      seed: of the sampler.
+      directions: `"maximize"` or `"minimize"`, for each goal.
+      startup: random trials before the others; tpe only.
+    """
+    optuna = importlib.import_module("optuna")
+    optuna.logging.set_verbosity(optuna.logging.WARNING)
+    storages = importlib.import_module("optuna.storages.journal")
+    samplers = {
+        "tpe": lambda: optuna.samplers.TPESampler(
+            seed=seed, constant_liar=True, n_startup_trials=startup
+        ),
+        "nsga2": lambda: optuna.samplers.NSGAIISampler(seed=seed),
+        "random": lambda: optuna.samplers.RandomSampler(seed=seed),
+    }
+    return optuna.create_study(
+        study_name=name,
+        storage=optuna.storages.JournalStorage(
+            storages.JournalFileBackend(str(directory / JOURNAL))
+        ),
+        sampler=samplers[sampler](),
+        directions=list(directions),
+        load_if_exists=True,
+    )
+
+
+def next_batch(
+    study: Any,
+    *,
+    total: int,
+    at_once: int,
+    parameters: int,
+    suggest: Callable[[Any], None],
+    first: Mapping[str, float] | None = None,
+) -> list[Any]:
+    """Trials that a stopped process left running, else new ones; none when all are done.
+
+    Args:
+      study: of `open_study`.
+      total: trials in all.
+      at_once: new ones at most.
+      parameters: how many a whole trial has.
+      suggest: asks a new trial for them.
+      first: of the very first trial; None: it is proposed like the others.
+
+    Returns:
+      Frozen trials: number and params.
+    """
+    states = importlib.import_module("optuna").trial.TrialState
+    trials = [t for t in study.get_trials(deepcopy=False) if t.state != states.WAITING]
+    running = [t for t in trials if not t.state.is_finished()]
+    wanted = min(at_once, total - len(trials))
+    whole = [t for t in running if len(t.params) == parameters]
+    for half in running:  # proposed while the process died: never trained
+        if half not in whole:
+            fail(study, half.number)
+    if whole or wanted < 1:
+        return whole
+    if first is not None and not study.get_trials(deepcopy=False):
+        study.enqueue_trial(dict(first))
+    for _ in range(wanted):
+        suggest(study.ask())
+    return next_batch(
+        study, total=total, at_once=at_once, parameters=parameters, suggest=suggest, first=first
+    )
+
+
+def fail(study: Any, number: int) -> None:
+    """Tells Optuna that a trial came to nothing."""
+    study.tell(number, state=importlib.import_module("optuna").trial.TrialState.FAIL)

@@ -1,0 +1,163 @@
+"""The search for 002's constants: trials survive a stop, constants reach the search."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from ml_collections import ConfigDict
+
+from experiments import connect_four_search as study
+from experiments import published
+from experiments.configs.connect_four_search import PRESETS, get_config
+from experiments.connect_four import solved_marks
+from experiments.hyperparameters import trials
+from experiments.reporting import connect_four_search as report
+from jaxzero import config as config_lib
+from jaxzero import runs, workdir
+from jaxzero import spec as spec_lib
+from jaxzero.config import ConfigError
+from jaxzero.stopping import Stopped
+from tests import small
+from tests.experiments.test_efficiency import TINY
+
+pytest.importorskip("optuna")
+
+
+def tiny(changes: dict[str, Any] | None = None) -> ConfigDict:
+    changed = {k: v for k, v in TINY.items() if k != "study.arms"}
+    changed |= {"train.learning_rate": 0.02, "study.trials": 4, "study.random_trials": 2}
+    return small.changed(get_config("quick"), changed | (changes or {}))
+
+
+class FakeTraining:
+    """In place of training and marking: the closer c is to 2, the better, whatever the seed."""
+
+    def __init__(
+        self,
+        monkeypatch: pytest.MonkeyPatch,
+        *,
+        stops_at: int | None = None,
+        fails_at: int | None = None,
+    ) -> None:
+        self.trained: list[str] = []
+        self._stops_at, self._fails_at = stops_at, fails_at
+        monkeypatch.setattr(study.runner, "train", self.train)
+        monkeypatch.setattr(solved_marks, "update", self.update)
+
+    def train(self, config: ConfigDict, members: Any, directory: Path, tracker: Any) -> None:
+        self.trained.append(directory.name)
+        if len(self.trained) == self._stops_at:
+            raise Stopped("stopped", 0)
+        if len(self.trained) == self._fails_at:
+            raise FloatingPointError("loss is not finite")
+
+    def update(self, directory: Path, test: Any) -> solved_marks.Marks:
+        c = workdir.read_json(directory / workdir.CONFIG)["search.c_puct"]
+        worth = 1 - abs(c - 2) / 10
+        return {i: [{"search": v}] for i, v in ((0, 1.0), (1, worth / 2), (2, worth))}
+
+
+def trials_of(directory: Path) -> list[dict[str, Any]]:
+    return workdir.read_json(directory / workdir.RESULTS)["trials"]
+
+
+def test_a_search_goes_on_where_it_was_stopped(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    config = tiny({"search.c_puct": 5.5})
+    stopped = FakeTraining(monkeypatch, stops_at=2)
+    with pytest.raises(Stopped):
+        study.run(config, tmp_path)
+    again = FakeTraining(monkeypatch)
+    study.run(config, tmp_path)
+    assert stopped.trained + again.trained == [
+        "trial_0", "trial_1", "trial_1", "trial_2", "trial_3",
+    ]  # fmt: skip
+    found = trials_of(tmp_path)
+    assert found[0]["constants"] == pytest.approx(study.constants(config))
+    assert found[0]["constants"]["c_puct"] == 5.5
+    for trial in found:
+        values = trial["constants"]
+        assert trial["accuracy"] == pytest.approx(1 - abs(values["c_puct"] - 2) / 10)
+        assert (trial["iterations"], trial["untrained"]) == ([2], 1.0)
+        stored = workdir.read_json(tmp_path / study.TRIALS / trial["name"] / workdir.CONFIG)
+        assert stored["search.draw_value"] == pytest.approx(2 * values["draw"] - 1)
+        for name in study.PARAMETERS:
+            low, high = config.study[name]
+            assert low <= values[name] <= high
+    assert len({t["constants"]["c_puct"] for t in found}) == 4
+    page = (tmp_path / "report.html").read_text()
+    best = max(found, key=lambda t: t["accuracy"])
+    assert f"Best: {best['name']} with" in page
+    assert "rank " in page
+    assert (tmp_path / trials.JOURNAL).is_file()
+    study.run(config, tmp_path)
+    assert len(again.trained) == 3  # nothing more is trained
+
+
+def test_a_trial_that_breaks_down_is_left_out(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fake = FakeTraining(monkeypatch, fails_at=2)
+    study.run(tiny(), tmp_path)
+    assert fake.trained == [f"trial_{i}" for i in range(4)]
+    assert [t["name"] for t in trials_of(tmp_path)] == ["trial_0", "trial_2", "trial_3"]
+    assert "trial_1 failed: loss is not finite" in (tmp_path / "report.html").read_text()
+
+
+def test_constants_reach_the_search() -> None:
+    config = get_config("paper")
+    own = study.constants(config)
+    theirs = (published.load(report.PUBLISHED) or {})["sets"]
+    assert own == pytest.approx(theirs[0]["constants"])  # what 002 used
+    changed = study.with_constants(config, theirs[1]["constants"])
+    assert study.constants(changed) == pytest.approx(theirs[1]["constants"])
+    flat, before = config_lib.flatten(changed), config_lib.flatten(config)
+    assert {key for key, value in flat.items() if value != before[key]} == {
+        "search.c_puct",
+        "search.unvisited_q",
+        "search.dirichlet_alpha",
+        "search.draw_value",
+    }
+    search = spec_lib.make_spec(changed).search
+    assert (search.unvisited_q, search.dirichlet_alpha) == (0.91, 12.5)
+    assert (1 + search.draw_value) / 2 == pytest.approx(0.4815)
+
+
+@pytest.mark.parametrize("preset", PRESETS)
+def test_presets(preset: str) -> None:
+    study.validate(get_config(preset))
+
+
+@pytest.mark.parametrize(
+    ("changes", "told"),
+    [
+        ({"study.draw": (0.5,)}, r"study\.draw=\(0\.5,\): give the smallest and the largest"),
+        ({"study.c_puct": (3.0, 2.0)}, r"study\.c_puct=\(3\.0, 2\.0\)"),
+        ({"study.c_puct": (3.0, 4.0)}, "own 1.545, which lies outside"),
+        ({"study.draw": (0.0, 2.0)}, "choose from 0 to 1"),
+        ({"study.sampler": "tp"}, "did you mean 'tpe'"),
+        ({"search.dirichlet_fraction": 0.0}, "dirichlet_fraction above 0"),
+        ({"game": "othello_5x5"}, "config.game='othello_5x5'"),
+    ],
+)
+def test_bad_settings_are_one_line(changes: dict[str, Any], told: str, tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match=told) as error:
+        study.run(tiny(changes), tmp_path / "new")
+    assert "\n" not in str(error.value)
+    assert not (tmp_path / "new").exists()
+
+
+@pytest.mark.slow
+def test_from_settings_to_report(tmp_path: Path) -> None:
+    study.run(tiny({"study.trials": 2, "study.seeds": 2}), tmp_path)
+    first, second = trials_of(tmp_path)
+    assert len(first["seeds"]) == len(second["seeds"]) == 2
+    for trial in (first, second):
+        place = tmp_path / study.TRIALS / trial["name"]
+        opened = runs.open_run(place)
+        assert opened.spec.search.unvisited_q == trial["constants"]["unvisited_q"]
+        marks = workdir.read_json(place / solved_marks.MARKS)
+        assert [len(members) for members in marks.values()] == [2, 2, 2]
+        assert trial["accuracy"] == pytest.approx(sum(trial["seeds"]) / 2)
+    assert "Constants of the search" in (tmp_path / "report.html").read_text()
