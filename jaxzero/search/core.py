@@ -374,7 +374,6 @@ def _read_off(
     options: SearchOptions,
 ) -> SearchResult:
     node = tree.read_node(trees, jnp.zeros(active.shape, jnp.int32))
-    value = tree.root_value(trees)
     if options.algorithm == "gumbel":
         action, policy = rules.gumbel_policy(node, trees.extra_data.root_gumbel)
     else:
@@ -383,18 +382,18 @@ def _read_off(
         if options.forced_playouts:
             kept = rules.pruned_visits(node, jnp.asarray(c_puct, jnp.float32), options)
         if options.propagate_results:
-            known, result = known_results.of_root(trees)
-            legal = node.log_prior > tree.ILLEGAL / 2
-            visits = kept = known_results.chosen_from(node.visits, known, legal)
-            sure = known_results.worth(result, options.draw_value)
-            value = jnp.where(result == tree.UNKNOWN, value, sure)
+            visits = kept = known_results.chosen_from(node)
         policy = kept / jnp.maximum(kept.sum(-1, keepdims=True), 1.0)
         action = rules.argmax(visits, options, keys)
     return SearchResult(
         visit_counts=node.visits,
         policy=jnp.where(active[:, None], policy, 0.0),
         action=action,
-        value=value,
+        value=(
+            known_results.root_value(trees, options.draw_value)
+            if options.propagate_results
+            else tree.root_value(trees)
+        ),
         q=node.q,
         tree=trees,
         diagnostics=dataclasses.replace(counts, nodes=trees.extra_data.size),

@@ -23,7 +23,8 @@ import jax.numpy as jnp
 import mctx
 
 from jaxzero.loops import any_member
-from jaxzero.search.tree import ILLEGAL, UNKNOWN, Leaf, NewNode, expand
+from jaxzero.search.tree import ILLEGAL, UNKNOWN, Leaf, NewNode, Node, expand
+from jaxzero.search.tree import root_value as average_value
 
 WON, DRAWN, LOST = 1, 0, -1
 
@@ -44,11 +45,6 @@ def node_result(known: jax.Array, legal: jax.Array) -> jax.Array:
     return jnp.where(won, WON, best).astype(jnp.int8)
 
 
-def worth(result: jax.Array, draw_value: float) -> jax.Array:
-    """float32[...]: what known results count as, draws at their worth to both sides."""
-    return result.astype(jnp.float32) + draw_value * (result == DRAWN)
-
-
 def allowed(known: jax.Array, legal: jax.Array) -> jax.Array:
     """Edges that may be followed, bool[..., A]: won ones, else those not lost, else all legal ones.
 
@@ -66,25 +62,24 @@ def prefer(scores: jax.Array, known: jax.Array) -> jax.Array:
     return jnp.where(allowed(known, scores > -jnp.inf), scores, -jnp.inf)
 
 
-def chosen_from(visits: jax.Array, known: jax.Array, legal: jax.Array) -> jax.Array:
+def chosen_from(root: Node) -> jax.Array:
     """Visits of the root's moves that may be chosen, float32[B, A].
 
     Those that are `allowed`; if none of them was visited, each counts once.
-
-    Args:
-      visits: int32[B, A].
-      known: int8[B, A].
-      legal: bool[B, A].
     """
-    may = allowed(known, legal)
-    kept = jnp.where(may, visits, 0).astype(jnp.float32)
+    if root.known is None:
+        raise ValueError("a root of a search without known results")
+    may = allowed(root.known, root.log_prior > ILLEGAL / 2)
+    kept = jnp.where(may, root.visits, 0).astype(jnp.float32)
     return jnp.where(kept.any(-1, keepdims=True), kept, may.astype(jnp.float32))
 
 
-def of_root(tree: mctx.Tree) -> tuple[jax.Array, jax.Array]:
-    """(int8[B, A] of the root's edges, int8[B] of the root), for the player to move there."""
-    known = tree.extra_data.known[:, 0]
-    return known, node_result(known, tree.children_prior_logits[:, 0] > ILLEGAL / 2)
+def root_value(tree: mctx.Tree, draw_value: float) -> jax.Array:
+    """float32[B]: `tree.root_value`, and what known results are worth in its place."""
+    legal = tree.children_prior_logits[:, 0] > ILLEGAL / 2
+    result = node_result(tree.extra_data.known[:, 0], legal)
+    known = result.astype(jnp.float32) + draw_value * (result == DRAWN)
+    return jnp.where(result == UNKNOWN, average_value(tree), known)
 
 
 def grow(

@@ -9,6 +9,7 @@ import pytest
 from jaxzero import selfplay, solvers
 from jaxzero.search import known_results
 from jaxzero.search.known_results import DRAWN, LOST, UNKNOWN, WON
+from jaxzero.search.tree import Node
 from tests.oracles.mcts import Tree, solve
 from tests.search.common import (
     AGAIN,
@@ -191,9 +192,14 @@ def test_moves_known_to_lose_are_not_played() -> None:
     ],
 )
 def test_what_may_be_chosen(known: list[int], visits: list[int], expected: list[int]) -> None:
-    found = known_results.chosen_from(
-        np.array([visits]), np.array([known], np.int8), np.ones((1, 4), bool)
+    root = Node(
+        visits=np.array([visits]),
+        q=np.zeros((1, 4)),
+        log_prior=np.zeros((1, 4)),
+        raw_value=np.zeros(1),
+        known=np.array([known], np.int8),
     )
+    found = known_results.chosen_from(root)
     assert found.tolist() == [expected]
 
 
