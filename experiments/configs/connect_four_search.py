@@ -1,7 +1,7 @@
 """Settings of the search for 002's constants: `connect_four_search.py:quick`, `:gpu`, `:paper`.
 
-Ranges and budget are those of the authors' Bayesian search (section 3.2 and their program); what
-the search begins from is the plain AlphaZero of the efficiency study.
+Ranges and budget are those of the authors' Bayesian search (named in section 4.3; their thesis and
+program); what the search begins from is the plain AlphaZero of the efficiency study.
 """
 
 from ml_collections import ConfigDict
