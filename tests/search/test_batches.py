@@ -10,7 +10,7 @@ import pytest
 from jax.extend import core as jax_core
 
 from jaxzero.loops import MEMBER_AXIS
-from jaxzero.search import SearchResult, core
+from jaxzero.search import SearchOptions, SearchResult, core
 from tests.search.common import (
     AGAIN,
     LANES,
@@ -26,6 +26,7 @@ from tests.search.common import (
 )
 
 PER_GAME = ("visit_counts", "policy", "action", "value", "q")
+OPTIONS = (options_of(), options_of(propagate_results=True))
 
 
 def assert_equal(one: Any, other: Any) -> None:
@@ -70,33 +71,37 @@ def test_lanes_that_are_not_active_are_not_searched() -> None:
     assert none.diagnostics.useful_evaluations == 0
 
 
-def member_search(scale: jax.Array, m: jax.Array, states: Any) -> SearchResult:
+def member_search(
+    options: SearchOptions, scale: jax.Array, m: jax.Array, states: Any
+) -> SearchResult:
     """The search of one member of a population."""
     return core.run(
         game_named(SMALL),
         scaled_network(SMALL, scale),
         jax.random.split(jax.random.key(0), LANES),
         states,
-        options=options_of(),
+        options=options,
         num_simulations=m,
         c_puct=1.5,
     )
 
 
 @functools.cache
-def population_search(axis: str | None) -> Any:
+def population_search(axis: str | None, options: SearchOptions) -> Any:
     """The search of several members, under vmap."""
-    return jax.vmap(member_search, (0, 0, None), axis_name=axis)
+    search = functools.partial(member_search, options)
+    return jax.vmap(search, (0, 0, None), axis_name=axis)
 
 
-def test_a_population_equals_its_members() -> None:
+@pytest.mark.parametrize("options", OPTIONS)
+def test_a_population_equals_its_members(options: SearchOptions) -> None:
     positions = various_positions(SMALL)
     scales, simulations = np.array([1.0, -1.0, 0.0, 1.0], np.float32), np.array([60, 60, 25, 7])
     together = jax.device_get(
-        jax.jit(population_search(MEMBER_AXIS))(scales, simulations, stack(positions))
+        jax.jit(population_search(MEMBER_AXIS, options))(scales, simulations, stack(positions))
     )
     for member, (scale, m) in enumerate(zip(scales, simulations.tolist(), strict=True)):
-        alone = search_all(SMALL, positions, m, scale=float(scale), c_puct=1.5)
+        alone = search_all(SMALL, positions, m, scale=float(scale), c_puct=1.5, options=options)
         own = jax.tree.map(lambda x, i=member: x[i], together)
         np.testing.assert_array_equal(own.visit_counts.sum(-1), m)
         assert_equal(lanes(own, range(LANES)), lanes(alone, range(LANES)))
@@ -117,11 +122,12 @@ def loop_conditions(jaxpr: jax_core.Jaxpr) -> list[tuple[int, ...]]:
     return shapes
 
 
-def test_a_population_shares_its_loop_conditions() -> None:
+@pytest.mark.parametrize("options", OPTIONS)
+def test_a_population_shares_its_loop_conditions(options: SearchOptions) -> None:
     """A condition that is batched selects over the whole tree in every turn."""
     states = stack(various_positions(SMALL))
     arguments = (jnp.ones(2), jnp.array([5, 7]), states)
-    shared = jax.make_jaxpr(population_search(MEMBER_AXIS))(*arguments)
-    batched = jax.make_jaxpr(population_search(None))(*arguments)
+    shared = jax.make_jaxpr(population_search(MEMBER_AXIS, options))(*arguments)
+    batched = jax.make_jaxpr(population_search(None, options))(*arguments)
     assert loop_conditions(shared.jaxpr) == [()] * 3  # simulations, descent, backup
     assert loop_conditions(batched.jaxpr) == [(2,)] * 3
