@@ -143,7 +143,7 @@ def settings(study: Study) -> Table | None:
             letter,
             key,
             meaning,
-            short(study.setting(key)),
+            ", ".join(short(value) for value in _tried(study, letter, key)),
             short(theirs[key]) if key in theirs else NONE,
         )
         for letter, key, meaning in SETTINGS
@@ -152,11 +152,23 @@ def settings(study: Study) -> Table | None:
     return Table("Settings", headers, rows, text_columns=3)
 
 
+def _tried(study: Study, letter: str, key: str) -> list[Any]:
+    """All values of a hyper-parameter, the smallest first; most studies have one."""
+    changed = [setting["values"] for setting in study.results.get("settings") or []]
+    values = {values[letter] for values in changed if letter in values}
+    if not changed or any(letter not in values for values in changed):
+        values.add(study.setting(key))
+    return sorted(values) if len(values) > 1 else list(values)
+
+
 def other_settings(study: Study) -> Table | None:
-    """All the other keys of the config."""
+    """All the other keys of the config; switches as they were, be it by `semantics` alone."""
     named = {key for _, key, _ in SETTINGS}
+    switches = {
+        f"switches.{name}": value for name, value in (study.results.get("switches") or {}).items()
+    }
     rows = tuple(
-        (key, short(value))
+        (key, short(switches.get(key, value) if value is None else value))
         for key, value in _flat(study.results.get("config") or {})
         if key not in named
     )

@@ -1,5 +1,6 @@
 """The report says what the files say: every run, every number, everything that is missing."""
 
+import dataclasses
 import json
 import math
 import re
@@ -460,6 +461,28 @@ def test_settings_table_names_the_papers_letters(full):
         "u",
     ]
     assert all(row[3] != "not recorded" and row[4] != "-" for row in table.rows)
+
+
+def test_settings_tables_have_all_values_tried_and_the_switches_as_they_were(full):
+    found = load(full[0])
+    config = found.results["config"] | {"switches": {"keep_tree": None, "small_draw_value": True}}
+    tried = [{"name": "default", "values": {}}, {"name": "m=7", "values": {"m": 7}}]
+    results = found.results | {"config": config, "switches": {"keep_tree": False}}
+    study = dataclasses.replace(found, results=results | {"settings": tried})
+    table, others = tables.settings(study), tables.other_settings(study)
+    assert table is not None
+    assert others is not None
+    values = {row[0]: row[3] for row in table.rows}
+    default = found.setting("search.num_simulations")
+    assert values["m"] == ", ".join(str(m) for m in sorted((7, default)))
+    assert values["E"] == str(found.setting("selfplay.episodes"))
+    assert ("switches.keep_tree", "no") in others.rows
+    assert ("switches.small_draw_value", "yes") in others.rows
+    every = [{"name": f"m={m}", "values": {"m": m}} for m in (9, 8)]
+    study = dataclasses.replace(found, results=results | {"settings": every})
+    table = tables.settings(study)
+    assert table is not None
+    assert {row[0]: row[3] for row in table.rows}["m"] == "8, 9"
 
 
 def test_wording():
