@@ -31,7 +31,7 @@ from jaxzero import runner, runs, workdir
 from jaxzero import spec as spec_lib
 from jaxzero.config import ConfigError
 from jaxzero.runs import Run
-from jaxzero.stopping import FINISHED_EARLY, Stopped
+from jaxzero.stopping import minutes_left
 
 STUDY = "arms"
 
@@ -79,15 +79,7 @@ def train(config: ConfigDict, name: str, directory: Path, started: float) -> Non
         print(f"arm {name}: finished already", file=sys.stderr)
         return
     limit = config.execution.max_minutes
-    if limit:
-        left = limit - (time.monotonic() - started) / 60
-        if left <= 0:
-            raise Stopped(
-                f"--max-minutes={limit:g} are over before arm {name}; the same command goes on "
-                "from there",
-                FINISHED_EARLY,
-            )
-        own.execution.max_minutes = left
+    own.execution.max_minutes = minutes_left(limit, started, f"arm {name}")
     print(f"arm {name}: {ARMS[name].meaning}", file=sys.stderr, flush=True)
     with _alone(notebook.words(arm_config(config, name), place)):
         loss_ablation.run(own, place)

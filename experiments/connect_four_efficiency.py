@@ -129,6 +129,7 @@ def validate(config: ConfigDict) -> None:
         spec = spec_lib.make_spec(own)
     if not isinstance(spec.game, ConnectFour):
         raise ConfigError(f"config.game={config.game!r}: this study is about Connect Four")
+    solved_marks.check(config)
     devices.choose(config)
 
 
@@ -145,7 +146,7 @@ def run(config: ConfigDict, directory: Path) -> None:
     for arm in config.study.arms:
         place = directory / ARMS / arm
         path = place / ACCURACY
-        if not path.is_file():
+        if not is_done(config, place):
             marks = train(config, arm, place, test, started)
             told = describe(runs.open_run(place), marks, config.study.patience)
             workdir.write_json(path, told)
@@ -166,6 +167,17 @@ def run(config: ConfigDict, directory: Path) -> None:
     workdir.write_json(directory / workdir.RESULTS, results)
     print(table(found))
     print(f"report: {write_report(directory)}", file=sys.stderr)
+
+
+def is_done(config: ConfigDict, directory: Path) -> bool:
+    """Whether an arm was described after its last iteration, which may have been put off since."""
+    path = directory / ACCURACY
+    if not path.is_file():
+        return False
+    if all(run["ended"] for run in workdir.read_json(path)["runs"]):
+        return True
+    saved = max(Checkpoints.steps(directory / "checkpoints"), default=0)
+    return saved >= config.train.iterations
 
 
 def train(config: ConfigDict, arm: str, directory: Path, test: Labelled, started: float) -> Marks:

@@ -42,6 +42,7 @@ from jaxzero.tracking import Tracker
 STUDY: Final = "connect_four_search"
 TRIALS: Final = "trials"  # folder of the trials' run directories
 FAILED: Final = "failed.json"  # in the study's directory: why trials came to nothing
+BUDGET: Final = ("train.iterations", "execution.snapshot_every")  # the same for all trials
 PARAMETERS: Final = ("c_puct", "unvisited_q", "dirichlet_alpha", "draw")
 
 
@@ -90,6 +91,7 @@ def validate(config: ConfigDict) -> None:
             spec = spec_lib.make_spec(with_constants(config, own | {name: float(bound)}))
     if not isinstance(spec.game, ConnectFour):
         raise ConfigError(f"config.game={config.game!r}: this study is about Connect Four")
+    solved_marks.check(config)
     devices.choose(config)
 
 
@@ -98,7 +100,7 @@ def run(config: ConfigDict, directory: Path) -> None:
     started = time.monotonic()
     runner.prepare(config)
     validate(config)
-    workdir.claim(directory, config, STUDY)
+    workdir.claim(directory, config, STUDY, fixed=BUDGET)
     workdir.write_json(directory / workdir.ENVIRONMENT, workdir.environment())
     test = solved_marks.test_positions(config, directory)
     study = trials.open_study(
@@ -107,7 +109,7 @@ def run(config: ConfigDict, directory: Path) -> None:
         sampler=config.study.sampler,
         seed=config.seed,
         directions=("maximize",),
-        startup=config.study.random_trials,
+        startup=1 + config.study.random_trials,  # the first is the settings' own
     )
 
     def suggest(trial: Any) -> None:

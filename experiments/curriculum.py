@@ -30,7 +30,7 @@ from jaxzero import parts, runner, runs, workdir
 from jaxzero import spec as spec_lib
 from jaxzero.compute import devices
 from jaxzero.config import ConfigError
-from jaxzero.stopping import Stopped
+from jaxzero.stopping import minutes_left
 from jaxzero.tracking import Final, Tracker
 
 STUDY = "curriculum"
@@ -86,11 +86,7 @@ def train(config: ConfigDict, directory: Path) -> dict[str, float]:
     seconds = {}
     for arm in config.study.arms:
         own = ConfigDict(arm_config(config, arm))
-        if limit:
-            left = limit - (time.monotonic() - started) / 60
-            if left <= 0:
-                raise Stopped(f"{limit:g} minutes are over: the same command goes on from there", 0)
-            own.execution.max_minutes = left
+        own.execution.max_minutes = minutes_left(limit, started, f"the player {arm}")
         own.lock()
         folder = directory / ARMS / arm
         workdir.claim(folder, own, STUDY)

@@ -209,6 +209,7 @@ def conclude(config: ConfigDict, directory: Path, study: Any) -> Finished:
         "switches": vars(spec_lib.make_spec(config).switches),
         "environment": workdir.read_json(directory / workdir.ENVIRONMENT),
         "runs": [{"name": t["name"], "target": config.train.loss, "seed": 0} for t in tried],
+        "settings": [{"name": t["name"], "values": t["values"]} for t in tried],
         "failed": group_training.failed_in(directory),
         "search": {"trials": tried},
     }

@@ -23,7 +23,7 @@ from jaxzero.failures import Failures
 from jaxzero.iteration import RunState
 from jaxzero.runs import Member
 from jaxzero.spec import Spec
-from jaxzero.stopping import Stopped, StopRequest
+from jaxzero.stopping import FINISHED_EARLY, Stopped, StopRequest
 from jaxzero.tracking import Tracker
 from jaxzero.training import heldout
 
@@ -246,7 +246,8 @@ def _iterate(
             if save:
                 job.checkpoints.save(number, states)
                 saved = number
-            if reason is not None and number < total:
+            # A signal in the last iteration is obeyed too: the caller would go on with other work.
+            if reason is not None and (number < total or reason.status != FINISHED_EARLY):
                 job.checkpoints.close()
                 job.snapshots.close()
                 raise Stopped(

@@ -7,7 +7,7 @@ import math
 import os
 import platform
 import subprocess
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from importlib import metadata
 from pathlib import Path
 from typing import Any
@@ -113,10 +113,13 @@ def _commit() -> str:
         return "unknown"
 
 
-def differing_keys(old: dict[str, Any], new: dict[str, Any]) -> list[str]:
+def differing_keys(
+    old: dict[str, Any], new: dict[str, Any], fixed: Sequence[str] = ()
+) -> list[str]:
     """Dotted keys that forbid going on, as `key: old -> new`.
 
-    A key that is younger than the run directory had its default value in it.
+    A key that is younger than the run directory had its default value in it. Those of `fixed` may
+    not differ, be they in `MAY_DIFFER`.
     """
     defaults = plain(flatten(default_config()))
     old = {key: defaults.get(key, value) for key, value in new.items()} | old
@@ -124,12 +127,18 @@ def differing_keys(old: dict[str, Any], new: dict[str, Any]) -> list[str]:
     return [
         f"{key}: {old.get(key)!r} -> {new.get(key)!r}"
         for key in keys
-        if old.get(key) != new.get(key) and not key.startswith(MAY_DIFFER)
+        if old.get(key) != new.get(key) and (key in fixed or not key.startswith(MAY_DIFFER))
     ]
 
 
-def claim(workdir: Path, config: ConfigDict, study: str) -> None:
+def claim(workdir: Path, config: ConfigDict, study: str, *, fixed: Sequence[str] = ()) -> None:
     """Makes a workdir for a config, or accepts one of the same config; touches nothing else.
+
+    Args:
+      workdir: of a run or a study.
+      config: what it is to be.
+      study: its name.
+      fixed: keys that elsewhere may differ when a workdir is gone on with, but not here.
 
     Raises:
       ConfigError: the workdir belongs to another study or config, or can't be written.
@@ -137,7 +146,7 @@ def claim(workdir: Path, config: ConfigDict, study: str) -> None:
     wanted = plain(flatten(config)) | {"study": study}
     path = workdir / CONFIG
     if path.exists():
-        differing = differing_keys(read_json(path), wanted)
+        differing = differing_keys(read_json(path), wanted, fixed)
         if differing:
             raise ConfigError(
                 f"--workdir={workdir} holds another run ({'; '.join(differing)}): choose another "

@@ -117,6 +117,20 @@ def test_signals_save_and_stop(
     assert_equal(resumed.states, whole.states)
 
 
+def test_a_signal_in_the_last_iteration_stops_too(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Other trainings or tournaments may come after it."""
+    with monkeypatch.context() as patch:
+        set_stop(patch, 1, lambda: signal.raise_signal(signal.SIGTERM))
+        with pytest.raises(Stopped, match="SIGTERM: saved at iteration 2 of 2") as caught:
+            train(tmp_path, {"train.iterations": 2})
+    assert caught.value.status == 128 + signal.SIGTERM
+    before = rows_of(tmp_path)
+    train(tmp_path, {"train.iterations": 2})
+    assert rows_of(tmp_path) == before
+
+
 def test_the_second_signal_acts_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def twice() -> None:
         gc.disable()  # an exception that is raised while it collects would be lost

@@ -1,11 +1,13 @@
 """Marks of a run's networks on solved Connect Four positions, kept beside the run.
 
 A network is marked once: `marks.json` has what every kept iteration's networks were worth, and
-only iterations that are not in it are asked.
+only iterations that are not in it are asked; and which positions they were marked on.
 """
 
+import hashlib
 import sys
 from pathlib import Path
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -16,14 +18,38 @@ from experiments import connect_four_data
 from experiments.connect_four import solved_positions
 from experiments.connect_four.solved_games import Recipe
 from jaxzero import learner, parts, runs, solvers, workdir
+from jaxzero.config import ConfigError
 from jaxzero.learner import Learner
+from jaxzero.players import solver
 from jaxzero.runs import Run
 from jaxzero.solvers import Labelled
 
 MARKS = "marks.json"
+RECIPE = Recipe(best_move_probability=0.5, one_per_game=True, seed=0)  # the paper's hard set
 _AT_ONCE = 256  # positions searched together
 
 Marks = dict[int, list[dict[str, float]]]  # by iteration, one for each member
+
+
+def check(config: ConfigDict) -> None:
+    """Refuses, before anything is written, positions that are too few or can't be made here.
+
+    Raises:
+      ConfigError: in one line, with what to do.
+    """
+    if config.game != solved_positions.GAME:
+        return
+    count, folder = config.study.test_positions, Path(config.study.data)
+    held = solved_positions.describe(folder)
+    if held is None:
+        own = solved_positions.describe(folder / connect_four_data.default_directory(RECIPE).name)
+        if own is None or own["positions"] < count:
+            solver.check_installed()
+    elif held["positions"] < count:
+        raise ConfigError(
+            f"config.study.test_positions={count}: {folder} holds {held['positions']}, choose "
+            "fewer, or make the set larger with python -m experiments.connect_four_data"
+        )
 
 
 def test_positions(config: ConfigDict, directory: Path) -> Labelled:
@@ -37,16 +63,15 @@ def test_positions(config: ConfigDict, directory: Path) -> Labelled:
     game = parts.build_game(config)
     count = config.study.test_positions
     if config.game == solved_positions.GAME:
-        recipe = Recipe(best_move_probability=0.5, one_per_game=True, seed=0)
         folder = Path(config.study.data)
         if solved_positions.describe(folder) is None:
-            folder /= connect_four_data.default_directory(recipe).name
+            folder /= connect_four_data.default_directory(RECIPE).name
             held = solved_positions.describe(folder)
             if held is None or held["positions"] < count:
                 print(f"making {count} test positions in {folder}", file=sys.stderr)
-                connect_four_data.make(recipe, count, folder)
+                connect_four_data.make(RECIPE, count, folder)
         found = solved_positions.load(folder).labelled
-        some = np.arange(min(count, len(found.plies)))
+        some = np.arange(count)
         states = jax.tree.map(lambda x: x[some], found.states)
         return Labelled(game, states, found.scores[some], found.plies[some])
     path = directory / "positions.npz"
@@ -66,15 +91,34 @@ def update(directory: Path, test: Labelled) -> Marks:
     Returns:
       By iteration, for each member: `search` and `network` (share of best moves with its search
       and alone), `weak` (share that keeps the result, with search), `result` (results known).
+
+    Raises:
+      ConfigError: earlier ones were given on other positions.
     """
-    opened, path = runs.open_run(directory), directory / MARKS
-    held = workdir.read_json(path) if path.is_file() else {}
-    missing = [i for i in opened.iterations if str(i) not in held]
+    opened, path, positions = runs.open_run(directory), directory / MARKS, _digest(test)
+    held: dict[str, Any] = {"positions": positions, "marks": {}}
+    if path.is_file():
+        held = workdir.read_json(path)
+    if held["positions"] != positions:
+        raise ConfigError(
+            f"{path}: marks on other positions than those that are there now, restore these or "
+            "remove it and what was made of it (accuracy.json)"
+        )
+    marks = held["marks"]
+    missing = [i for i in opened.iterations if str(i) not in marks]
     if missing:
         print(f"marking iterations {missing[0]} to {missing[-1]}...", file=sys.stderr)
-        held |= {str(i): marks for i, marks in _mark(opened, missing, test).items()}
+        marks |= {str(i): found for i, found in _mark(opened, missing, test).items()}
         workdir.write_json(path, held)
-    return {i: held[str(i)] for i in opened.iterations}
+    return {i: marks[str(i)] for i in opened.iterations}
+
+
+def _digest(test: Labelled) -> str:
+    """Of the positions, their order and their scores."""
+    found = hashlib.sha256()
+    for array in (*jax.tree.leaves(test.states), test.scores):
+        found.update(np.ascontiguousarray(array).tobytes())
+    return found.hexdigest()
 
 
 def _mark(opened: Run, iterations: list[int], test: Labelled) -> Marks:

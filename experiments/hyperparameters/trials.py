@@ -6,6 +6,8 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
+import numpy as np
+
 from jaxzero.config import ConfigError
 
 JOURNAL: Final = "optuna.jsonl"  # Optuna's own format (JSON lines)
@@ -32,29 +34,33 @@ def open_study(
       directory: of the run.
       name: of the study.
       sampler: `"tpe"`, `"nsga2"` or `"random"`.
-      seed: of the sampler.
+      seed: of the sampler, with the number of trials: its state is not kept, and a search that
+        goes on must not propose again what it has proposed.
       directions: `"maximize"` or `"minimize"`, for each goal.
-      startup: random trials before the others; tpe only.
+      startup: finished trials before tpe models them, until then it proposes at random.
     """
     optuna = importlib.import_module("optuna")
     optuna.logging.set_verbosity(optuna.logging.WARNING)
     storages = importlib.import_module("optuna.storages.journal")
-    samplers = {
-        "tpe": lambda: optuna.samplers.TPESampler(
-            seed=seed, constant_liar=True, n_startup_trials=startup
-        ),
-        "nsga2": lambda: optuna.samplers.NSGAIISampler(seed=seed),
-        "random": lambda: optuna.samplers.RandomSampler(seed=seed),
-    }
-    return optuna.create_study(
+    study = optuna.create_study(
         study_name=name,
         storage=optuna.storages.JournalStorage(
             storages.JournalFileBackend(str(directory / JOURNAL))
         ),
-        sampler=samplers[sampler](),
         directions=list(directions),
         load_if_exists=True,
     )
+    sequence = np.random.SeedSequence([seed, len(study.get_trials(deepcopy=False))])
+    own = int(sequence.generate_state(1)[0])
+    samplers = {
+        "tpe": lambda: optuna.samplers.TPESampler(
+            seed=own, constant_liar=True, n_startup_trials=startup
+        ),
+        "nsga2": lambda: optuna.samplers.NSGAIISampler(seed=own),
+        "random": lambda: optuna.samplers.RandomSampler(seed=own),
+    }
+    study.sampler = samplers[sampler]()
+    return study
 
 
 def next_batch(
@@ -74,7 +80,7 @@ def next_batch(
       at_once: new ones at most.
       parameters: how many a whole trial has.
       suggest: asks a new trial for them.
-      first: of the very first trial; None: it is proposed like the others.
+      first: parameters of the first whole trial; None: it is proposed like the others.
 
     Returns:
       Frozen trials: number and params.
@@ -89,7 +95,10 @@ def next_batch(
             fail(study, half.number)
     if whole or wanted < 1:
         return whole
-    if first is not None and not study.get_trials(deepcopy=False):
+    begun = study.get_trials(deepcopy=False)
+    if first is not None and not any(
+        t.state == states.WAITING or t.params == dict(first) for t in begun
+    ):
         study.enqueue_trial(dict(first))
     for _ in range(wanted):
         suggest(study.ask())

@@ -1,5 +1,7 @@
 """The search for 002's constants: trials survive a stop, constants reach the search."""
 
+import dataclasses
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -95,6 +97,98 @@ def test_a_search_goes_on_where_it_was_stopped(
     assert len(again.trained) == 3  # nothing more is trained
 
 
+def test_a_search_that_was_stopped_proposes_nothing_twice(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    config = tiny({"study.sampler": "random", "study.trials": 6})
+    for _ in range(3):  # stopped in the second training, one more each time
+        FakeTraining(monkeypatch, stops_at=2)
+        with pytest.raises(Stopped):
+            study.run(config, tmp_path)
+    FakeTraining(monkeypatch)
+    study.run(config, tmp_path)
+    found = trials_of(tmp_path)
+    assert len({t["constants"]["c_puct"] for t in found}) == len(found) == 6
+
+
+@pytest.mark.parametrize("number", [1, 2])
+def test_as_many_random_trials_as_were_asked_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int
+) -> None:
+    optuna = pytest.importorskip("optuna")
+    asked = []
+    real = optuna.samplers.RandomSampler.sample_independent
+
+    def counted(self: Any, of: Any, trial: Any, name: str, distribution: Any) -> Any:
+        asked.append(trial.number)
+        return real(self, of, trial, name, distribution)
+
+    monkeypatch.setattr(optuna.samplers.RandomSampler, "sample_independent", counted)
+    FakeTraining(monkeypatch)
+    study.run(tiny({"study.random_trials": number, "study.trials": 5}), tmp_path)
+    assert set(asked) == set(range(1, 1 + number))
+
+
+def test_a_trial_that_was_cut_short_is_not_the_first(tmp_path: Path) -> None:
+    """A process that died while it was proposed leaves a trial without constants."""
+    config = tiny()
+    opened = trials.open_study(
+        tmp_path, "x", sampler="tpe", seed=0, directions=("maximize",), startup=1
+    )
+    opened.enqueue_trial(study.constants(config))
+    opened.ask()
+
+    def suggest(trial: Any) -> None:
+        for name in study.PARAMETERS:
+            trial.suggest_float(name, *config.study[name])
+
+    [trial] = trials.next_batch(
+        opened,
+        total=3,
+        at_once=1,
+        parameters=len(study.PARAMETERS),
+        suggest=suggest,
+        first=study.constants(config),
+    )
+    assert trial.params == study.constants(config)
+
+
+def test_all_trials_have_the_same_budget(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    FakeTraining(monkeypatch, stops_at=2)
+    with pytest.raises(Stopped):
+        study.run(tiny(), tmp_path)
+    with pytest.raises(ConfigError, match=r"train\.iterations: 2 -> 5"):
+        study.run(tiny({"train.iterations": 5}), tmp_path)
+
+
+def test_marks_on_other_positions_are_refused(tmp_path: Path) -> None:
+    config = tiny()
+    test = solved_marks.test_positions(config, tmp_path)
+    other = dataclasses.replace(test, scores=test.scores[::-1])
+    workdir.write_json(
+        tmp_path / solved_marks.MARKS, {"positions": solved_marks._digest(other), "marks": {}}
+    )
+    run = type("Run", (), {"iterations": (0,)})()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(solved_marks.runs, "open_run", lambda _: run)
+        with pytest.raises(ConfigError, match="marks on other positions"):
+            solved_marks.update(tmp_path, test)
+
+
+def test_positions_that_cannot_be_made_are_refused_at_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "bitbully", None)
+    settings = {"game": "connect_four_6x7", "study.data": str(tmp_path / "none")}
+    with pytest.raises(ConfigError, match=r"jaxzero\[solver\]"):
+        study.run(tiny(settings), tmp_path / "new")
+    held = {"positions": 5}
+    monkeypatch.setattr(solved_marks.solved_positions, "describe", lambda _: held)
+    with pytest.raises(ConfigError, match=r"study\.test_positions=\d+: .* holds 5"):
+        study.run(tiny(settings), tmp_path / "new")
+    assert not (tmp_path / "new").exists()
+
+
 def test_a_trial_that_breaks_down_is_left_out(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -157,7 +251,7 @@ def test_from_settings_to_report(tmp_path: Path) -> None:
         place = tmp_path / study.TRIALS / trial["name"]
         opened = runs.open_run(place)
         assert opened.spec.search.unvisited_q == trial["constants"]["unvisited_q"]
-        marks = workdir.read_json(place / solved_marks.MARKS)
+        marks = workdir.read_json(place / solved_marks.MARKS)["marks"]
         assert [len(members) for members in marks.values()] == [2, 2, 2]
         assert trial["accuracy"] == pytest.approx(sum(trial["seeds"]) / 2)
     assert "Constants of the search" in (tmp_path / "report.html").read_text()

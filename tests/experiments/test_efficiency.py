@@ -133,6 +133,19 @@ def test_an_arm_that_does_not_become_better_ends(
     study.run(tiny(settings), tmp_path / "run")
 
 
+def test_more_iterations_reopen_an_arm_that_had_not_ended(tmp_path: Path) -> None:
+    def described(*ended: int | None) -> None:
+        workdir.write_json(tmp_path / study.ACCURACY, {"runs": [{"ended": e} for e in ended]})
+
+    (tmp_path / "checkpoints" / "2").mkdir(parents=True)
+    assert not study.is_done(tiny(), tmp_path)
+    described(None, 2)
+    assert study.is_done(tiny(), tmp_path)
+    assert not study.is_done(tiny({"train.iterations": 3}), tmp_path)
+    described(2, 2)
+    assert study.is_done(tiny({"train.iterations": 3}), tmp_path)
+
+
 @pytest.mark.slow
 def test_a_finished_study_is_not_done_again(finished: Path) -> None:
     path = finished / study.ARMS / "extended" / study.ACCURACY
