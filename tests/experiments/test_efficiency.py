@@ -18,8 +18,8 @@ from experiments.configs.connect_four_efficiency import (
 )
 from experiments.connect_four import solved_marks
 from experiments.reporting import efficiency, ingredients
+from jaxzero import checkpoints, runs, workdir
 from jaxzero import config as config_lib
-from jaxzero import runs, workdir
 from jaxzero import spec as spec_lib
 from jaxzero.config import ConfigError
 from tests import small
@@ -137,7 +137,9 @@ def test_more_iterations_reopen_an_arm_that_had_not_ended(tmp_path: Path) -> Non
     def described(*ended: int | None) -> None:
         workdir.write_json(tmp_path / study.ACCURACY, {"runs": [{"ended": e} for e in ended]})
 
-    (tmp_path / "checkpoints" / "2").mkdir(parents=True)
+    saved = tmp_path / "checkpoints" / "2"
+    saved.mkdir(parents=True)
+    workdir.write_json(saved / checkpoints.DIGEST, {})
     assert not study.is_done(tiny(), tmp_path)
     described(None, 2)
     assert study.is_done(tiny(), tmp_path)
