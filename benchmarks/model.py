@@ -101,7 +101,7 @@ def longest_descents(
     """float32: the mean over the simulations of a search of its deepest lane's edges."""
     options, m = spec.search, spec.num_simulations
     evaluate = learner.acting(spec, network)
-    trees = core.start(spec.game, evaluate, keys, states, options)
+    trees, _ = core.start(spec.game, evaluate, keys, states, options)
     root = select = rules.puct(hyper.c_puct, options, None)
     if options.algorithm == "gumbel":
         shape = trees.root_invalid_actions.shape[1:]
@@ -111,12 +111,16 @@ def longest_descents(
     def body(_: jax.Array, carry: tuple) -> tuple:
         trees, total = carry
         active = jnp.ones(keys.shape, bool)
-        trees, leaf, _ = core.simulate(
+        trees, leaf, *_ = core.simulate(
             spec.game, evaluate, keys, trees, active, root, select, options
         )
         return trees, total + leaf.depth.max()
 
     return jax.lax.fori_loop(0, m, body, (trees, jnp.float32(0)))[1] / m
+
+
+# What the keys' own values for this machine would hide.
+_ON_A_GPU = {"network.dtype": "bfloat16", "execution.evaluate_at_once": 0}
 
 
 def count_levels(point: search.Point) -> float:
@@ -131,7 +135,7 @@ def count_levels(point: search.Point) -> float:
 
 
 def _spec_of(changes: dict[str, Any]) -> tuple[Spec, Hyper]:
-    return setups.make({**changes, "network.dtype": "bfloat16"})
+    return setups.make({**changes, **_ON_A_GPU})
 
 
 def _network(spec: Spec, members: int) -> Any:

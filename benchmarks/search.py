@@ -201,7 +201,7 @@ def prepare(
     bare: Callable = functools.partial(bare_network, spec, spec.num_simulations + 1)
     network = networks[0]
     tree = jax.eval_shape(
-        lambda n, k, s: core.start(spec.game, learner.acting(spec, n), k, s, spec.search),
+        lambda n, k, s: core.start(spec.game, learner.acting(spec, n), k, s, spec.search)[0],
         network, keys, states,
     )  # fmt: skip
     if members:

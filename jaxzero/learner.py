@@ -18,7 +18,7 @@ from jaxzero import losses, replay
 from jaxzero.loops import masked, repeat
 from jaxzero.networks import NetworkOutput
 from jaxzero.replay import Examples, Replay
-from jaxzero.search.core import Evaluate
+from jaxzero.search.core import ChunkedEvaluate, Evaluate
 from jaxzero.spec import DATA_AXIS, Hyper, Spec, make_optimizer
 from jaxzero.training import position_window, schedules
 from jaxzero.training.position_window import PositionWindow
@@ -62,7 +62,7 @@ def acting(spec: Spec, learner: Learner) -> Evaluate:
         out = infer(spec, learner, observation)
         return out.policy_logits, out.value, out.draw_probability
 
-    return evaluate
+    return ChunkedEvaluate(evaluate, spec.evaluate_at_once) if spec.evaluate_at_once else evaluate
 
 
 def mean_losses(spec: Spec, output: NetworkOutput, examples: Examples) -> tuple:

@@ -17,6 +17,8 @@ from jaxzero.search.options import SearchOptions
 from jaxzero.training.curriculum import Curriculum
 from jaxzero.training.schedules import Schedule
 
+_CPU_CHUNK = 16  # positions; as fast for each as any, and few are evaluated for nothing
+
 
 def build_game(config: ConfigDict) -> Game:
     """`config.game`, its errors as one line."""
@@ -89,6 +91,18 @@ def search_options(config: ConfigDict, switches: Switches) -> SearchOptions:
         propagate_results=s.propagate_results,
         max_considered_actions=s.max_considered_actions,
     )
+
+
+def evaluate_at_once(config: ConfigDict) -> int:
+    """Positions that a search evaluates together; 0: all games'.
+
+    On a CPU evaluations take time in proportion to their number, and small batches stay in its
+    cache; on an accelerator a call takes as long for few as for many.
+    """
+    asked = config.execution.evaluate_at_once
+    if asked is None:
+        return _CPU_CHUNK if jax.default_backend() == "cpu" else 0
+    return int(asked)
 
 
 @functools.cache

@@ -188,10 +188,11 @@ def play(
         diagnostics = add_diagnostics(carry.diagnostics, result.diagnostics)
         return _Carry(states, tree, is_kept, carry.ply + 1, record, diagnostics)
 
+    nobody = jnp.zeros((batch,), bool)  # no tree of these is ever read
     carry = _Carry(
         states=states,
-        tree=core.start(game, evaluate, keys, states, options) if keep_tree else (),
-        is_kept=jnp.zeros((batch,), bool),
+        tree=core.start(game, evaluate, keys, states, options, nobody)[0] if keep_tree else (),
+        is_kept=nobody,
         ply=jnp.int32(0),
         record=empty_record(game, batch),
         diagnostics=no_diagnostics(batch),

@@ -74,6 +74,8 @@ class Spec:
       window_positions: size of a window counted in positions; 0: counted in iterations.
       window_start, window_grows, duplicate_weight: see `position_window`.
       caps: fast searches in self-play.
+      evaluate_at_once: positions that a search evaluates together, see `search.ChunkedEvaluate`;
+        0: all games'.
     """
 
     game: Game
@@ -109,6 +111,7 @@ class Spec:
     window_grows: tuple[int, int] = (5, 12)
     duplicate_weight: float = 0.0
     caps: PlayoutCaps = NO_CAPS
+    evaluate_at_once: int = 0
     curriculum: Curriculum | None = None
     initial_plies: float = 0.0
     drop_draws: float = 0.0
@@ -277,6 +280,7 @@ def make_spec(config: ConfigDict, *, data_devices: int = 1) -> Spec:
             else None
         ),
         gate_batch=config.arena.batch,
+        evaluate_at_once=parts.evaluate_at_once(config),
     )
 
 

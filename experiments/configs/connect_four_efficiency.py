@@ -95,6 +95,30 @@ PRESETS: dict[str, Preset] = {
             "study.extended_window_grows": (2, 4),
         },
     ),
+    "cpu": Preset(
+        "extended, with images, known results and mixed values: 80 % from scratch on two CPU cores",
+        BASE
+        | {
+            "network.blocks": 4,
+            "network.channels": 32,
+            "search.num_simulations": 64,
+            "search.propagate_results": True,
+            "selfplay.episodes": 128,
+            "replay.images": "all",
+            "replay.window_positions": 50_000,
+            "train.iterations": 250,
+            "train.root_value_share": 0.5,
+            "execution.snapshot_every": 10,
+            "execution.checkpoint_every": 10,
+            "evaluation.heldout_games": 8,
+            "study.arms": ("extended",),
+            "study.seeds": 1,
+            "study.patience": 0,
+            "study.test_positions": 1000,
+            "study.simulations": 343,
+            "study.extended_window_grows": (5, 50),
+        },
+    ),
     "gpu": Preset(
         "3 blocks of 64 channels, 1,000 games an iteration, baseline and extended: one large GPU",
         BASE
@@ -135,6 +159,13 @@ KEYS: tuple[Key, ...] = (
         low=0,
     ),
     Key("study.test_positions", 10_000, "solved positions that the networks are marked on", low=10),
+    Key(
+        "study.simulations",
+        0,
+        "of the search with which networks are marked; 0: as in self-play, the authors' way",
+        low=0,
+        high=100_000,
+    ),
     Key(
         "study.data",
         "runs/positions",

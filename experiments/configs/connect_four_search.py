@@ -90,6 +90,13 @@ KEYS: tuple[Key, ...] = (
     ),
     Key("study.test_positions", 10_000, "solved positions that the networks are marked on", low=10),
     Key(
+        "study.simulations",
+        0,
+        "of the search with which networks are marked; 0: as in self-play, the authors' way",
+        low=0,
+        high=100_000,
+    ),
+    Key(
         "study.data",
         "runs/positions",
         "folder of solved positions, made on first use (extra solver), or one set's own",

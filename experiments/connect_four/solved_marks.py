@@ -4,6 +4,7 @@ A network is marked once: `marks.json` has what every kept iteration's networks 
 only iterations that are not in it are asked; and which positions they were marked on.
 """
 
+import dataclasses
 import hashlib
 import sys
 from pathlib import Path
@@ -96,13 +97,15 @@ def update(directory: Path, test: Labelled) -> Marks:
       ConfigError: earlier ones were given on other positions.
     """
     opened, path, positions = runs.open_run(directory), directory / MARKS, _digest(test)
-    held: dict[str, Any] = {"positions": positions, "marks": {}}
+    simulations = _simulations(opened.members[0].config)
+    held: dict[str, Any] = {"positions": positions, "simulations": simulations, "marks": {}}
     if path.is_file():
         held = workdir.read_json(path)
-    if held["positions"] != positions:
+    if (held["positions"], held["simulations"]) != (positions, simulations):
         raise ConfigError(
-            f"{path}: marks on other positions than those that are there now, restore these or "
-            "remove it and what was made of it (accuracy.json)"
+            f"{path}: marks on other positions or with other simulations "
+            f"({held['simulations']}) than now ({simulations}), restore these or remove it and "
+            "what was made of it (accuracy.json)"
         )
     marks = held["marks"]
     missing = [i for i in opened.iterations if str(i) not in marks]
@@ -121,12 +124,18 @@ def _digest(test: Labelled) -> str:
     return found.hexdigest()
 
 
+def _simulations(config: ConfigDict) -> int:
+    return int(config.study.simulations or config.search.num_simulations)
+
+
 def _mark(opened: Run, iterations: list[int], test: Labelled) -> Marks:
     spec, game = opened.spec, opened.spec.game
     own = opened.members[0].config  # members differ in their seed alone
     snapshots = [runs.networks(opened, i) for i in iterations]
     stacked = jax.tree.map(lambda *leaves: jnp.concatenate(leaves), *snapshots)  # [I x R]
     key = jax.random.key(opened.config.seed)
+    simulations = _simulations(own)
+    options = dataclasses.replace(spec.arena_search, capacity=simulations + 1)
 
     def alone(network: Learner) -> solvers.Respond:
         return solvers.network_alone(game, learner.acting(spec, network))
@@ -135,8 +144,8 @@ def _mark(opened: Run, iterations: list[int], test: Labelled) -> Marks:
         return solvers.with_search(
             game,
             learner.acting(spec, network),
-            spec.arena_search,
-            num_simulations=own.search.num_simulations,
+            options,
+            num_simulations=simulations,
             c_puct=own.search.c_puct,
         )
 

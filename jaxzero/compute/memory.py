@@ -78,13 +78,14 @@ def forecast(spec: Spec, hyper: Hyper, heldout: Any, *, members: int, together: 
     )
     alone = dataclasses.replace(spec, data_devices=1, network=spec.network.clone(axis_name=None))
     tree = jax.eval_shape(
-        lambda net, k, s: core.start(spec.game, learner.acting(alone, net), k, s, spec.search),
+        lambda net, k, s: core.start(spec.game, learner.acting(alone, net), k, s, spec.search)[0],
         state.learner, keys, states,
     )  # fmt: skip
     games = jax.eval_shape(lambda: selfplay.empty_record(spec.game, lanes))
     networks = size_of(state.learner) * members
     measured = max(spec.positions, jax.tree.leaves(heldout)[0].shape[0])
-    batch = max(lanes, min(measured, learner.EVALUATION_CHUNK))
+    searched = min(lanes, spec.evaluate_at_once or lanes)
+    batch = max(searched, min(measured, learner.EVALUATION_CHUNK))
     parts = {
         "networks": networks + size_of(state.learner) * at_once,  # the best and the candidate
         # the ring, its successor while it is filled, and the images of a minibatch are small

@@ -78,8 +78,9 @@ def search_players(
         start = game.init()
         states = jax.tree.map(lambda x: jnp.broadcast_to(x, (batch, *jnp.shape(x))), start)
         keys = jax.random.split(jax.random.key(0), batch)  # no tree of these is ever read
-        tree = core.start(game, evaluate_with(one), keys, states, options)
-        return tree, jnp.zeros((batch,), bool)
+        nobody = jnp.zeros((batch,), bool)
+        tree, _ = core.start(game, evaluate_with(one), keys, states, options, nobody)
+        return tree, nobody
 
     def notice(memory: Any, action: jax.Array, live: jax.Array) -> Any:
         if not keep_tree:

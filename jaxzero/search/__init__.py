@@ -5,10 +5,17 @@ import jax.numpy as jnp
 
 from jaxzero.games.base import Game, State
 from jaxzero.search import core, reference, subtree
-from jaxzero.search.core import Diagnostics, Evaluate, SearchResult, StateEvaluate
+from jaxzero.search.core import (
+    ChunkedEvaluate,
+    Diagnostics,
+    Evaluate,
+    SearchResult,
+    StateEvaluate,
+)
 from jaxzero.search.options import SearchOptions
 
 __all__ = [
+    "ChunkedEvaluate",
     "Diagnostics",
     "Evaluate",
     "SearchOptions",
@@ -35,7 +42,8 @@ def search(
     Args:
       game: the rules.
       evaluate: observation [B, H, W, C] -> (logits [B, A], value [B]) or (logits, value,
-        draw_probability [B]), values from the player to move in [-1, 1]; or a `StateEvaluate`.
+        draw_probability [B]), values from the player to move in [-1, 1]; or a `StateEvaluate`
+        or a `ChunkedEvaluate`.
       key: a random key, consumed (unused unless something in the search is random).
       states: [B] positions.
       algorithm: `"puct"` or `"gumbel"`.

@@ -11,13 +11,13 @@ import mctx
 from flax import struct
 
 from jaxzero.games.base import Game, State
-from jaxzero.loops import max_member, where_lanes
+from jaxzero.loops import max_member, repeat, where_lanes
 from jaxzero.scoring import is_drawn, result_for_mover
 from jaxzero.search import known_results, rules, tree
 from jaxzero.search.options import SearchOptions
 
 # observation [B, H, W, C] -> (logits [B, A], value [B]) or (logits, value, draw_probability [B]);
-# values from the player to move, in [-1, 1].
+# values from the player to move, in [-1, 1]. A `ChunkedEvaluate` is one too.
 Evaluate = Callable[[jax.Array], tuple]
 
 
@@ -30,12 +30,30 @@ class StateEvaluate(NamedTuple):
     fn: Callable[[jax.Array, State], tuple]
 
 
+class ChunkedEvaluate(NamedTuple):
+    """Marks an evaluation that is made only for the positions that need one, so many at a time.
+
+    A search needs none for finished positions and games. Equal to `fn` of all to rounding.
+
+    Attributes:
+      fn: of a batch, as `Evaluate`; each row's result depends on that row alone.
+      at_once: rows of every call; the last call of several may hold rows that nobody asked for.
+    """
+
+    fn: Evaluate
+    at_once: int
+
+    def __call__(self, observation: jax.Array) -> tuple:
+        """`fn`, of the whole batch at once."""
+        return self.fn(observation)
+
+
 @struct.dataclass
 class Diagnostics:
     """What a search cost and how it looked. Sums are over lanes and simulations, float32 scalars.
 
     Attributes:
-      evaluations: network evaluations made, lanes of finished games included.
+      evaluations: network evaluations made, those that nobody asked for included.
       useful_evaluations: those of an unfinished leaf in an unfinished game.
       finished_leaves: simulations of unfinished games that ended in a finished position, or in one
         whose result was known already.
@@ -93,19 +111,51 @@ class Position(NamedTuple):
 
 
 def evaluate_positions(
-    game: Game, evaluate: Evaluate | StateEvaluate, keys: jax.Array, states: State
-) -> tuple[jax.Array, jax.Array, jax.Array]:
-    """(logits float32[B, A], value float32[B], draw probability float32[B]) for the mover."""
+    game: Game,
+    evaluate: Evaluate | StateEvaluate,
+    keys: jax.Array,
+    states: State,
+    needed: jax.Array,
+) -> tuple[jax.Array, jax.Array, jax.Array, jax.Array]:
+    """(logits float32[B, A], value float32[B], draw probability float32[B], evaluations made).
+
+    From the player to move. Rows that are not `needed` (bool[B]) may hold anything finite.
+    """
+    batch = needed.shape[0]
+    made = jnp.float32(batch)
     if isinstance(evaluate, StateEvaluate):
         out = evaluate.fn(keys, states)
+    elif isinstance(evaluate, ChunkedEvaluate):
+        out, made = _in_chunks(evaluate, jax.vmap(game.observe)(states), needed)
     else:
         out = evaluate(jax.vmap(game.observe)(states))
     logits, value = out[0], out[1]
-    batch = value.shape[0]
     chex.assert_shape(logits, (batch, game.num_actions))
     chex.assert_shape(value, (batch,))
     draw = out[2] if len(out) > 2 and out[2] is not None else jnp.zeros_like(value)
-    return logits.astype(jnp.float32), value.astype(jnp.float32), draw.astype(jnp.float32)
+    return logits.astype(jnp.float32), value.astype(jnp.float32), draw.astype(jnp.float32), made
+
+
+def _in_chunks(
+    evaluate: ChunkedEvaluate, observation: jax.Array, needed: jax.Array
+) -> tuple[tuple, jax.Array]:
+    """What `evaluate` says of the needed rows, zeros elsewhere; evaluations made."""
+    batch = needed.shape[0]
+    size = min(evaluate.at_once, batch)
+    room = -(-batch // size) * size
+    place = jnp.where(needed, jnp.cumsum(needed) - 1, room)
+    rows = jnp.full((room,), batch).at[place].set(jnp.arange(batch), mode="drop")
+    chunks = -(-needed.sum() // size)
+
+    def body(i: jax.Array, out: tuple) -> tuple:
+        # Beyond this member's own chunks all rows lie outside of the batch and are dropped.
+        some = jax.lax.dynamic_slice_in_dim(rows, i * size, size)
+        found = evaluate.fn(observation.at[some].get(mode="clip"))
+        return jax.tree.map(lambda all_, part: all_.at[some].set(part, mode="drop"), out, found)
+
+    shapes = jax.eval_shape(evaluate.fn, observation[:size])
+    nothing = jax.tree.map(lambda x: jnp.zeros((batch, *x.shape[1:]), x.dtype), shapes)
+    return repeat(chunks, body, nothing), (chunks * size).astype(jnp.float32)
 
 
 def look_at(
@@ -114,14 +164,28 @@ def look_at(
     keys: jax.Array,
     states: State,
     draw_for_asked: float,
-) -> Position:
-    """Evaluates positions; finished ones get their true result in place of the network's word."""
-    logits, value, draw = evaluate_positions(game, evaluate, keys, states)
+    needed: jax.Array | None = None,
+) -> tuple[Position, jax.Array]:
+    """Evaluates positions; finished ones get their true result in place of the network's word.
+
+    Args:
+      game: the rules.
+      evaluate: see `Evaluate`.
+      keys: [B], consumed.
+      states: [B].
+      draw_for_asked: see `SearchOptions`.
+      needed: bool[B], whose evaluation will be used, should they be unfinished; None: all.
+
+    Returns:
+      The positions, and how many evaluations were made, float32.
+    """
+    is_terminal = jax.vmap(game.is_terminal)(states)
+    needed = ~is_terminal if needed is None else needed & ~is_terminal
+    logits, value, draw, made = evaluate_positions(game, evaluate, keys, states, needed)
     to_move = jax.vmap(game.to_move)(states)
     outcome = jax.vmap(game.outcome)(states)
-    is_terminal = jax.vmap(game.is_terminal)(states)
     result = result_for_mover(outcome, to_move, draw_for_asked)
-    return Position(
+    position = Position(
         state=states,
         legal=jax.vmap(game.legal_actions)(states),
         to_move=to_move,
@@ -130,6 +194,7 @@ def look_at(
         draw=jnp.where(is_terminal, is_drawn(outcome).astype(jnp.float32), draw),
         is_terminal=is_terminal,
     )
+    return position, made
 
 
 def as_node(position: Position, options: SearchOptions) -> tree.NewNode:
@@ -174,15 +239,18 @@ def start(
     keys: jax.Array,
     states: State,
     options: SearchOptions,
-) -> mctx.Tree:
-    """Fresh trees whose roots are `states`, without root noise."""
-    root = as_node(look_at(game, evaluate, keys, states, options.draw_for_asked), options)
-    return tree.new_tree(
+    needed: jax.Array | None = None,
+) -> tuple[mctx.Tree, jax.Array]:
+    """(fresh trees whose roots are `states`, without root noise; evaluations made)."""
+    position, made = look_at(game, evaluate, keys, states, options.draw_for_asked, needed)
+    root = as_node(position, options)
+    trees = tree.new_tree(
         root,
         options.capacity,
         jnp.zeros_like(root.log_prior),
         keeps_results=options.propagate_results,
     )
+    return trees, made
 
 
 def simulate(
@@ -194,12 +262,16 @@ def simulate(
     select_root: tree.Select,
     select: tree.Select,
     options: SearchOptions,
-) -> tuple[mctx.Tree, tree.Leaf, jax.Array]:
-    """One simulation in every active lane: (trees, where it went, is the result there known)."""
+) -> tuple[mctx.Tree, tree.Leaf, jax.Array, jax.Array]:
+    """One simulation in every active lane.
+
+    Returns:
+      The trees, where it went, whether the result there is known, and evaluations made.
+    """
     step = jax.vmap(game.step)
     leaf = tree.descend(trees, select_root, select, active)
     states = step(tree.read_state(trees, leaf.node), leaf.action)
-    position = look_at(game, evaluate, keys, states, options.draw_for_asked)
+    position, made = look_at(game, evaluate, keys, states, options.draw_for_asked, active)
     mover = jnp.take_along_axis(trees.extra_data.to_move, leaf.node[:, None], 1)[:, 0]
     same = mover == position.to_move
     value = jnp.where(same, position.value, -position.value)
@@ -215,7 +287,7 @@ def simulate(
             draw_value=options.draw_value,
             alternating=game.is_alternating,
         )
-        return trees, leaf, known
+        return trees, leaf, known, made
     keep = active & ~position.is_terminal
     trees = tree.expand(trees, leaf, as_node(position, options), keep)
     trees = tree.backup(
@@ -226,7 +298,7 @@ def simulate(
         active,
         alternating=game.is_alternating,
     )
-    return trees, leaf, position.is_terminal
+    return trees, leaf, position.is_terminal, made
 
 
 def run(
@@ -247,7 +319,7 @@ def run(
 
     Args:
       game: the rules.
-      evaluate: see `Evaluate` and `StateEvaluate`.
+      evaluate: see `Evaluate`, `StateEvaluate` and `ChunkedEvaluate`.
       keys: [B] random keys, consumed. One per game, so that a game's search does not depend on
         which other games are in the batch.
       states: [B] positions. Finished ones take part as idle lanes.
@@ -267,16 +339,15 @@ def run(
     root_keys, noise_keys, evaluation_keys, selection_keys, choice_keys = (
         jax.vmap(jax.random.fold_in, (0, None))(keys, i) for i in range(5)
     )
-    fresh = start(game, evaluate, root_keys, states, options)
-    batch = fresh.node_visits.shape[0]
-    if trees is None:
-        trees, is_kept = fresh, jnp.zeros((batch,), bool)
-    else:
-        if is_kept is None:
-            raise ValueError("trees without is_kept")
-        trees = where_lanes(is_kept, trees, fresh)
     unfinished = ~jax.vmap(game.is_terminal)(states)
     active = unfinished if active is None else active & unfinished
+    batch = active.shape[0]
+    if is_kept is None:
+        if trees is not None:
+            raise ValueError("trees without is_kept")
+        is_kept = jnp.zeros((batch,), bool)
+    fresh, made = start(game, evaluate, root_keys, states, options, active & ~is_kept)
+    trees = fresh if trees is None else where_lanes(is_kept, trees, fresh)
     noise_scale = jnp.broadcast_to(jnp.asarray(noise_scale, jnp.float32), (batch,))
     legal = jax.vmap(game.legal_actions)(states)
     trees = _with_root_noise(trees, noise_keys, legal, noise_scale, options)
@@ -293,12 +364,12 @@ def run(
             jax.vmap(jax.random.fold_in, (0, None))(k, i) for k in (evaluation_keys, selection_keys)
         )
         rule_root, rule = select_root(selection_i), select(selection_i)
-        trees, leaf, finished = simulate(
+        trees, leaf, finished, made = simulate(
             game, evaluate, evaluation_i, trees, lanes, rule_root, rule, options
         )
         depth = jnp.where(lanes, leaf.depth, 0)
         counts = Diagnostics(
-            evaluations=counts.evaluations + batch,
+            evaluations=counts.evaluations + made,
             useful_evaluations=counts.useful_evaluations + (lanes & ~finished).sum(),
             finished_leaves=counts.finished_leaves + (lanes & finished).sum(),
             depth_sum=counts.depth_sum + depth.sum(),
@@ -309,8 +380,8 @@ def run(
         return trees, counts
 
     counts = Diagnostics(
-        evaluations=jnp.float32(batch),
-        useful_evaluations=active.sum().astype(jnp.float32),
+        evaluations=made,
+        useful_evaluations=(active & ~is_kept).sum().astype(jnp.float32),
         finished_leaves=jnp.float32(0),
         depth_sum=jnp.float32(0),
         simulations=jnp.float32(0),

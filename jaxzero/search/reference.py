@@ -37,7 +37,7 @@ def recurrent_fn(game: Game, evaluate: Evaluate | StateEvaluate, options: Search
         keys = jax.random.split(key, action.shape[0])
         was_finished = jax.vmap(game.is_terminal)(states)
         mover = jax.vmap(game.to_move)(states)
-        position = look_at(
+        position, _ = look_at(
             game, evaluate, keys, jax.vmap(game.step)(states, action), options.draw_for_asked
         )
         node = as_node(position, options)
@@ -88,7 +88,8 @@ def run(
     batch = jax.vmap(game.to_move)(states).shape[0]
     active = ~jax.vmap(game.is_terminal)(states)
     root_keys = jax.random.split(root_key, batch)
-    node = as_node(look_at(game, evaluate, root_keys, states, options.draw_for_asked), options)
+    position, _ = look_at(game, evaluate, root_keys, states, options.draw_for_asked)
+    node = as_node(position, options)
     root = mctx.RootFnOutput(prior_logits=node.log_prior, value=node.value, embedding=states)
     model = recurrent_fn(game, evaluate, options)
     simulations = num_simulations - options.root_expansion_counts

@@ -296,6 +296,15 @@ KEYS: tuple[Key, ...] = (
         "members one after another (map), together (vmap); auto: map on a CPU",
         choices=("auto", "map", "vmap"),
     ),
+    Key(
+        "execution.evaluate_at_once",
+        None,
+        "positions that a search evaluates together, finished ones and those of finished games "
+        "left out; 0: all games'; unset: 16 on a CPU, else 0",
+        kind=int,
+        low=0,
+        high=1_000_000,
+    ),
     Key("execution.devices", 0, "devices to use; 0: all", low=0, high=1_000_000),
     Key(
         "execution.distributed",

@@ -51,7 +51,7 @@ def first_trees(name: str, options: SearchOptions, count: int = GAMES) -> Any:
     states = stack([oracle_game(name).init()] * count)
     keys = jax.random.split(jax.random.key(0), count)
     start = functools.partial(core.start, game_named(name), scaled_network(name, 1.0))
-    return jax.jit(lambda k, s: start(k, s, options))(keys, states)
+    return jax.jit(lambda k, s: start(k, s, options)[0])(keys, states)
 
 
 advance = jax.jit(subtree.advance)
