@@ -228,10 +228,10 @@ def _shares(own: dict[str, Record]) -> str:
     for phase in ("selfplay", "arena"):
         values = [own[f"share {phase} {kind}"]["value"] for kind in _SHARES]
         rows.append((phase, *(f"{value:.3f}" for value in values)))
-    return _rows(("share of evaluations", *_SHARES), rows)
+    return _rows(("of all lanes' evaluations", *_SHARES), rows)
 
 
-_SHARES = ("useful", "in finished games", "of finished leaves")
+_SHARES = ("useful", "in finished games", "of finished leaves", "made")
 
 
 def _start(found: dict[str, Any]) -> str:

@@ -95,8 +95,9 @@ def cases(preset: str) -> Iterator[Case]:
 class Counts(NamedTuple):
     """What one iteration of one run does.
 
-    positions: self-play positions; ticks: moves of all games at once, until the last game is over;
-    shares: of the evaluations, by phase and kind.
+    positions: self-play positions; ticks: moves of all games at once that have as many evaluations
+    as were made; shares: by phase and kind, of the evaluations that it would take if all games were
+    evaluated until the last is over, and how many of those are made.
     """
 
     positions: float
@@ -132,26 +133,53 @@ def count(spec: Spec, hyper: Hyper, epochs: int = 1) -> Counts:
     match = jax.jit(functools.partial(_match, spec, hyper))(two, jax.random.key(3))
 
     calls = spec.num_simulations + 1  # evaluations of a search
-    made = float(seen["count/selfplay_evaluations"])
     positions = float(seen["selfplay/positions"])
-    asked = float(seen["count/selfplay_simulations"]) + positions
+    moved = match.actions >= 0
     opening = spec.opening_plies * float(match.played.sum())
-    arena_made = float(match.cost.evaluations)
-    arena_asked = (float((match.actions >= 0).sum()) - opening) * calls
+    plies = float(moved.any((1, 2)).sum()) - spec.opening_plies
+    selfplay = Evaluations(
+        all_lanes=float(trajectory.valid.any(1).sum()) * spec.episodes * calls,
+        unfinished=float(seen["count/selfplay_simulations"]) + positions,
+        useful=float(seen["count/selfplay_useful_evaluations"]),
+        made=float(seen["count/selfplay_evaluations"]),
+    )
+    gate = Evaluations(
+        all_lanes=plies * spec.arena_games * calls,
+        unfinished=(float(moved.sum()) - opening) * calls,
+        useful=float(match.cost.useful_evaluations),
+        made=float(match.cost.evaluations),
+    )
     return Counts(
         positions=positions,
-        selfplay_ticks=made / calls / spec.episodes,
-        arena_ticks=arena_made / calls / spec.arena_games,
+        selfplay_ticks=selfplay.made / calls / spec.episodes,
+        arena_ticks=gate.made / calls / spec.arena_games,
         shares={
-            "selfplay useful": float(seen["count/selfplay_useful_evaluations"]) / made,
-            "selfplay in finished games": (made - asked) / made,
-            "selfplay of finished leaves": float(seen["count/selfplay_finished_leaves"]) / made,
-            "arena useful": float(match.cost.useful_evaluations) / arena_made,
-            "arena in finished games": (arena_made - arena_asked) / arena_made,
-            "arena of finished leaves": (arena_asked - float(match.cost.useful_evaluations))
-            / arena_made,
+            f"{phase} {kind}": share
+            for phase, found in (("selfplay", selfplay), ("arena", gate))
+            for kind, share in found.shares().items()
         },
     )
+
+
+class Evaluations(NamedTuple):
+    """Of a phase: `all_lanes` would be made in lock-step, `unfinished` of them in games that go on.
+
+    Of these `useful` are of unfinished leaves; `made` were made.
+    """
+
+    all_lanes: float
+    unfinished: float
+    useful: float
+    made: float
+
+    def shares(self) -> dict[str, float]:
+        """By kind, of `all_lanes`."""
+        return {
+            "useful": self.useful / self.all_lanes,
+            "in finished games": 1 - self.unfinished / self.all_lanes,
+            "of finished leaves": (self.unfinished - self.useful) / self.all_lanes,
+            "made": self.made / self.all_lanes,
+        }
 
 
 def _match(spec: Spec, hyper: Hyper, two: Any, key: jax.Array) -> arena.Match:

@@ -49,7 +49,7 @@ def ingredients(config: ConfigDict) -> dict[str, dict[str, Any]]:
     As they are there: the cycle annealed, the slow window growing for longer than alone.
     """
     s = config.study
-    return {
+    possible = others(config) | {
         "dedupe": {"replay.duplicate_weight": 0.8},
         "cyclic": {
             "train.schedule": "cyclic",
@@ -63,6 +63,22 @@ def ingredients(config: ConfigDict) -> dict[str, dict[str, Any]]:
         "reply": {"train.reply_weight": 0.35},
         "squeeze_excite": {"network.squeeze_excite": True},
     }
+    return {name: possible[name] for name in s.extended}
+
+
+def others(config: ConfigDict) -> dict[str, dict[str, Any]]:
+    """Dotted keys by extension that the paper's extended baseline does not have (section 2.4)."""
+    return {
+        "playout_caps": {
+            "selfplay.fast_share": 0.75,
+            "selfplay.fast_simulations": min(30, config.search.num_simulations),
+        },
+        "move_values": {"train.move_value_weight": 0.01},
+        "mixed_values": {"train.root_value_share": 0.5},
+        "forced_playouts": {"search.forced_playouts": 2.0},
+        "known_results": {"search.propagate_results": True},
+        "symmetric_images": {"replay.images": "all"},
+    }
 
 
 def _window_start(config: ConfigDict) -> int:
@@ -71,15 +87,15 @@ def _window_start(config: ConfigDict) -> int:
 
 def changes(config: ConfigDict, arm: str) -> dict[str, Any]:
     """What an arm does otherwise than the baseline, dotted keys (002, section 3.3)."""
-    made_of = ingredients(config)
     if arm == "extended" or arm in WITHOUT_ARMS:
+        made_of = ingredients(config)
         kept = [name for name in made_of if arm != f"without_{name}"]
         return {key: value for name in kept for key, value in made_of[name].items()}
-    known: dict[str, dict[str, Any]] = {
+    known = others(config) | {
         "baseline": {},
         "dedupe_0.2": {"replay.duplicate_weight": 0.2},
         "dedupe_0.5": {"replay.duplicate_weight": 0.5},
-        "dedupe": made_of["dedupe"],
+        "dedupe": {"replay.duplicate_weight": 0.8},
         # The authors' single run of the cycle was annealed to 0.5 in iteration 25.
         "cyclic": {
             "train.schedule": "cyclic",
@@ -90,17 +106,8 @@ def changes(config: ConfigDict, arm: str) -> dict[str, Any]:
             "replay.window_start": _window_start(config),
             "replay.window_grows": tuple(config.study.slow_window_grows),
         },
-        "reply": made_of["reply"],
-        "squeeze_excite": made_of["squeeze_excite"],
-        "playout_caps": {
-            "selfplay.fast_share": 0.75,
-            "selfplay.fast_simulations": min(30, config.search.num_simulations),
-        },
-        "move_values": {"train.move_value_weight": 0.01},
-        "mixed_values": {"train.root_value_share": 0.5},
-        "forced_playouts": {"search.forced_playouts": 2.0},
-        "known_results": {"search.propagate_results": True},
-        "symmetric_images": {"replay.images": "all"},
+        "reply": {"train.reply_weight": 0.35},
+        "squeeze_excite": {"network.squeeze_excite": True},
     }
     return known[arm]
 
@@ -118,6 +125,13 @@ def validate(config: ConfigDict) -> None:
     config_lib.require_extras(config)
     arms = config.study.arms
     config_lib.require_distinct(config, "study.arms")
+    config_lib.require_distinct(config, "study.extended")
+    for arm in set(arms) & set(WITHOUT_ARMS):
+        if arm.removeprefix("without_") not in config.study.extended:
+            raise ConfigError(
+                f"config.study.arms={arm}: the arm extended does not have it, add it to "
+                f"config.study.extended={','.join(config.study.extended)}"
+            )
     if not config.replay.window_positions:
         raise ConfigError(
             "config.replay.window_positions=0: this study's windows are counted in positions, "

@@ -69,49 +69,52 @@ OTHER_ARMS = (
     "known_results",
     "symmetric_images",
 )
-INGREDIENTS = ("dedupe", "cyclic", "slow_window", "reply", "squeeze_excite")  # of `extended`
-WITHOUT_ARMS = tuple(f"without_{name}" for name in INGREDIENTS)
+INGREDIENTS = ("dedupe", "cyclic", "slow_window", "reply", "squeeze_excite")  # the paper's five
+WITHOUT_ARMS = tuple(f"without_{name}" for name in (*INGREDIENTS, *OTHER_ARMS))
 
 PRESETS: dict[str, Preset] = {
     "quick": Preset(
-        "2 blocks of 16 channels, 16 games an iteration: shows that everything runs, minutes",
+        "2 blocks of 16 channels, 48 games an iteration, the arms of Figs. 1 to 7: minutes",
         BASE
         | {
             "network.blocks": 2,
             "network.channels": 16,
-            "search.num_simulations": 20,
-            "selfplay.episodes": 16,
-            "replay.window_positions": 1200,
-            "train.iterations": 4,
+            "search.num_simulations": 25,
+            "selfplay.episodes": 48,
+            "replay.window_positions": 6000,
+            "train.iterations": 12,
             "train.batch_size": 64,
-            "train.learning_rate": 0.02,
-            "train.schedule_steps": (3, 4),
+            "train.learning_rate": 0.05,
+            "train.schedule_steps": (6, 10),
             "evaluation.heldout_games": 8,
-            "study.arms": ("baseline", "dedupe", "cyclic", "reply", "squeeze_excite", "extended"),
+            "execution.snapshot_every": 2,
             "study.seeds": 1,
             "study.patience": 0,
-            "study.test_positions": 200,
-            "study.slow_window_grows": (2, 4),
-            "study.extended_window_grows": (2, 4),
+            "study.test_positions": 500,
+            "study.slow_window_grows": (3, 8),
+            "study.extended_window_grows": (3, 8),
         },
     ),
     "cpu": Preset(
-        "extended, with images, known results and mixed values: 80 % from scratch on two CPU cores",
+        "extended by images, known results and mixed values as well: from scratch on two CPU cores",
         BASE
         | {
             "network.blocks": 4,
             "network.channels": 32,
             "search.num_simulations": 64,
-            "search.propagate_results": True,
             "selfplay.episodes": 128,
-            "replay.images": "all",
             "replay.window_positions": 50_000,
             "train.iterations": 250,
-            "train.root_value_share": 0.5,
             "execution.snapshot_every": 10,
             "execution.checkpoint_every": 10,
             "evaluation.heldout_games": 8,
             "study.arms": ("extended",),
+            "study.extended": (
+                *INGREDIENTS,
+                "symmetric_images",
+                "known_results",
+                "mixed_values",
+            ),
             "study.seeds": 1,
             "study.patience": 0,
             "study.test_positions": 1000,
@@ -145,9 +148,15 @@ KEYS: tuple[Key, ...] = (
     Key(
         "study.arms",
         PAPER_ARMS,
-        "the baseline, extensions alone, all of the paper's together (extended), or all but one; "
+        "the baseline, extensions alone, several together (extended), or all of these but one; "
         "the first is what the others are compared with",
-        choices=(*PAPER_ARMS, *WITHOUT_ARMS, *OTHER_ARMS),
+        choices=(*PAPER_ARMS, *OTHER_ARMS, *WITHOUT_ARMS),
+    ),
+    Key(
+        "study.extended",
+        INGREDIENTS,
+        "what the arm extended has; the paper: these five",
+        choices=(*INGREDIENTS, *OTHER_ARMS),
     ),
     Key("study.seeds", 5, "runs of each arm; the paper: 5 of baseline and extended, else 1", low=1),
     Key(

@@ -97,7 +97,7 @@ def update(directory: Path, test: Labelled) -> Marks:
       ConfigError: earlier ones were given on other positions.
     """
     opened, path, positions = runs.open_run(directory), directory / MARKS, _digest(test)
-    simulations = _simulations(opened.members[0].config)
+    simulations = _simulations(opened.config)
     held: dict[str, Any] = {"positions": positions, "simulations": simulations, "marks": {}}
     if path.is_file():
         held = workdir.read_json(path)
@@ -134,7 +134,7 @@ def _mark(opened: Run, iterations: list[int], test: Labelled) -> Marks:
     snapshots = [runs.networks(opened, i) for i in iterations]
     stacked = jax.tree.map(lambda *leaves: jnp.concatenate(leaves), *snapshots)  # [I x R]
     key = jax.random.key(opened.config.seed)
-    simulations = _simulations(own)
+    simulations = _simulations(opened.config)
     options = dataclasses.replace(spec.arena_search, capacity=simulations + 1)
 
     def alone(network: Learner) -> solvers.Respond:

@@ -1,5 +1,6 @@
 """The report of the efficiency study: paper 002's Figs. 1 to 7 with the published curves."""
 
+import itertools
 from pathlib import Path
 from typing import Any
 
@@ -29,7 +30,7 @@ FIGURES: tuple[tuple[str, int | None, str, tuple[str, ...]], ...] = (
     ("reply", 5, "The opponent's reply", ("reply",)),
     ("squeeze_excite", 6, "Squeeze and excite", ("squeeze_excite",)),
     ("baselines", 7, "Baseline and extended baseline", ("extended",)),
-    ("without", None, "Without one of the five", WITHOUT_ARMS),
+    ("without", None, "Extended without one of its extensions", WITHOUT_ARMS),
     ("playout_caps", None, "Playout caps", ("playout_caps",)),
     ("other", None, "Other extensions of section 2.4", (
         "move_values", "mixed_values", "forced_playouts", "known_results", "symmetric_images",
@@ -124,7 +125,7 @@ def _missing(arms: dict[str, Any], theirs: dict[str, Any]) -> list[str]:
     if not theirs:
         told.append("There is no published data for this board.")
     elif any(name in WITHOUT_ARMS for name in arms):
-        told.append("There is no published data for arms without one of the five.")
+        told.append("There is no published data for arms without an extension.")
     return told
 
 
@@ -154,7 +155,8 @@ def accuracy_figure(arms: dict[str, Any], theirs: dict[str, Any], shown: tuple[s
       shown: names, the baseline first; those that are neither here nor there are left out.
     """
     figure, (axes,) = style.new_figure(1, 1, panel=(6.0, 3.6))
-    colours = dict(zip(shown, (_BLUE, *_COLOURS), strict=False))
+    drawn = [name for name in shown if name in arms or name in theirs]
+    colours = dict(zip(drawn, itertools.cycle((_BLUE, *_COLOURS)), strict=False))
     for name in shown:
         if name in arms:
             _draw(axes, arms[name], name, colours[name])
@@ -272,6 +274,10 @@ def _facts(results: dict[str, Any]) -> list[tuple[str, str]]:
             "Budget",
             f"{config['train']['iterations']} iterations, {config['selfplay']['episodes']} games, "
             f"{config['search']['num_simulations']} simulations a move",
+        ),
+        (
+            "Marked with",
+            f"{config['study']['simulations'] or config['search']['num_simulations']} simulations",
         ),
         ("Network", f"{config['network']['blocks']} blocks of {config['network']['channels']}"),
         ("Test positions", number(results["positions"]["number"])),

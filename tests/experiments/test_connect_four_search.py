@@ -161,17 +161,18 @@ def test_all_trials_have_the_same_budget(tmp_path: Path, monkeypatch: pytest.Mon
         study.run(tiny({"train.iterations": 5}), tmp_path)
 
 
-def test_marks_on_other_positions_are_refused(tmp_path: Path) -> None:
+@pytest.mark.parametrize("other_positions", [True, False])
+def test_marks_given_otherwise_are_refused(tmp_path: Path, *, other_positions: bool) -> None:
     config = tiny()
     test = solved_marks.test_positions(config, tmp_path)
-    other = dataclasses.replace(test, scores=test.scores[::-1])
-    workdir.write_json(
-        tmp_path / solved_marks.MARKS, {"positions": solved_marks._digest(other), "marks": {}}
-    )
-    run = type("Run", (), {"iterations": (0,)})()
+    other = dataclasses.replace(test, scores=test.scores[::-1]) if other_positions else test
+    simulations = config.search.num_simulations + (not other_positions)
+    held = {"positions": solved_marks._digest(other), "simulations": simulations, "marks": {}}
+    workdir.write_json(tmp_path / solved_marks.MARKS, held)
+    run = type("Run", (), {"iterations": (0,), "config": config})()
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(solved_marks.runs, "open_run", lambda _: run)
-        with pytest.raises(ConfigError, match="marks on other positions"):
+        with pytest.raises(ConfigError, match="marks on other positions or with other sim"):
             solved_marks.update(tmp_path, test)
 
 

@@ -179,8 +179,10 @@ def test_the_papers_constants() -> None:
 
 
 def test_every_arm_is_known_and_possible() -> None:
-    config = get_config("paper")
-    for arm in (*PAPER_ARMS, *WITHOUT_ARMS, *OTHER_ARMS):
+    config = small.changed(get_config("paper"), {"study.extended": (*INGREDIENTS, "known_results")})
+    possible = {f"without_{name}" for name in config.study.extended}
+    assert possible < set(WITHOUT_ARMS)
+    for arm in (*PAPER_ARMS, *possible, *OTHER_ARMS):
         spec_lib.make_spec(study.arm_config(config, arm))
     curves = (published.load(efficiency.PUBLISHED) or {})["curves"]
     assert set(curves) <= {*PAPER_ARMS, *OTHER_ARMS}
@@ -191,10 +193,11 @@ def test_every_arm_is_in_a_figure() -> None:
     assert drawn == {*PAPER_ARMS, *WITHOUT_ARMS, *OTHER_ARMS} - {"baseline"}
 
 
-@pytest.mark.parametrize("name", INGREDIENTS)
+@pytest.mark.parametrize("name", [*INGREDIENTS, "mixed_values"])
 def test_an_arm_without_an_ingredient_differs_in_its_keys_alone(name: str) -> None:
-    config = get_config("paper")
-    assert set(study.ingredients(config)) == set(INGREDIENTS)
+    assert set(study.ingredients(get_config("paper"))) == set(INGREDIENTS)
+    changes = {"study.extended": (*INGREDIENTS, "mixed_values")}
+    config = small.changed(get_config("paper"), changes)
     flat = {
         arm: config_lib.flatten(study.arm_config(config, arm))
         for arm in ("baseline", "extended", f"without_{name}")
@@ -281,6 +284,7 @@ def test_costs_are_read_from_curves() -> None:
     [
         ({"study.arms": ("baseline", "baseline")}, "each only once"),
         ({"study.arms": ("base",)}, "did you mean|choose"),
+        ({"study.arms": ("extended", "without_known_results")}, "known_results: the arm extended"),
         ({"replay.window_positions": 0}, "window_positions=0"),
         ({"game": "othello_5x5"}, "config.game='othello_5x5'"),
         ({"train.batch_size": 101}, "batch_size=101"),
