@@ -29,6 +29,7 @@ from jaxzero.learner import Learner
 from jaxzero.loops import MEMBER_AXIS
 from jaxzero.search import core, rules
 from jaxzero.spec import Hyper, Spec
+from jaxzero.terminal import pipes
 
 
 @dataclasses.dataclass(frozen=True)
@@ -300,7 +301,8 @@ def main(words: Sequence[str]) -> None:
 
 if __name__ == "__main__":
     try:
-        main(sys.argv[1:])
+        with pipes.reader_may_leave():
+            main(sys.argv[1:])
     except ConfigError as error:
         print(f"error: {error}", file=sys.stderr)
         sys.exit(2)

@@ -20,6 +20,7 @@ from benchmarks.records import Record, Records
 from jaxzero import runner
 from jaxzero.compute import devices
 from jaxzero.config import ConfigError, default_config, nearest
+from jaxzero.terminal import pipes
 
 PRESETS = ("cpu", "gpu", "tiny")  # tiny: only tries the suite out
 FAMILIES: dict[str, Callable[[str], Iterable[Case]]] = {
@@ -190,7 +191,8 @@ def _say(text: str) -> None:
 
 if __name__ == "__main__":
     try:
-        sys.exit(main(sys.argv[1:]))
+        with pipes.reader_may_leave():
+            sys.exit(main(sys.argv[1:]))
     except ConfigError as error:
         print(f"error: {error}", file=sys.stderr)
         sys.exit(2)

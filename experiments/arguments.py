@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, NoReturn
 
 from jaxzero.config import ConfigError
+from jaxzero.terminal import pipes
 
 
 class Parser(argparse.ArgumentParser):
@@ -71,10 +72,11 @@ def check_at_least(value: int | None, least: int, said: str) -> None:
         raise ConfigError(f"{said}={value}: at least {least} is needed")
 
 
+@pipes.reader_may_leave()
 def run(program: Callable[[], None]) -> None:
     """Runs a program and turns what stops it into one line and a status.
 
-    Exits with status 2 for what can't work, 130 when interrupted.
+    Exits with status 2 for what can't work, 130 when interrupted, 141 when nobody reads the output.
     """
     try:
         program()

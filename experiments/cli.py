@@ -18,11 +18,13 @@ from experiments import usage
 from jaxzero.config import KEYS, ConfigError, Preset, flatten
 from jaxzero.settings.keys import Key, table
 from jaxzero.stopping import Stopped
+from jaxzero.terminal import pipes
 
 Study = Callable[[ConfigDict, Path], None]
 _ROOT = Path(__file__).resolve().parents[1]
 
 
+@pipes.reader_may_leave()
 def run(study: Study, default_config: str) -> None:
     """Parses `sys.argv`, runs the study, and turns what stops it into one line and a status.
 
@@ -31,7 +33,8 @@ def run(study: Study, default_config: str) -> None:
       default_config: file and preset when `--config` is not given.
 
     Exits with status 2 for a setting that cannot work, 1 for training that broke down, 130 when
-    interrupted, 143 after SIGTERM; with 0 after `--help` and `--max-minutes`.
+    interrupted, 141 when nobody reads the output, 143 after SIGTERM; with 0 after `--help` and
+    `--max-minutes`.
     """
     words = sys.argv[1:]
     try:

@@ -12,6 +12,7 @@ from experiments.usage import show
 from jaxzero.config import KEYS
 from jaxzero.settings.key_table import SECTIONS
 from jaxzero.settings.keys import Key, table
+from jaxzero.terminal import pipes
 
 TERMS: dict[str, str] = {
     "l_p": "policy loss: cross entropy -pi^T log p of the network's policy p and the target pi, "
@@ -111,4 +112,5 @@ def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 
 
 if __name__ == "__main__":
-    print(page(), end="")
+    with pipes.reader_may_leave():
+        print(page(), end="")

@@ -7,7 +7,6 @@ python -m jaxzero.play --replay=game.txt                      # a record again, 
 """
 
 import argparse
-import signal
 import sys
 import time
 from collections.abc import Sequence
@@ -22,7 +21,7 @@ from jaxzero.display import boards, records, session
 from jaxzero.display.records import Record
 from jaxzero.games import Game, make_game
 from jaxzero.runs import Run
-from jaxzero.terminal import thinkers
+from jaxzero.terminal import pipes, thinkers
 from jaxzero.terminal.console import Console
 from jaxzero.terminal.dialogue import Table, converse
 from jaxzero.terminal.spectator import show_records, watch
@@ -235,5 +234,5 @@ def _keep(path: str | None, played: Sequence[Record], console: Console) -> None:
 
 
 if __name__ == "__main__":
-    signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # `| head` ends it quietly
-    sys.exit(main())
+    with pipes.reader_may_leave():
+        sys.exit(main())

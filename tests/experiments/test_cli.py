@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from experiments import cli, usage
+from experiments import arguments, cli, tournament, usage
 from experiments.configs import loss_ablation
 from jaxzero.config import KEYS, ConfigError, flatten
 from jaxzero.settings.keys import table
@@ -244,6 +244,33 @@ def test_help_of_a_wrong_preset_is_an_error(
 ) -> None:
     assert command(monkeypatch, Study(), f"--config={CONFIG}:huge", "--help") == 2
     assert "unknown preset 'huge'" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("program", ["study", "tournament"])
+def test_output_that_nobody_reads_ends_it_quietly(
+    program: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """As `--help | head` does, whose end of the pipe is closed before the page is through."""
+    reader, writer = os.pipe()
+    os.close(reader)
+    monkeypatch.setattr(sys, "argv", ["program", "--help"])
+    with os.fdopen(writer, "w") as unread, pytest.raises(SystemExit) as stop:  # noqa: PT012
+        monkeypatch.setattr(sys, "stdout", unread)
+        if program == "study":
+            cli.run(Study(), f"{CONFIG}:quick")
+        else:
+            arguments.run(tournament.main)
+    assert stop.value.code == 141
+    assert not capsys.readouterr().err
+
+
+def test_another_broken_pipe_is_no_end(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """A connection or an engine that is lost must be heard of."""
+    study = Study(BrokenPipeError())
+    with (tmp_path / "out").open("w") as out:
+        monkeypatch.setattr(sys, "stdout", out)
+        with pytest.raises(BrokenPipeError):
+            command(monkeypatch, study, f"--workdir={tmp_path}")
 
 
 def test_help_looks_for_no_device(tmp_path: Path) -> None:
