@@ -25,12 +25,11 @@ from experiments.connect_four import solved_marks
 from experiments.connect_four.solved_marks import Marks
 from experiments.reporting.efficiency import write_report
 from jaxzero import config as config_lib
-from jaxzero import iteration, runner, runs, solvers, workdir
+from jaxzero import iteration, runner, runs, workdir
 from jaxzero import spec as spec_lib
 from jaxzero.checkpoints import Checkpoints
 from jaxzero.compute import devices
 from jaxzero.config import ConfigError
-from jaxzero.games import ConnectFour
 from jaxzero.learner import Learner
 from jaxzero.runs import Run
 from jaxzero.solvers import Labelled
@@ -140,9 +139,7 @@ def validate(config: ConfigDict) -> None:
     for arm in arms:
         own = arm_config(config, arm)
         config_lib.validate(own, KEYS)
-        spec = spec_lib.make_spec(own)
-    if not isinstance(spec.game, ConnectFour):
-        raise ConfigError(f"config.game={config.game!r}: this study is about Connect Four")
+        spec_lib.make_spec(own)
     solved_marks.check(config)
     devices.choose(config)
 
@@ -172,10 +169,7 @@ def run(config: ConfigDict, directory: Path) -> None:
         "command": shlex.join(["python", "-m", f"experiments.{STUDY}", *sys.argv[1:]]),
         "config": config.to_dict(),
         "environment": environment,
-        "positions": {
-            "number": len(test.plies),
-            "random": solvers.mark_policy(test, solvers.uniform(test))["all"],
-        },
+        "positions": solved_marks.described(test),
         "arms": found,
     }
     workdir.write_json(directory / workdir.RESULTS, results)

@@ -29,11 +29,10 @@ from experiments.connect_four.solved_marks import Marks
 from experiments.hyperparameters import trials
 from experiments.reporting.connect_four_search import write_report
 from jaxzero import config as config_lib
-from jaxzero import runner, runs, solvers, workdir
+from jaxzero import runner, runs, workdir
 from jaxzero import spec as spec_lib
 from jaxzero.compute import devices
 from jaxzero.config import ConfigError
-from jaxzero.games import ConnectFour
 from jaxzero.solvers import Labelled
 from jaxzero.stopping import minutes_left
 from jaxzero.tracking import Final as Finished
@@ -88,9 +87,7 @@ def validate(config: ConfigDict) -> None:
                 f"{own[name]:g}, which lies outside"
             )
         for bound in bounds:
-            spec = spec_lib.make_spec(with_constants(config, own | {name: float(bound)}))
-    if not isinstance(spec.game, ConnectFour):
-        raise ConfigError(f"config.game={config.game!r}: this study is about Connect Four")
+            spec_lib.make_spec(with_constants(config, own | {name: float(bound)}))
     solved_marks.check(config)
     devices.choose(config)
 
@@ -195,10 +192,7 @@ def conclude(config: ConfigDict, directory: Path, study: Any, test: Labelled) ->
         "command": shlex.join(["python", "-m", f"experiments.{STUDY}", *sys.argv[1:]]),
         "config": config.to_dict(),
         "environment": workdir.read_json(directory / workdir.ENVIRONMENT),
-        "positions": {
-            "number": len(test.plies),
-            "random": solvers.mark_policy(test, solvers.uniform(test))["all"],
-        },
+        "positions": solved_marks.described(test),
         "failed": workdir.read_json(failed) if failed.is_file() else {},
         "trials": found,
     }

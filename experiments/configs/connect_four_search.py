@@ -7,6 +7,7 @@ program); what the search begins from is the plain AlphaZero of the efficiency s
 from ml_collections import ConfigDict
 
 from experiments.configs.connect_four_efficiency import BASE
+from experiments.connect_four import solved_marks
 from jaxzero.config import Key, Preset, preset_config
 
 _SHORT = BASE | {
@@ -88,19 +89,7 @@ KEYS: tuple[Key, ...] = (
         low=0,
         high=1,
     ),
-    Key("study.test_positions", 10_000, "solved positions that the networks are marked on", low=10),
-    Key(
-        "study.simulations",
-        0,
-        "of the search with which networks are marked; 0: as in self-play, the authors' way",
-        low=0,
-        high=100_000,
-    ),
-    Key(
-        "study.data",
-        "runs/positions",
-        "folder of solved positions, made on first use (extra solver), or one set's own",
-    ),
+    *solved_marks.KEYS,
 )
 
 

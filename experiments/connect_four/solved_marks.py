@@ -19,7 +19,8 @@ from experiments import connect_four_data
 from experiments.connect_four import solved_positions
 from experiments.connect_four.solved_games import Recipe
 from jaxzero import learner, parts, runs, solvers, workdir
-from jaxzero.config import ConfigError
+from jaxzero.config import ConfigError, Key
+from jaxzero.games import ConnectFour
 from jaxzero.learner import Learner
 from jaxzero.players import solver
 from jaxzero.runs import Run
@@ -29,15 +30,38 @@ MARKS = "marks.json"
 RECIPE = Recipe(best_move_probability=0.5, one_per_game=True, seed=0)  # the paper's hard set
 _AT_ONCE = 256  # positions searched together
 
+# Settings of every study that marks networks.
+KEYS: tuple[Key, ...] = (
+    Key("study.test_positions", 10_000, "solved positions that the networks are marked on", low=10),
+    Key(
+        "study.simulations",
+        0,
+        "of the search with which networks are marked; 0: as in self-play, the authors' way",
+        low=0,
+        high=100_000,
+    ),
+    Key(
+        "study.data",
+        "runs/positions",
+        "folder of solved positions, made on first use (extra solver), or one set's own",
+    ),
+)
+
 Marks = dict[int, list[dict[str, float]]]  # by iteration, one for each member
 
 
 def check(config: ConfigDict) -> None:
-    """Refuses, before anything is written, positions that are too few or can't be made here.
+    """Refuses, before anything is written, what there are no solved positions of.
 
     Raises:
-      ConfigError: in one line, with what to do.
+      ConfigError: in one line, with what to do: another game; positions that are too few or can't
+        be made here.
     """
+    if not isinstance(parts.build_game(config), ConnectFour):
+        raise ConfigError(
+            f"config.game={config.game!r}: this study is about Connect Four, choose one of its "
+            f"boards, e.g. {solved_positions.GAME}"
+        )
     if config.game != solved_positions.GAME:
         return
     count, folder = config.study.test_positions, Path(config.study.data)
@@ -84,6 +108,14 @@ def test_positions(config: ConfigDict, directory: Path) -> Labelled:
         solvers.save(path, solvers.label(game, states), {"positions": count})
     labelled, _ = solvers.load(path)
     return Labelled(game, labelled.states, labelled.scores, labelled.plies)
+
+
+def described(test: Labelled) -> dict[str, Any]:
+    """What results.json says of them: their `number`, and the marks of a `random` player."""
+    return {
+        "number": len(test.plies),
+        "random": solvers.mark_policy(test, solvers.uniform(test))["all"],
+    }
 
 
 def update(directory: Path, test: Labelled) -> Marks:

@@ -233,7 +233,7 @@ def test_presets(preset: str) -> None:
         ({"study.draw": (0.0, 2.0)}, "choose from 0 to 1"),
         ({"study.sampler": "tp"}, "did you mean 'tpe'"),
         ({"search.dirichlet_fraction": 0.0}, "dirichlet_fraction above 0"),
-        ({"game": "othello_5x5"}, "config.game='othello_5x5'"),
+        ({"game": "othello_5x5"}, "config.game='othello_5x5': this study is about Connect Four"),
     ],
 )
 def test_bad_settings_are_one_line(changes: dict[str, Any], told: str, tmp_path: Path) -> None:

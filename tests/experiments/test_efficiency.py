@@ -286,7 +286,7 @@ def test_costs_are_read_from_curves() -> None:
         ({"study.arms": ("base",)}, "did you mean|choose"),
         ({"study.arms": ("extended", "without_known_results")}, "known_results: the arm extended"),
         ({"replay.window_positions": 0}, "window_positions=0"),
-        ({"game": "othello_5x5"}, "config.game='othello_5x5'"),
+        ({"game": "othello_5x5"}, "config.game='othello_5x5': this study is about Connect Four"),
         ({"train.batch_size": 101}, "batch_size=101"),
     ],
 )
