@@ -130,7 +130,7 @@ def check(run: Run, settings: Settings) -> None:
     opponents.check(settings.opponents, "--opponents")
     contestants.choose_iterations(run, settings.iterations)
     plies_of(game, settings.plies)
-    for i in range(len(run.members)):
+    for i in contestants.going(run):
         contestants.simulations_of(run, i, settings.simulations)
 
 
@@ -155,7 +155,7 @@ def labelled_positions(run: Run, settings: Settings) -> Labelled:
 
 
 def measure(run: Run, settings: Settings) -> dict[str, Any]:
-    """What absolute_strength.json holds.
+    """What absolute_strength.json holds; says which members failed.
 
     Args:
       run: opened.
@@ -163,9 +163,11 @@ def measure(run: Run, settings: Settings) -> dict[str, Any]:
 
     Returns:
       `positions` (how many, by ply), `players` (the fixed ones: move accuracies), `networks` (for
-      each member and iteration: `network` and `search` move accuracies, `value` accuracy) and
-      `targets` (for each target and iteration the mean over seeds and its standard error).
+      each member that did not fail and iteration: `network` and `search` move accuracies, `value`
+      accuracy) and `targets` (for each target and iteration the mean over seeds and its standard
+      error).
     """
+    contestants.say_who_failed([run])
     labelled = labelled_positions(run, settings)
     key = jax.random.key(settings.seed)
     players = _fixed_players(labelled, settings, key)
@@ -211,8 +213,9 @@ def _moves(labelled: Labelled, actions: np.ndarray) -> dict[str, dict[str, float
 def _networks(
     run: Run, labelled: Labelled, settings: Settings, at: int, key: jax.Array
 ) -> list[dict[str, Any]]:
-    """All members after one iteration."""
-    players = contestants.all_members(run, at, settings.simulations)
+    """All members that did not fail after one iteration."""
+    members = contestants.going(run)
+    players = contestants.members_of(run, members, at, settings.simulations)
     alone, values = solvers.opinions(
         run.spec.game,
         functools.partial(learner.acting, run.spec),
@@ -222,16 +225,16 @@ def _networks(
     searched = solvers.chosen_moves(players, labelled.states, key)
     return [
         {
-            "name": member.name,
-            "target": member.target,
-            "seed": member.seed,
+            "name": run.members[i].name,
+            "target": run.members[i].target,
+            "seed": run.members[i].seed,
             "iteration": at,
             "simulations": contestants.simulations_of(run, i, settings.simulations),
-            "network": _moves(labelled, alone[i]),
-            "search": _moves(labelled, searched[i]),
-            "value": solvers.value_accuracy(labelled, values[i]),
+            "network": _moves(labelled, alone[row]),
+            "search": _moves(labelled, searched[row]),
+            "value": solvers.value_accuracy(labelled, values[row]),
         }
-        for i, member in enumerate(run.members)
+        for row, i in enumerate(members)
     ]
 
 

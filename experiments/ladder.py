@@ -90,6 +90,8 @@ def climb(directories: Sequence[Path], settings: Settings) -> list[dict[str, Any
     opened = [runs.open_run(directory) for directory in directories]
     contestants.same_board(opened)
     told = strength.described(opened, settings)
+    for run in opened:
+        contestants.going(run)  # refuses a run without any
     found = [_stored(run) for run in opened]
     if all(one.get("settings") == told for one in found):
         print("already measured with these settings", file=sys.stderr)

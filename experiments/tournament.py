@@ -164,10 +164,11 @@ def check(settings: Settings) -> None:
 
 
 def field(settings: Settings, opened: Sequence[Run]) -> list[Contestant]:
-    """The networks that take part.
+    """The networks that take part; says which failed and don't.
 
     Raises:
-      ConfigError: a member or an iteration that there is not; a tournament of one.
+      ConfigError: a member or an iteration that there is not; a tournament of one; all members of a
+        run failed.
     """
     contestants.check_members(opened, settings.members)
     labels = contestants.label_runs(settings.runs)
@@ -185,6 +186,7 @@ def field(settings: Settings, opened: Sequence[Run]) -> list[Contestant]:
             f"--opponents={','.join(settings.opponents)}: {found[0].entry.name} would play alone, "
             "name opponents or more runs"
         )
+    contestants.say_who_failed(opened)
     return found
 
 

@@ -9,6 +9,7 @@ import jax.numpy as jnp
 
 from jaxzero import runs, workdir
 from jaxzero.checkpoints import Checkpoints
+from jaxzero.failures import FAILED
 from jaxzero.runs import Member
 from tests import small
 
@@ -20,8 +21,12 @@ def save_run(
     seeds: Sequence[int] = (0,),
     iterations: Sequence[int] = (),
     changes: Mapping[str, Any] | None = None,
+    failed: Sequence[str] = (),
 ) -> Path:
-    """A run directory of the small settings; every kept network has weights of its own."""
+    """A run directory of the small settings; every kept network has weights of its own.
+
+    Those that `failed` are noted so, and have networks like the others.
+    """
     config = small.small_config(changes)
     members = [
         Member(
@@ -35,6 +40,9 @@ def save_run(
     ]
     workdir.claim(directory, config, "test")
     runs.write_members(directory, config, members)
+    if failed:
+        noted = {"iteration": 1, "reason": "loss is not finite"}
+        workdir.write_json(directory / FAILED, dict.fromkeys(failed, noted))
     if iterations:
         start = small.compiled_init(small.small_spec(changes))
         snapshots = Checkpoints(directory / runs.SNAPSHOTS, keep=None)

@@ -1,17 +1,20 @@
 """The networks of run directories as players of a match."""
 
 import dataclasses
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from ml_collections import ConfigDict
 
 from experiments.evaluation.opponents import Entry
 from jaxzero import learner, runs
 from jaxzero.config import ConfigError, nearest
+from jaxzero.failures import FAILED, Failures
 from jaxzero.learner import Learner
 from jaxzero.players import Players, Searcher, search_players
 from jaxzero.runs import Run
@@ -115,9 +118,35 @@ def same_board(opened: Sequence[Run]) -> None:
             )
 
 
+def going(run: Run) -> list[int]:
+    """The members of a run, by number, without those that failed: their losses were not finite.
+
+    Raises:
+      ConfigError: all have.
+    """
+    failed = failed_in(run)
+    found = [i for i, m in enumerate(run.members) if m.name not in failed]
+    if not found:
+        raise ConfigError(f"{run.directory}: every run has failed, see {FAILED}")
+    return found
+
+
+def failed_in(run: Run) -> list[str]:
+    """The names of a run's members that failed."""
+    reasons = Failures(run.directory).reasons
+    return [m.name for m in run.members if m.name in reasons]
+
+
+def say_who_failed(opened: Sequence[Run]) -> None:
+    """Names the members that are left out for it, a line for each run directory."""
+    for directory, run in {run.directory: run for run in opened}.items():
+        if names := failed_in(run):
+            print(f"{directory}: left out, failed: {', '.join(names)}", file=sys.stderr, flush=True)
+
+
 def choose_members(run: Run, names: Sequence[str]) -> list[int]:
-    """The members of a run that are among `names`; all without names."""
-    return [i for i, m in enumerate(run.members) if not names or m.name in names]
+    """The members of a run that did not fail and are among `names`; all without names."""
+    return [i for i in going(run) if not names or run.members[i].name in names]
 
 
 def check_members(opened: Sequence[Run], names: Sequence[str]) -> None:
@@ -126,10 +155,12 @@ def check_members(opened: Sequence[Run], names: Sequence[str]) -> None:
     Raises:
       ConfigError: the first such name, with the nearest that there is.
     """
-    known = [m.name for run in opened for m in run.members]
+    known = dict.fromkeys(run.members[i].name for run in opened for i in going(run))
+    failed = [name for run in opened for name in failed_in(run)]
     for name in names:
         if name not in known:
-            raise ConfigError(f"--members={name!r}: {nearest(name, dict.fromkeys(known))}")
+            why = f"it failed, see {FAILED}" if name in failed else nearest(name, known)
+            raise ConfigError(f"--members={name!r}: {why}")
 
 
 def simulations_of(run: Run, member: int, asked: int | None) -> int:
@@ -174,12 +205,19 @@ def field_run(
     return found
 
 
-def all_members(run: Run, at: int, asked: int | None) -> Players:
-    """All members of a run after an iteration, with m of their own or as asked."""
-    members = range(len(run.members))
+def networks_of(run: Run, members: Sequence[int], at: int) -> Learner:
+    """The best networks of some members, by number, after an iteration, [len(members)]."""
+    networks = runs.networks(run, at)
+    if len(members) == len(run.members):
+        return networks
+    return jax.tree.map(lambda x: x[np.array(members)], networks)
+
+
+def members_of(run: Run, members: Sequence[int], at: int, asked: int | None) -> Players:
+    """Members of a run, by number, after an iteration, with m of their own or as asked."""
     return network_players(
         run.spec,
-        runs.networks(run, at),
+        networks_of(run, members, at),
         [simulations_of(run, i, asked) for i in members],
         [run.members[i].config.search.c_puct for i in members],
         tree_moves=run.config.search.tree_moves,

@@ -127,14 +127,14 @@ def measure(config: ConfigDict, directory: Path, arms: Mapping[str, Run]) -> lis
 
 
 def _params(run: Run, at: int) -> Any:
-    return contestants.all_members(run, at, None).params
+    return contestants.members_of(run, range(len(run.members)), at, None).params
 
 
 def _against(
     config: ConfigDict, run: Run, stack: ExitStack, problems: collections.Counter[str]
 ) -> Measure:
     """How the members of a run are measured; both arms have equal programs of players."""
-    players = contestants.all_members(run, run.iterations[0], None)
+    players = contestants.members_of(run, range(len(run.members)), run.iterations[0], None)
     pairs = config.study.games // 2
     if config.study.reference == ENGINE:
         engines = stack.enter_context(Engines(engine_settings(config), _VARIANT))

@@ -12,7 +12,7 @@ from tqdm import tqdm
 from experiments import arguments
 from experiments.evaluation import contestants, opponents
 from experiments.evaluation.opponents import Entry
-from jaxzero import runs, tournament, workdir
+from jaxzero import tournament, workdir
 from jaxzero.compute import devices
 from jaxzero.config import ConfigError
 from jaxzero.matches.ladder import Climb, above
@@ -77,8 +77,8 @@ class Task:
     Attributes:
       place: of the run among the runs, from 0.
       iterations: measured ones.
-      newcomers: its members after the first of them.
-      same: for each member the one that is the same player before training.
+      newcomers: its members that did not fail after the first of them.
+      same: for each of these, by number, the one that is the same player before training.
       climb: the compiled games.
     """
 
@@ -95,7 +95,7 @@ class Task:
 
 
 def measure(opened: Sequence[Run], settings: Settings) -> list[dict[str, Any]]:
-    """Plays and rates the networks of runs on one board, all in one pool.
+    """Plays and rates the networks of runs on one board, all in one pool; says who failed.
 
     Args:
       opened: the runs.
@@ -103,13 +103,15 @@ def measure(opened: Sequence[Run], settings: Settings) -> list[dict[str, Any]]:
 
     Returns:
       For each run what `ladder.json` holds: `runs` ({name: {iterations, elo, stderr}}, Elo above
-      the random player and its standard error), `anchors` (the opponents' ratings), `settings` and
-      numbers of games.
+      the random player and its standard error; without members that failed), `anchors` (the
+      opponents' ratings), `settings` and numbers of games.
 
     Raises:
-      ConfigError: runs of several boards; an iteration that a run does not keep.
+      ConfigError: runs of several boards; an iteration that a run does not keep; all members of a
+        run failed.
     """
     contestants.same_board(opened)
+    contestants.say_who_failed(opened)
     entries, anchors = opponents.build(opened[0].spec.game, settings.opponents)
     points = [choose_points(run, settings) for run in opened]
     tasks = _tasks(opened, points, anchors, settings)
@@ -150,8 +152,8 @@ def _tasks(
     climbs: dict[Any, Climb] = {}  # runs of equal programs share one
     tasks = []
     for place, (run, iterations) in enumerate(zip(opened, points, strict=True)):
-        members = range(len(run.members))
-        newcomers = contestants.all_members(run, iterations[0], settings.simulations)
+        members = contestants.going(run)
+        newcomers = contestants.members_of(run, members, iterations[0], settings.simulations)
         most = max(contestants.simulations_of(run, i, settings.simulations) for i in members)
         program = (run.spec, len(members), most)
         if program not in climbs:
@@ -180,7 +182,8 @@ def _play(task: Task, at: int, who: np.ndarray, settings: Settings, bar: tqdm) -
     """int64[M, 5]: results of a run's networks after an iteration, with the pool's numbers."""
     params = task.newcomers.params
     if at != task.iterations[0]:
-        params = params._replace(variables=runs.networks(task.run, at))
+        networks = contestants.networks_of(task.run, list(task.same), at)
+        params = params._replace(variables=networks)
     key = jax.random.fold_in(jax.random.key(settings.seed), task.place)
     rows = task.climb.play(params, jax.random.fold_in(key, at), bar)
     return np.concatenate([who[rows[:, :2]], rows[:, 2:]], axis=1)
@@ -193,9 +196,9 @@ def _rated(
     names = [entry.name for entry in entries]
     elo, stderr = above(ratings, names.index(ZERO))
     curves = {}
-    for i, member in enumerate(task.run.members):
+    for i in task.same:
         own = [numbers[task.key(i, at)] for at in task.iterations]
-        curves[member.name] = {
+        curves[task.run.members[i].name] = {
             "iterations": list(task.iterations),
             "elo": elo[own],
             "stderr": stderr[own],
@@ -226,6 +229,7 @@ def described(opened: Sequence[Run], settings: Settings) -> dict[str, Any]:
     pool = [
         f"{'this run' if alone else run.directory.resolve()}, iterations "
         + " ".join(map(str, choose_points(run, settings)))
+        + "".join(f", without {name}" for name in contestants.failed_in(run))
         for run in opened
     ]
     return workdir.plain(told | {"pool": pool})

@@ -5,12 +5,13 @@ from pathlib import Path
 from typing import Any
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 import pytest
 from tqdm import tqdm
 
 from experiments import arguments, ladder
-from experiments.evaluation import strength
+from experiments.evaluation import contestants, strength
 from experiments.evaluation.strength import Settings
 from experiments.reporting import ladder as pictures
 from jaxzero import arena, runs
@@ -19,6 +20,7 @@ from jaxzero.matches.ladder import Climb, above, ladder_pairs
 from jaxzero.players import random_players
 from jaxzero.ratings import bayes_elo
 from tests.saved_runs import save_run
+from tests.small import assert_equal
 from tests.test_arena import HIGHEST, LOWEST, MIDDLE, scripted_players
 
 SETTINGS = Settings(games=2, opponents=("random", "greedy", "mcts_3"), points=3)
@@ -27,11 +29,17 @@ NAME = "connect_four_4x4"
 
 @pytest.fixture(scope="module")
 def saved(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Two runs whose networks one program plays."""
+    """Two runs whose networks one program plays, but for a member that failed."""
     root = tmp_path_factory.mktemp("runs")
-    save_run(root / "first", targets=("sum", "value"), iterations=(1, 4, 6, 7, 9))
+    save_run(
+        root / "first",
+        targets=("sum", "policy", "value"),
+        iterations=(1, 4, 6, 7, 9),
+        failed=("policy_seed0",),
+    )
     save_run(root / "second", targets=("sum", "policy"), seeds=(3,), iterations=(2,))
     save_run(root / "other", changes={"game": "othello_6x6"})
+    save_run(root / "lost", failed=("sum_seed0",))
     return root
 
 
@@ -124,6 +132,7 @@ def test_a_ladder_is_rated_in_one_pool_with_random_at_0(
     np.testing.assert_allclose([a["elo"] for a in first["anchors"]], elo[:3], atol=1e-6)
     assert first["anchors"][2] == {"name": "random", "elo": 0.0, "stderr": 0.0}
     curves = first["runs"]
+    assert list(curves) == ["sum_seed0", "value_seed0"]
     assert curves["sum_seed0"]["iterations"] == curves["value_seed0"]["iterations"] == [0, 4, 9]
     np.testing.assert_allclose(curves["sum_seed0"]["elo"], elo[[3, 4, 6]], atol=1e-6)
     np.testing.assert_allclose(curves["value_seed0"]["elo"], elo[[3, 5, 7]], atol=1e-6)
@@ -166,9 +175,21 @@ def test_every_directory_gets_its_ladder(
     assert again == found
     shown = capsys.readouterr()
     assert "already measured" in shown.err
+    assert "iterations 0 4 9, without policy_seed0" in found[0]["settings"]["pool"][0]
     assert "second: policy" in shown.out
     with pytest.raises(AssertionError):
         ladder.climb([saved / "first"], SETTINGS)  # another pool
+
+
+def test_a_member_that_failed_is_named_and_left_out(
+    saved: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run = runs.open_run(saved / "first")
+    assert contestants.going(run) == [0, 2]
+    contestants.say_who_failed([run, runs.open_run(saved / "second"), run])
+    assert capsys.readouterr().err == f"{saved / 'first'}: left out, failed: policy_seed0\n"
+    whole, kept = runs.networks(run, 4), contestants.networks_of(run, [0, 2], 4)
+    assert_equal(kept, jax.tree.map(lambda x: jnp.stack([x[0], x[2]]), whole))
 
 
 def test_few_iterations_are_chosen_and_both_ends(saved: Path) -> None:
@@ -191,6 +212,7 @@ def test_few_iterations_are_chosen_and_both_ends(saved: Path) -> None:
         (("first", "--iterations=5"), "keeps no networks of iteration 5"),
         (("first", "other"), "first plays connect_four_5x5 and other plays othello_6x6"),
         (("nowhere",), "nowhere is no run directory"),
+        (("lost",), "lost: every run has failed, see failed.json"),
         (("first", "--seeds=3"), "did you mean --seed?"),
     ],
 )

@@ -23,8 +23,10 @@ OPPONENTS = ("random", "greedy", "mcts_3")
 
 @pytest.fixture(scope="module")
 def saved(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Two runs on one board, of one program but for m, and one on another board."""
+    """Two runs on one board, of one program but for m, one on another board, and lost ones."""
     root = tmp_path_factory.mktemp("runs")
+    save_run(root / "some_lost", targets=("sum", "value", "product"), failed=("value_seed0",))
+    save_run(root / "all_lost", failed=("sum_seed0",))
     save_run(root / "first", targets=("sum", "value"), iterations=(1, 4))
     save_run(root / "second", seeds=(3,), iterations=(2,), changes={"search.num_simulations": 3})
     save_run(root / "other", changes={"game": "othello_6x6"})
@@ -169,6 +171,18 @@ def test_runs_of_one_program_are_one_kind(saved: Path) -> None:
     assert [e.name for e in entries] == [one.entry.name for one in fielded]
 
 
+def test_members_that_failed_take_no_part(saved: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    settings = Settings(runs=(saved / "some_lost",))
+    opened = [runs.open_run(path) for path in settings.runs]
+    assert contestants.choose_members(opened[0], ()) == [0, 2]
+    fielded = tournament.field(settings, opened)
+    assert (
+        "members sum_seed0 product_seed0"
+        in tournament.describe(settings, opened, fielded)["runs"][0]
+    )
+    assert capsys.readouterr().err == f"{saved / 'some_lost'}: left out, failed: value_seed0\n"
+
+
 def test_labels_tell_directories_apart(tmp_path: Path) -> None:
     a, b = tmp_path / "a" / "quick", tmp_path / "b" / "quick"
     assert contestants.label_runs([a]) == ["quick"]
@@ -197,6 +211,8 @@ def test_labels_tell_directories_apart(tmp_path: Path) -> None:
         (("second", "--opponents="), "second/sum_seed3@2 would play alone"),
         (("first", "--workdir=second"), "second holds a run of its own"),
         (("first", "--workdir=played"), "holds another run"),
+        (("some_lost", "--members=value_seed0"), "--members='value_seed0': it failed, see failed"),
+        (("first", "all_lost"), "all_lost: every run has failed"),
     ],
 )
 def test_refusals_are_one_line_and_leave_nothing(

@@ -144,10 +144,18 @@ def test_a_file_of_labels_comes_back_or_is_refused(labelled: Labelled, tmp_path:
 
 
 def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    run = save_run(tmp_path / "run", targets=("sum", "value"), seeds=(0, 1), iterations=(2,))
+    run = save_run(
+        tmp_path / "run",
+        targets=("sum", "policy", "value"),
+        seeds=(0, 1),
+        iterations=(2,),
+        failed=("policy_seed0", "policy_seed1"),
+    )
     words = [str(run), "--positions=40", "--plies=14-18", "--opponents=greedy", "--simulations=4"]
     absolute_strength.main(words)
-    printed = capsys.readouterr().out
+    said = capsys.readouterr()
+    assert f"{run}: left out, failed: policy_seed0, policy_seed1\n" in said.err
+    printed = said.out
     found = json.loads((run / absolute_strength.FILE).read_text())
     assert list(found["players"]) == ["random", "greedy"]
     assert [n["name"] for n in found["networks"]] == [
