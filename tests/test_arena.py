@@ -22,7 +22,9 @@ from jaxzero.population import Layout
 from jaxzero.search import SearchOptions
 from jaxzero.spec import DATA_AXIS
 from tests.games.boards import plain_game
-from tests.oracles.mcts import JaxGame, Tree, jax_stub_evaluate
+from tests.oracles.mcts import Tree
+from tests.oracles.mcts_games import JaxGame
+from tests.oracles.stub_network import jax_stub_evaluate
 from tests.small import assert_equal
 
 LOWEST, HIGHEST, MIDDLE = range(3)

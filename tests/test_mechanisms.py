@@ -21,7 +21,7 @@ from jaxzero.search.options import SearchOptions
 from jaxzero.search.tree import ILLEGAL, Node
 from jaxzero.selfplay import PlayoutCaps, Trajectory
 from tests import small
-from tests.oracles.mcts import jax_stub_evaluate
+from tests.oracles.stub_network import jax_stub_evaluate
 
 GAME = make_game("connect_four_4x4", observation="signed")
 LANES = 16

@@ -21,7 +21,9 @@ from jaxzero.selfplay import Trajectory
 from jaxzero.training import heldout
 from tests import small
 from tests.games.boards import plain_game
-from tests.oracles.mcts import JaxGame, Tree, jax_stub_evaluate
+from tests.oracles.mcts import Tree
+from tests.oracles.mcts_games import JaxGame
+from tests.oracles.stub_network import jax_stub_evaluate
 
 LANES = 16
 SIMULATIONS = 6

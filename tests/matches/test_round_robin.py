@@ -14,7 +14,7 @@ from jaxzero.games import make_game
 from jaxzero.matches import round_robin
 from jaxzero.players import Players, Searcher, random_players, search_players
 from jaxzero.search import SearchOptions
-from tests.oracles.mcts import jax_stub_evaluate
+from tests.oracles.stub_network import jax_stub_evaluate
 from tests.small import assert_equal
 from tests.test_arena import HIGHEST, LOWEST, MIDDLE, scripted_players
 

@@ -18,7 +18,7 @@ from jaxzero.players import (
 )
 from jaxzero.search import SearchOptions, core
 from tests.games.boards import play
-from tests.oracles.mcts import jax_stub_evaluate
+from tests.oracles.stub_network import jax_stub_evaluate
 
 NAME = "connect_four_3x3_line3"
 

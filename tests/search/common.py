@@ -11,7 +11,9 @@ import numpy as np
 
 from jaxzero.games import Game, make_game
 from jaxzero.search import SearchOptions, SearchResult, core, reference
-from tests.oracles.mcts import JaxGame, Position, Tree, jax_stub_evaluate
+from tests.oracles.mcts import Tree
+from tests.oracles.mcts_games import JaxGame, Position
+from tests.oracles.stub_network import jax_stub_evaluate
 
 SEED = 3  # of the stub network
 LANES = 8  # games in a batch, so that programs are shared between tests

@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 
 from jaxzero.search import SearchResult
-from tests.oracles.mcts import Position, solve
+from tests.oracles.mcts_games import Position
+from tests.oracles.perfect_play import solve
 from tests.search.common import SMALL, options_of, oracle_game, random_game, search_all
 
 FULL = 9  # plies of a drawn game: the board is full

@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 from jaxzero.search import SearchOptions, core, subtree
-from tests.oracles.mcts import Position, Tree
+from tests.oracles.mcts import Tree
+from tests.oracles.mcts_games import Position
 from tests.search.common import (
     AGAIN,
     assert_same_search,

@@ -10,7 +10,8 @@ from jaxzero import selfplay, solvers
 from jaxzero.search import known_results
 from jaxzero.search.known_results import DRAWN, LOST, UNKNOWN, WON
 from jaxzero.search.tree import Node
-from tests.oracles.mcts import Tree, solve
+from tests.oracles.mcts import Tree
+from tests.oracles.perfect_play import solve
 from tests.search.common import (
     AGAIN,
     LANES,

@@ -10,7 +10,7 @@ import pytest
 
 from jaxzero.players import rollout_evaluate
 from jaxzero.search import SearchResult, search
-from tests.oracles.mcts import JaxGame, Position
+from tests.oracles.mcts_games import JaxGame, Position
 from tests.search.common import AGAIN, SMALL, game_named, oracle_game, play, random_game, stack
 
 PLAYOUTS = 2000

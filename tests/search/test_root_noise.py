@@ -11,7 +11,7 @@ import pytest
 
 from jaxzero.search import SearchOptions, SearchResult, core
 from jaxzero.search.tree import ILLEGAL
-from tests.oracles.mcts import Position
+from tests.oracles.mcts_games import Position
 from tests.search.common import (
     SMALL,
     game_named,

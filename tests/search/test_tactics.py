@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from tests.oracles.mcts import Position, best_actions, solve
+from tests.oracles.mcts_games import Position
+from tests.oracles.perfect_play import best_actions, solve
 from tests.search.common import (
     AGAIN,
     SMALL,

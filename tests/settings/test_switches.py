@@ -58,9 +58,9 @@ SHOWN: dict[str, tuple[str, ...]] = {
     ),
     "mirror_without_policy": (
         "test_replay.py::test_mirror_without_policy",
-        "test_learner.py::test_mirror_without_policy",
+        "learner/test_epochs.py::test_mirror_without_policy",
     ),
-    "dropout_inactive": ("test_learner.py::test_dropout_inactive",),
+    "dropout_inactive": ("learner/test_steps.py::test_dropout_inactive",),
     "tournament_one_model_per_target": (
         "experiments/test_loss_ablation.py::test_tournament_one_model_per_target",
     ),

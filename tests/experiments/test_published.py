@@ -1,0 +1,61 @@
+"""The papers' numbers and claims, as they are in the papers."""
+
+import pytest
+
+from experiments import published
+from experiments.analysis import decisions, measured
+from jaxzero.games import make_game
+from tests.experiments.made_up import TARGETS
+
+
+def test_published_numbers():
+    curves, ratings = published.loss_curves("othello_6x6"), published.tournament("othello_6x6")
+    rated = published.training_elo("connect_four_5x5")
+    assert curves is not None
+    assert ratings is not None
+    assert rated is not None
+    # Last iteration of 6x6 Othello under the sum, and mean tournament Elo of value-only networks.
+    assert (curves["sum"]["policy"].mean[-1], curves["sum"]["value"].mean[-1]) == (0.238, 0.186)
+    assert curves["sum"]["sum"].iterations[[0, -1]].tolist() == [1, 100]
+    assert ratings["value"].mean() == pytest.approx(415, abs=0.5)
+    assert (rated["sum"].mean[0], rated["sum"].mean[-1]) == (741, -1766)
+    assert rated["sum"].iterations[0] == 0
+    assert published.loss_curves("gobang_5x5") is None
+    assert published.load("no_such_paper") is None
+    assert (published.settings("othello_5x5") or {})["train.iterations"] == 200
+
+
+def test_the_claims_are_well_formed_and_agree_with_the_published_numbers() -> None:
+    found = published.claims()
+    assert len({claim.id for claim in found}) == len(found)
+    against_their_words = set()
+    for claim in found:
+        assert claim.where
+        assert all(place[:3] in ("000", "001", "003") for place in claim.where)
+        for contrast in claim.contrasts:
+            assert contrast.statistic in measured.STATISTICS
+            assert contrast.direction in ("greater", "less", "equal", "different")
+            assert {*contrast.plus, *contrast.minus} <= {*TARGETS}
+            assert contrast.plus
+            elo = "elo" in contrast.statistic
+            assert contrast.margin == (50.0 if elo else 0.05)
+            for board in filter(None, (contrast.board, contrast.against)):
+                assert published.random_plies(board)
+                make_game(board)
+            effect = decisions.published_effect(contrast)
+            if effect is None:
+                continue
+            agrees = {
+                "greater": effect > contrast.margin,
+                "less": effect < -contrast.margin,
+                "equal": abs(effect) < contrast.margin,
+                "different": abs(effect) > contrast.margin,
+            }[contrast.direction]
+            if not agrees:
+                against_their_words.add((claim.id, contrast.board, *contrast.plus, *contrast.minus))
+    assert against_their_words == {
+        ("small_othello_no_difference", "othello_5x5", "value", "sum"),  # 51 Elo
+        ("small_othello_no_difference", "othello_5x5", "sum", "product"),  # 61
+        ("training_elo_policy_fastest", "othello_5x5", "policy", "product"),  # -15
+        ("training_elo_falls_small_boards", "connect_four_5x5", "value"),  # rises by 174
+    }
