@@ -62,7 +62,9 @@ def acting(spec: Spec, learner: Learner) -> Evaluate:
         out = infer(spec, learner, observation)
         return out.policy_logits, out.value, out.draw_probability
 
-    return ChunkedEvaluate(evaluate, spec.evaluate_at_once) if spec.evaluate_at_once else evaluate
+    if spec.evaluate_at_once:
+        return ChunkedEvaluate(evaluate, spec.evaluate_at_once)
+    return evaluate
 
 
 def mean_losses(spec: Spec, output: NetworkOutput, examples: Examples) -> tuple:

@@ -30,7 +30,8 @@ class StateEvaluate(NamedTuple):
     fn: Callable[[jax.Array, State], tuple]
 
 
-class ChunkedEvaluate(NamedTuple):
+@dataclasses.dataclass(frozen=True)
+class ChunkedEvaluate:
     """Marks an evaluation that is made only for the positions that need one, so many at a time.
 
     A search needs none for finished positions and games. Equal to `fn` of all to rounding.
