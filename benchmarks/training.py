@@ -38,7 +38,7 @@ class Point(NamedTuple):
     game: str = "othello_6x6"
     members: int = 0
     mode: str = ""
-    convolution: str = "patches"
+    convolution: str = "auto"
 
 
 def _resnet(blocks: int, steps: int) -> Point:
@@ -99,7 +99,7 @@ def name(point: Point) -> str:
     """Of its case."""
     depth = f" {point.blocks} blocks" if point.blocks else ""
     words = [f"training/{point.network}{depth} {point.channels}ch batch {point.batch}"]
-    words += [point.convolution] if point.convolution != "patches" else []
+    words += [point.convolution] if point.convolution != "auto" else []
     words.append(f"{point.members} members {point.mode}" if point.members else point.measure)
     return " ".join(words)
 

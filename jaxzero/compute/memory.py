@@ -100,7 +100,13 @@ def forecast(spec: Spec, hyper: Hyper, heldout: Any, *, members: int, together: 
 
 
 def _inference_bytes(spec: Spec, network: Any, batch: int) -> int:
-    """Largest neighbouring arrays of one forward pass (a convolution as patches has them)."""
+    """Largest neighbouring arrays of one forward pass.
+
+    A convolution as patches has them, nine values for a cell's input and one for its output.
+    Winograd's are four for either, in 16 pieces whose sum no single step shows.
+    """
+    if spec.network.convolution == "winograd":
+        spec = dataclasses.replace(spec, network=spec.network.clone(convolution="patches"))
     observation = jax.ShapeDtypeStruct((batch, *spec.game.observation_shape), jnp.float32)
     program = jax.make_jaxpr(lambda n, x: learner.infer(spec, n, x))(network, observation)
     return max(_equation_sizes(program.jaxpr), default=0)

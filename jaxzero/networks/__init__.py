@@ -18,7 +18,7 @@ import jax.numpy as jnp
 from flax import linen as nn
 
 from jaxzero.networks.convnet import ConvNet, check_board
-from jaxzero.networks.dtypes import default_dtype, resolve_dtype
+from jaxzero.networks.dtypes import default_dtype, resolve_convolution, resolve_dtype
 from jaxzero.networks.layers import Conv3x3, conv3x3, dropout
 from jaxzero.networks.output import DRAW, LOSS, WIN, NetworkOutput, likeliest_result, read_outcome
 from jaxzero.networks.resnet import ResNet
@@ -40,6 +40,7 @@ __all__ = [
     "likeliest_result",
     "make_network",
     "read_outcome",
+    "resolve_convolution",
     "resolve_dtype",
 ]
 
@@ -56,7 +57,8 @@ def make_network(
       name: "convnet" (papers 000, 001, 003) or "resnet" (papers 002, 004).
       num_actions: A.
       observation_shape: `(H, W, C)` that the network will be given; checked, not stored.
-      **settings: fields of `ConvNet` or `ResNet`. `dtype` may be "auto", "float32", "bfloat16".
+      **settings: fields of `ConvNet` or `ResNet`. `dtype` may be "auto", "float32", "bfloat16",
+        and `convolution` "auto" too (`resolve_convolution`).
 
     Raises:
       ValueError: for an unknown name or setting (the nearest known one is named), a setting that
@@ -67,7 +69,8 @@ def make_network(
     fields = [f.name for f in dataclasses.fields(network_class) if f.name not in _FLAX_FIELDS]
     for setting, value in settings.items():
         _require_known(f"setting of {name}", setting, tuple(fields))
-        _check_value(network_class, setting, value)
+        if (setting, value) != ("convolution", "auto"):
+            _check_value(network_class, setting, value)
     if len(observation_shape) != 3 or min(observation_shape) < 1:
         raise ValueError(f"observation_shape must be (H, W, C), got {observation_shape}")
     if num_actions < 1:
@@ -76,6 +79,9 @@ def make_network(
         check_board(observation_shape)
     if isinstance(settings.get("dtype"), str):
         settings["dtype"] = resolve_dtype(settings["dtype"])
+    if "convolution" in settings:
+        dtype = settings.get("dtype", jnp.float32)
+        settings["convolution"] = resolve_convolution(settings["convolution"], dtype)
     if "hidden" in settings:
         settings["hidden"] = tuple(settings["hidden"])  # a config's list can't be hashed
     return network_class(num_actions=num_actions, **settings)

@@ -43,7 +43,7 @@ class ConvNet(nn.Module):
       batch_norm_momentum, batch_norm_epsilon: of the running averages and of the variance.
       axis_name: mapped axis (or axes) of devices over which batch statistics are averaged.
       dtype: of the computation; parameters, batch statistics and heads are float32.
-      convolution: "patches" or "lax", see `layers.conv3x3`.
+      convolution: "patches", "winograd" or "lax", see `layers.conv3x3`.
     """
 
     num_actions: int

@@ -10,12 +10,15 @@ import jax
 import jax.numpy as jnp
 from flax import linen as nn
 
+from jaxzero.networks import winograd
+from jaxzero.networks.winograd import Padding
+
 Dtype = Any  # what `jnp.dtype` accepts
 Initializer = Callable[..., jax.Array]  # (key, shape, dtype) -> array
-Padding = Literal["SAME", "VALID"]
-Implementation = Literal["patches", "lax"]
+Implementation = Literal["patches", "winograd", "lax"]
 
 _SIDE = 3  # of the kernel
+_WINOGRAD_CHANNELS = 32  # of input and output: with fewer its sums cost what its products save
 _CHANNELS_LAST = ("NHWC", "HWIO", "NHWC")
 
 
@@ -46,18 +49,25 @@ def conv3x3(
       kernel: `[3, 3, I, O]`, of the dtype of `x`.
       padding: "SAME" (zeros around the board) or "VALID" (the output is two cells smaller).
       implementation: "patches" gathers the nine shifted boards and multiplies once by the
-        `[9I, O]` kernel. It is meant for XLA's CPU backend, whose gradients of
-        `lax.conv_general_dilated` are slow inside loops, and for populations: under `vmap` over
-        kernels it is a batched matmul, where the convolution turns into a grouped one. "lax" is
+        `[9I, O]` kernel. It is meant for populations: under `vmap` over kernels it is a batched
+        matmul, where the convolution turns into a grouped one; and XLA's CPU backend is slow at
+        gradients of `lax.conv_general_dilated` inside loops. "winograd" is `winograd.conv3x3`,
+        which multiplies less than half as often, where both kinds of channels are 32 or more;
+        smaller layers are patches. It is for CPUs, in float32 and reverse mode only. "lax" is
         `lax.conv_general_dilated`. Equal to rounding, gradients included.
 
     Returns:
       `[B, H, W, O]`, or `[B, H-2, W-2, O]` when "VALID".
+
+    Raises:
+      TypeError: "winograd" in another dtype than float32.
     """
     if implementation == "lax":
         return jax.lax.conv_general_dilated(
             x, kernel, (1, 1), padding, dimension_numbers=_CHANNELS_LAST
         )
+    if implementation == "winograd" and min(kernel.shape[2:]) >= _WINOGRAD_CHANNELS:
+        return winograd.conv3x3(x, kernel, padding)
     return _patches(x, padding) @ kernel.reshape(-1, kernel.shape[-1])
 
 

@@ -80,9 +80,10 @@ KEYS: tuple[Key, ...] = (
     ),
     Key(
         "network.convolution",
-        "patches",
-        "as one matrix product over patches (fast on CPUs), or XLA's own",
-        choices=("patches", "lax"),
+        "auto",
+        "as one matrix product over patches, by Winograd's F(2x2, 3x3) (layers of 32 channels or "
+        "more, float32 only), or XLA's own; auto: winograd on CPUs in float32, else patches",
+        choices=("auto", "patches", "winograd", "lax"),
     ),
     Key(
         "network.batch_norm_momentum",

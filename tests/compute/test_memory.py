@@ -48,6 +48,18 @@ def test_what_grows_with_what() -> None:
     assert parts(train__batch_size=64)["gradients"] > base["gradients"]
 
 
+def test_winograd_is_no_larger_than_patches() -> None:
+    def parts(convolution: str) -> dict[str, int]:
+        settings = {"network.channels": 32, "network.convolution": convolution}
+        spec = small.small_spec(settings)
+        held = small.heldout(spec.game)
+        return memory.forecast(spec, small.small_hyper(), held, members=1, together=False).parts
+
+    patches, winograd = parts("patches"), parts("winograd")
+    assert winograd["activations"] == patches["activations"]
+    assert 0.5 * patches["gradients"] < winograd["gradients"] < patches["gradients"]
+
+
 def test_what_does_not_fit_names_the_key_to_lower() -> None:
     predicted = Forecast({"trees": 3 * 2**30, "window": 2**20}, checkpoint=2**21)
     fits = memory.in_words(predicted, 4 * 2**30)

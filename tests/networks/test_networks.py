@@ -13,6 +13,7 @@ from jaxzero.networks import (
     init_variables,
     make_network,
     read_outcome,
+    resolve_convolution,
     resolve_dtype,
 )
 
@@ -183,6 +184,20 @@ def test_convolutions_agree_in_the_whole_network(name, settings):
     )
 
 
+@pytest.mark.parametrize(
+    ("name", "sizes"), [("convnet", {"channels": 32}), ("resnet", {"filters": 32})]
+)
+def test_winograd_agrees_in_the_whole_network(name, sizes):
+    patches, variables = _small(name, **sizes)
+    ours, _ = _small(name, convolution="winograd", **sizes)
+    boards = _boards(8)
+    jax.tree.map(
+        lambda a, b: np.testing.assert_allclose(a, b, atol=1e-4),
+        _apply(patches, variables, boards, train=True),
+        _apply(ours, variables, boards, train=True),
+    )
+
+
 @pytest.mark.parametrize("name", ["convnet", "resnet"])
 def test_bfloat16_keeps_float32_at_both_ends(name):
     network, variables = _small(name, dtype="bfloat16")
@@ -228,7 +243,12 @@ def test_convnet_takes_any_board_from_5x5(shape):
         ("resnet", {"block": 3}, "did you mean 'blocks'"),
         ("resnet", {"parent": None}, "unknown setting"),
         ("resnet", {"value_head": "both"}, "value_head must be one of scalar, wdl"),
-        ("convnet", {"convolution": "fft"}, "convolution must be one of patches, lax"),
+        ("convnet", {"convolution": "fft"}, "convolution must be one of patches, winograd, lax"),
+        (
+            "resnet",
+            {"convolution": "winograd", "dtype": "bfloat16"},
+            "convolution='winograd' computes in float32 only, got dtype='bfloat16'; try ",
+        ),
         ("convnet", {"channels": 0}, "channels must be positive integers, got 0"),
         ("convnet", {"channels": 2.5}, "channels must be positive integers, got 2.5"),
         ("convnet", {"hidden": (8, -1)}, "hidden must be positive integers"),
@@ -252,3 +272,12 @@ def test_dtype_names():
     assert default_dtype("tpu") is jnp.bfloat16
     assert resolve_dtype("auto", "cpu") is resolve_dtype("float32") is jnp.float32
     assert resolve_dtype("bfloat16", "cpu") is jnp.bfloat16
+
+
+def test_the_convolution_called_auto():
+    assert resolve_convolution("auto", jnp.float32, "cpu") == "winograd"
+    assert resolve_convolution("auto", jnp.bfloat16, "cpu") == "patches"
+    assert resolve_convolution("auto", jnp.float32, "gpu") == "patches"
+    assert resolve_convolution("lax", jnp.bfloat16, "cpu") == "lax"
+    network = make_network("convnet", num_actions=7, observation_shape=SHAPE, convolution="auto")
+    assert network.convolution == resolve_convolution("auto", jnp.float32)
