@@ -18,7 +18,7 @@ Initializer = Callable[..., jax.Array]  # (key, shape, dtype) -> array
 Implementation = Literal["patches", "winograd", "lax"]
 
 _SIDE = 3  # of the kernel
-_WINOGRAD_CHANNELS = 32  # of input and output: with fewer its sums cost what its products save
+_WINOGRAD_CHANNELS = 64  # of input and output: with 32 it saves little, and takes longer to compile
 _CHANNELS_LAST = ("NHWC", "HWIO", "NHWC")
 
 
@@ -52,7 +52,7 @@ def conv3x3(
         `[9I, O]` kernel. It is meant for populations: under `vmap` over kernels it is a batched
         matmul, where the convolution turns into a grouped one; and XLA's CPU backend is slow at
         gradients of `lax.conv_general_dilated` inside loops. "winograd" is `winograd.conv3x3`,
-        which multiplies less than half as often, where both kinds of channels are 32 or more;
+        which multiplies less than half as often, where both kinds of channels are 64 or more;
         smaller layers are patches. It is for CPUs, in float32 and reverse mode only. "lax" is
         `lax.conv_general_dilated`. Equal to rounding, gradients included.
 

@@ -81,7 +81,7 @@ KEYS: tuple[Key, ...] = (
     Key(
         "network.convolution",
         "auto",
-        "as one matrix product over patches, by Winograd's F(2x2, 3x3) (layers of 32 channels or "
+        "as one matrix product over patches, by Winograd's F(2x2, 3x3) (layers of 64 channels or "
         "more, float32 only), or XLA's own; auto: winograd on CPUs in float32, else patches",
         choices=("auto", "patches", "winograd", "lax"),
     ),

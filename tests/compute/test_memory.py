@@ -50,7 +50,7 @@ def test_what_grows_with_what() -> None:
 
 def test_winograd_is_no_larger_than_patches() -> None:
     def parts(convolution: str) -> dict[str, int]:
-        settings = {"network.channels": 32, "network.convolution": convolution}
+        settings = {"network.channels": 64, "network.convolution": convolution}
         spec = small.small_spec(settings)
         held = small.heldout(spec.game)
         return memory.forecast(spec, small.small_hyper(), held, members=1, together=False).parts

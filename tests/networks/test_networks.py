@@ -185,7 +185,7 @@ def test_convolutions_agree_in_the_whole_network(name, settings):
 
 
 @pytest.mark.parametrize(
-    ("name", "sizes"), [("convnet", {"channels": 32}), ("resnet", {"filters": 32})]
+    ("name", "sizes"), [("convnet", {"channels": 64}), ("resnet", {"filters": 64})]
 )
 def test_winograd_agrees_in_the_whole_network(name, sizes):
     patches, variables = _small(name, **sizes)

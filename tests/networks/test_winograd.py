@@ -102,7 +102,7 @@ def test_under_vmap_over_kernels_in_a_loop_and_recomputed():
         np.testing.assert_array_equal(actual, expected)
 
 
-def test_layers_of_32_channels_use_it_and_smaller_ones_do_not():
+def test_layers_of_64_channels_use_it_and_smaller_ones_do_not():
     def products(channels, features):
         def convolve(x, kernel):
             return layers.conv3x3(x, kernel, implementation="winograd")
@@ -111,11 +111,11 @@ def test_layers_of_32_channels_use_it_and_smaller_ones_do_not():
         arrays = [jax.ShapeDtypeStruct(shape, jnp.float32) for shape in shapes]
         return str(jax.make_jaxpr(convolve)(*arrays)).count("dot_general")
 
-    assert products(32, 32) == 16
-    assert products(2, 32) == products(31, 32) == products(32, 31) == 1
+    assert products(64, 64) == 16
+    assert products(2, 64) == products(63, 64) == products(64, 63) == 1
 
 
 def test_bfloat16_is_refused():
-    x, kernel = jnp.zeros((1, 5, 5, 32), jnp.bfloat16), jnp.zeros((3, 3, 32, 32), jnp.bfloat16)
+    x, kernel = jnp.zeros((1, 5, 5, 64), jnp.bfloat16), jnp.zeros((3, 3, 64, 64), jnp.bfloat16)
     with pytest.raises(TypeError, match="float32 only, got bfloat16"):
         layers.conv3x3(x, kernel, implementation="winograd")
