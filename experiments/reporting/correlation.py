@@ -1,6 +1,5 @@
 """The report of the correlation study: `python -m experiments.reporting.correlation WORKDIR`."""
 
-import argparse
 import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -10,7 +9,8 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from experiments.reporting import interactive, page, settings_page, study, style
+from experiments import arguments
+from experiments.reporting import again, interactive, page, settings_page, study, style
 from experiments.reporting.interactive import Point, Scatter
 from experiments.reporting.page import Page, Plate, Section
 from experiments.reporting.study import Study
@@ -312,12 +312,12 @@ def _point(rated: Mapping[str, Any], kind: str, *, labelled: bool) -> Point:
     return Point(float(rated[kind]), float(rated["elo"]), text, label=label)
 
 
-def main(arguments: Sequence[str] | None = None) -> None:
+def main(words: Sequence[str] | None = None) -> None:
     """Makes the report of a finished study again."""
-    parser = argparse.ArgumentParser(description="Makes a study's figures and report again.")
-    parser.add_argument("workdir", type=Path, help="run directory of a finished study")
-    print(write_report(parser.parse_args(arguments).workdir))
+    again.make(
+        write_report, "hyperparameter_correlation", "experiments.reporting.correlation", words
+    )
 
 
 if __name__ == "__main__":
-    main()
+    arguments.run(main)

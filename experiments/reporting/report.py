@@ -4,15 +4,14 @@ Reads `metrics.jsonl` and `results.json` and writes `figures/` and `report.html`
 any time, also while the study is still running or after it was stopped.
 """
 
-import argparse
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from experiments import published
+from experiments import arguments, published
 from experiments.analysis import measured
 from experiments.analysis.decisions import decide
-from experiments.reporting import figures, page, study, tables
+from experiments.reporting import again, figures, page, study, tables
 from experiments.reporting.losses import absolute, claims, joint, verdicts
 from experiments.reporting.losses.boxplots import NO_DATA
 from experiments.reporting.losses.cost import section as cost_section
@@ -40,7 +39,8 @@ _NOT_FINITE_SHOWN = 20
 def write_report(workdir: str | Path) -> Path:
     """Writes the figures and the page of a study; returns the path of `report.html`.
 
-    Raises FileNotFoundError when the folder holds neither `metrics.jsonl` nor `results.json`.
+    Raises:
+      ConfigError: the folder holds neither `metrics.jsonl` nor `results.json`, or one is damaged.
     """
     found = study.load(Path(workdir))
     return page.write(build(found, Path(workdir)), Path(workdir))
@@ -219,11 +219,10 @@ def _record(found: Study) -> Section:
     )
 
 
-def main(arguments: Sequence[str] | None = None) -> None:
-    parser = argparse.ArgumentParser(description="Makes a study's figures and report again.")
-    parser.add_argument("workdir", type=Path, help="folder with metrics.jsonl and results.json")
-    print(write_report(parser.parse_args(arguments).workdir))
+def main(words: Sequence[str] | None = None) -> None:
+    """Makes the report of a loss ablation again, finished or not."""
+    again.make(write_report, measured.STUDY, "experiments.reporting.report", words, unfinished=True)
 
 
 if __name__ == "__main__":
-    main()
+    arguments.run(main)

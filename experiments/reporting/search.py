@@ -1,13 +1,13 @@
 """The report of a hyper-parameter search: `python -m experiments.reporting.search WORKDIR`."""
 
-import argparse
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from matplotlib.figure import Figure
 
-from experiments.reporting import interactive, page, settings_page, study, style, tables
+from experiments import arguments
+from experiments.reporting import again, interactive, page, settings_page, study, style, tables
 from experiments.reporting.interactive import Point, Scatter
 from experiments.reporting.page import Page, Plate, Section
 from experiments.reporting.study import Study
@@ -163,12 +163,10 @@ def scatters(found: Study) -> list[Scatter]:
     return shown
 
 
-def main(arguments: Sequence[str] | None = None) -> None:
+def main(words: Sequence[str] | None = None) -> None:
     """Makes the report of a finished search again."""
-    parser = argparse.ArgumentParser(description="Makes a search's figures and report again.")
-    parser.add_argument("workdir", type=Path, help="run directory of a finished search")
-    print(write_report(parser.parse_args(arguments).workdir))
+    again.make(write_report, "hyperparameter_search", "experiments.reporting.search", words)
 
 
 if __name__ == "__main__":
-    main()
+    arguments.run(main)

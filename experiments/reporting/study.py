@@ -14,7 +14,9 @@ import numpy as np
 from experiments import published
 from experiments.evaluation import training_elo
 from experiments.reporting.wording import plural
+from jaxzero.config import ConfigError
 from jaxzero.failures import FAILED
+from jaxzero.workdir import read_json
 
 TARGETS = ("policy", "value", "sum", "product", "weighted")
 UNKNOWN_GAME = "unknown game"
@@ -235,28 +237,34 @@ def band_of(series: list[tuple[np.ndarray, np.ndarray]], *, first: int = 0) -> B
 
 
 def load(workdir: Path) -> Study:
-    """Reads a working directory. Raises FileNotFoundError when it holds neither file."""
+    """Reads a run directory, finished or not.
+
+    Raises:
+      ConfigError: it holds neither `results.json` nor `metrics.jsonl`, or a file is damaged.
+    """
     results_path, metrics_path = workdir / "results.json", workdir / "metrics.jsonl"
     config_path = workdir / "config.json"
     if not results_path.exists() and not metrics_path.exists():
-        raise FileNotFoundError(f"neither results.json nor metrics.jsonl in {workdir}")
+        raise ConfigError(
+            f"{workdir} is no run directory (it holds no results.json or metrics.jsonl): give the "
+            "--workdir of a study"
+        )
     notes: list[str] = []
     results: dict[str, Any] = {}
     if results_path.exists():
-        results = json.loads(results_path.read_text(encoding="utf-8"))
+        results = read_json(results_path)
     else:
         notes.append("There is no results.json: the study has not finished.")
         if config_path.exists():
-            results["config"] = json.loads(config_path.read_text(encoding="utf-8"))
+            results["config"] = read_json(config_path)
     ladder_path = workdir / "ladder.json"
     if ladder_path.exists():  # of `experiments.ladder`: as new as the study's own, or newer
-        results["ladder"] = json.loads(ladder_path.read_text(encoding="utf-8"))
+        results["ladder"] = read_json(ladder_path)
     if (workdir / "cost.json").exists():  # of `experiments.cost`
-        measured = (workdir / "cost.json").read_text(encoding="utf-8")
-        results["measured_cost"] = json.loads(measured)
+        results["measured_cost"] = read_json(workdir / "cost.json")
     absolute_path = workdir / "absolute_strength.json"
     if absolute_path.exists():
-        results["absolute_strength"] = json.loads(absolute_path.read_text(encoding="utf-8"))
+        results["absolute_strength"] = read_json(absolute_path)
     rows, damaged = _read_metrics(metrics_path)
     if not rows:
         notes.append("There are no metrics.")
@@ -264,7 +272,7 @@ def load(workdir: Path) -> Study:
         notes.append(f"Left out of metrics.jsonl: {plural(damaged, 'damaged line')}.")
     failed: dict[str, int] = {}
     if (workdir / FAILED).exists():
-        noted = json.loads((workdir / FAILED).read_text(encoding="utf-8"))
+        noted = read_json(workdir / FAILED)
         failed = {name: int(failure["iteration"]) for name, failure in noted.items()}
     found = Study(workdir.resolve().name, results, rows, tuple(notes), failed)
     _end_failed_ladders(found)

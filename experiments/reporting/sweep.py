@@ -1,6 +1,5 @@
 """The report of the hyper-parameter sweep: `python -m experiments.reporting.sweep WORKDIR`."""
 
-import argparse
 import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -9,8 +8,8 @@ from typing import Any, Final
 import numpy as np
 from matplotlib.figure import Figure
 
-from experiments import published
-from experiments.reporting import interactive, page, settings_page, study, style
+from experiments import arguments, published
+from experiments.reporting import again, interactive, page, settings_page, study, style
 from experiments.reporting.interactive import Point, Scatter
 from experiments.reporting.page import Page, Plate, Section
 from experiments.reporting.study import Band, Study
@@ -292,12 +291,10 @@ def _duration(seconds: float | None) -> str:
     return NONE if seconds is None else duration(float(seconds))
 
 
-def main(arguments: Sequence[str] | None = None) -> None:
+def main(words: Sequence[str] | None = None) -> None:
     """Makes the report of a finished sweep again."""
-    parser = argparse.ArgumentParser(description="Makes a sweep's figures and report again.")
-    parser.add_argument("workdir", type=Path, help="run directory of a finished sweep")
-    print(write_report(parser.parse_args(arguments).workdir))
+    again.make(write_report, "hyperparameter_sweep", "experiments.reporting.sweep", words)
 
 
 if __name__ == "__main__":
-    main()
+    arguments.run(main)

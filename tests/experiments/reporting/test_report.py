@@ -3,14 +3,17 @@
 import json
 import math
 import re
+import sys
 
 import numpy as np
 import pytest
 
-from experiments import published
+from experiments import arguments, published
+from experiments.reporting import correlation, report, search, sweep
 from experiments.reporting.report import main, write_report
 from experiments.reporting.study import load
 from experiments.reporting.wording import number, plus_minus, short
+from jaxzero.config import ConfigError
 from tests.experiments import made_up
 from tests.experiments.reporting.reading import Page
 
@@ -159,8 +162,38 @@ def test_a_study_without_results_or_metrics(tmp_path):
     text = write_report(made_up.write(tmp_path / "a", rows, None)).read_text()
     assert "There is no results.json" in text
     (tmp_path / "b").mkdir()
-    with pytest.raises(FileNotFoundError):
+    with pytest.raises(ConfigError, match="is no run directory"):
         write_report(tmp_path / "b")
+
+
+@pytest.mark.parametrize("module", [report, sweep, search, correlation])
+def test_a_wrong_directory_is_one_line(module, tmp_path, monkeypatch, capsys):
+    kind = module.__name__.rpartition(".")[2]
+    study = "loss_ablation" if module is report else f"hyperparameter_{kind}"
+    begun, other, damaged = (tmp_path / name for name in ("begun", "other", "damaged"))
+    made_up.write(begun, made_up.metrics(("sum",), 1, 1), None)
+    (begun / "config.json").write_text(json.dumps({"study": study, "game": "othello_5x5"}))
+    if module is report:  # which takes metrics alone
+        (begun / "metrics.jsonl").unlink()
+    made_up.write(other, [], {"study": "curriculum"})
+    made_up.write(damaged, [], None)
+    (damaged / "results.json").write_text('{"study":')
+    for directory, said in (
+        (tmp_path / "nowhere", "is no run directory"),
+        (tmp_path, "is no run directory"),
+        (other, f"is a run of curriculum: give the --workdir of a {study} run"),
+        (damaged, "results.json is damaged"),
+        (begun, "run the study's command again"),
+    ):
+        monkeypatch.setattr(sys, "argv", ["program", str(directory)])
+        with pytest.raises(SystemExit) as stop:
+            arguments.run(module.main)
+        assert stop.value.code == 2
+        error = capsys.readouterr().err
+        assert error.startswith(f"error: {directory}")
+        assert said in error
+        assert error.count("\n") == 1
+        assert not (directory / "figures").exists()
 
 
 def test_values_that_are_not_finite_are_shown(tmp_path):
