@@ -136,7 +136,7 @@ def _parse(words: Sequence[str], default_config: str) -> tuple[ConfigDict, Path]
     if "max-minutes" in given:
         config.execution.max_minutes = _minutes(given["max-minutes"])
     if "shard" in given:
-        if "execution.shard" not in settings.keys:
+        if not usage.has_shares(settings.keys):
             raise ConfigError(f"--shard={given['shard']}: this study has no shares, leave it out")
         config.execution.shard = given["shard"]
     if not given.get("workdir"):

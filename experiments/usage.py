@@ -43,7 +43,11 @@ def page(
       values: every key's value in the preset.
     """
     width = min(_WIDEST, max(_NARROWEST, shutil.get_terminal_size((100, 24)).columns))
-    flags = {f"--{name}={form}" if form else f"--{name}": m for name, (form, m) in FLAGS.items()}
+    flags = {
+        f"--{name}={form}" if form else f"--{name}": meaning
+        for name, (form, meaning) in FLAGS.items()
+        if name != "shard" or has_shares(keys)
+    }
     flags["--config=FILE:PRESET"] += f" (default {default_config})"
     flags["--config.KEY=VALUE"] = "one setting, of those below"
     parts = [
@@ -66,6 +70,12 @@ def page(
         if own:
             parts.append(_section(section, own, values, width))
     return "\n\n".join(parts)
+
+
+def has_shares(keys: Mapping[str, Key]) -> bool:
+    """Whether a study with these keys, by dotted name, can be done in shares (`--shard=i/k`)."""
+    key = keys.get("execution.shard")
+    return key is not None and not key.choices
 
 
 def show(value: Any) -> str:

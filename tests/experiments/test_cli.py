@@ -153,6 +153,7 @@ def test_the_default_settings_are_used(monkeypatch: pytest.MonkeyPatch, tmp_path
         (["--workdir"], "--workdir has no value: write --workdir=VALUE"),
         (["--noconfig.execution.compilation_cache"], "unknown flag"),
         (["-x"], "unexpected argument '-x'"),
+        (["--shard=1/2"], "--shard=1/2: this study has no shares"),
     ],
 )
 def test_a_wrong_word_is_answered_in_one_line(
@@ -215,7 +216,7 @@ def test_help_shows_every_key_as_it_stands_in_the_preset(
     assert not study.calls
     assert max(len(line) for line in page.splitlines() if CONFIG not in line) <= 90
     for flag in usage.FLAGS:
-        assert f"  --{flag}" in page
+        assert (f"  --{flag}" in page) == (flag != "shard")  # this study has no shares
     for name in loss_ablation.PRESETS:
         assert f"\n  {name}" in page
     values = flatten(loss_ablation.get_config(preset))
@@ -237,6 +238,29 @@ def test_help_of_another_preset_shows_other_values(
     assert "settings in preset paper" in (paper := capsys.readouterr().out)
     assert "connect_four_5x5" in quick
     assert "connect_four_5x5" not in paper
+
+
+@pytest.mark.parametrize(
+    ("name", "shares"),
+    [
+        ("hyperparameter_sweep", True),
+        ("hyperparameter_correlation", True),
+        ("hyperparameter_search", False),
+        ("curriculum", False),
+    ],
+)
+def test_shares_are_offered_where_a_study_has_them(
+    name: str,
+    shares: bool,
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    config = f"--config={ROOT / 'experiments' / 'configs' / name}.py:quick"
+    assert command(monkeypatch, Study(), config, "--help") == 0
+    assert ("  --shard=I/K" in capsys.readouterr().out) == shares
+    words = (config, f"--workdir={tmp_path}", "--shard=1/2")
+    assert command(monkeypatch, Study(), *words) == (0 if shares else 2)
 
 
 def test_help_of_a_wrong_preset_is_an_error(
