@@ -11,6 +11,7 @@ from typing import Any
 
 from benchmarks import targets
 from benchmarks.records import Record
+from experiments import arguments
 from jaxzero import workdir
 
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "performance.md"
@@ -344,6 +345,12 @@ _KINDS: dict[str, Callable[[dict[str, Any]], str]] = {
 }
 
 
-if __name__ == "__main__":
+def main(words: Sequence[str] | None = None) -> None:
+    """Writes the page; it takes no words but `--help`."""
+    arguments.Parser(prog="python -m benchmarks.docs", description=__doc__).parse(words)
     PAGE.write_text(fill(PAGE.read_text(), PAGE.with_suffix("")))
     print(f"wrote {PAGE}", file=sys.stderr)
+
+
+if __name__ == "__main__":
+    arguments.run(main)

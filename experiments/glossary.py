@@ -7,12 +7,11 @@ import importlib
 import pkgutil
 from collections.abc import Sequence
 
-from experiments import configs
+from experiments import arguments, configs
 from experiments.usage import show
 from jaxzero.config import KEYS
 from jaxzero.settings.key_table import SECTIONS
 from jaxzero.settings.keys import Key, table
-from jaxzero.terminal import pipes
 
 TERMS: dict[str, str] = {
     "l_p": "policy loss: cross entropy -pi^T log p of the network's policy p and the target pi, "
@@ -111,6 +110,11 @@ def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 
+def main(words: Sequence[str] | None = None) -> None:
+    """Prints the page; it takes no words but `--help`."""
+    arguments.Parser(prog="python -m experiments.glossary", description=__doc__).parse(words)
+    print(page(), end="")
+
+
 if __name__ == "__main__":
-    with pipes.reader_may_leave():
-        print(page(), end="")
+    arguments.run(main)

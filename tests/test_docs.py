@@ -38,6 +38,21 @@ def test_the_glossary_is_that_of_the_keys() -> None:
     )
 
 
+def test_the_glossary_is_printed_only_where_it_is_asked_for(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    with pytest.raises(SystemExit) as stop:
+        glossary.main(["--help"])
+    assert stop.value.code == 0
+    with pytest.raises(config_lib.ConfigError, match="unknown argument 'letters'"):
+        glossary.main(["letters"])
+    told = capsys.readouterr().out
+    assert "usage: python -m experiments.glossary" in told
+    assert "# Glossary" not in told
+    glossary.main([])
+    assert capsys.readouterr().out == glossary.page()
+
+
 @pytest.mark.parametrize("page", NAMES)
 def test_links_lead_somewhere(page: str) -> None:
     folder = (ROOT / page).parent

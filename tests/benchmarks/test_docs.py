@@ -8,6 +8,7 @@ from benchmarks import docs, suite, targets
 from benchmarks.cases import Measured
 from benchmarks.records import Records
 from jaxzero import workdir
+from jaxzero.config import ConfigError
 
 FOLDER = docs.PAGE.with_suffix("")
 
@@ -38,6 +39,24 @@ def test_a_changed_figure_changes_the_page(tmp_path: Path) -> None:
 
 def test_a_missing_file_is_said(tmp_path: Path) -> None:
     assert "Not measured yet" in docs.fill("<!-- table gpu games -->\n<!-- end -->", tmp_path)
+
+
+def test_a_command_line_that_asks_for_something_else_writes_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(docs, "PAGE", tmp_path / "page.md")
+    docs.PAGE.write_text("<!-- table cpu selfplay -->\nold\n<!-- end -->")
+    before = docs.PAGE.read_text()
+    with pytest.raises(SystemExit) as stop:
+        docs.main(["--help"])
+    assert stop.value.code == 0
+    assert "usage: python -m benchmarks.docs" in capsys.readouterr().out
+    for words in (["gpu"], ["--json=x"]):
+        with pytest.raises(ConfigError, match=f"unknown argument '{words[0]}'"):
+            docs.main(words)
+    assert docs.PAGE.read_text() == before
+    docs.main([])
+    assert "Not measured yet" in docs.PAGE.read_text()
 
 
 @pytest.mark.parametrize(("value", "met"), [(1.19, "yes"), (1.21, "**no**")])
