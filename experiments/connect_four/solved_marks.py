@@ -131,8 +131,8 @@ def update(directory: Path, test: Labelled) -> Marks:
     opened, path, positions = runs.open_run(directory), directory / MARKS, _digest(test)
     simulations = _simulations(opened.config)
     held: dict[str, Any] = {"positions": positions, "simulations": simulations, "marks": {}}
-    if path.is_file():
-        held = workdir.read_json(path)
+    if path.is_file():  # without their number simulations were those of self-play
+        held = {"simulations": opened.config.search.num_simulations} | workdir.read_json(path)
     if (held["positions"], held["simulations"]) != (positions, simulations):
         raise ConfigError(
             f"{path}: marks on other positions or with other simulations "
@@ -157,7 +157,8 @@ def _digest(test: Labelled) -> str:
 
 
 def _simulations(config: ConfigDict) -> int:
-    return int(config.study.simulations or config.search.num_simulations)
+    """Of the marks' search; a run directory may be older than the key."""
+    return int(config.study.get("simulations", 0) or config.search.num_simulations)
 
 
 def _mark(opened: Run, iterations: list[int], test: Labelled) -> Marks:

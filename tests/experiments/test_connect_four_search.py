@@ -176,6 +176,28 @@ def test_marks_given_otherwise_are_refused(tmp_path: Path, *, other_positions: b
             solved_marks.update(tmp_path, test)
 
 
+def test_run_directories_older_than_the_key_are_marked_as_before(tmp_path: Path) -> None:
+    """Neither their settings nor their marks say how many simulations: those of self-play."""
+    config = tiny()
+    test = solved_marks.test_positions(config, tmp_path)
+    mark = {"search": 0.5, "weak": 0.5, "network": 0.5, "result": 0.5}
+    held = {"positions": solved_marks._digest(test), "marks": {"0": [mark]}}
+    workdir.write_json(tmp_path / solved_marks.MARKS, held)
+    stored = config_lib.flatten(config)
+    del stored["study.simulations"]
+    older = config_lib.from_flat(stored)
+    younger = config_lib.from_flat(stored | {"study.simulations": 7 + older.search.num_simulations})
+    with pytest.MonkeyPatch.context() as patch:
+        for settings in (older, younger):
+            run = type("Run", (), {"iterations": (0,), "config": settings})()
+            patch.setattr(solved_marks.runs, "open_run", lambda _, run=run: run)
+            if settings is older:
+                assert solved_marks.update(tmp_path, test) == {0: [mark]}
+            else:
+                with pytest.raises(ConfigError, match="with other simulations"):
+                    solved_marks.update(tmp_path, test)
+
+
 def test_positions_that_cannot_be_made_are_refused_at_once(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
