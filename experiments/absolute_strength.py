@@ -25,6 +25,7 @@ from tqdm import tqdm
 from experiments import arguments
 from experiments.arguments import Parser
 from experiments.evaluation import contestants, opponents
+from experiments.reporting.wording import plural
 from jaxzero import learner, runner, runs, solvers, workdir
 from jaxzero.compute import devices
 from jaxzero.config import ConfigError, default_config
@@ -299,7 +300,7 @@ def table(found: dict[str, Any]) -> str:
         lines.append(f"{name:32}" + "".join(_cell(record, path) for _, path in COLUMNS))
     lines += ["", "mean over seeds ± its standard error"]
     for record in found["targets"]:
-        name = f"{record['target']}@{record['iteration']} ({record['seeds']} seeds)"
+        name = f"{record['target']}@{record['iteration']} ({plural(record['seeds'], 'seed')})"
         lines.append(f"{name:32}" + "".join(_cell(record, path) for _, path in COLUMNS))
     return "\n".join(lines)
 
