@@ -31,9 +31,6 @@ def final(results: Mapping[str, Any], directory: Path) -> Final:
     _curves("elo/ladder", (results.get("ladder") or {}).get("runs") or {}, curves, members)
     for played in results.get("tournaments") or []:
         _tournament(played, numbers, tables, members)
-    for name, curve in (results.get("ladder") or {}).get("runs", {}).items():
-        for key, source in (("elo/ladder", "elo"), ("elo/ladder_stderr", "stderr")):
-            members[name][key] = _or_nan(curve[source][-1])
     checks = results.get("checks") or []
     if checks:
         tables["checks"] = table(checks)
