@@ -30,10 +30,9 @@ def make(
     Raises:
       ConfigError: one line about a wrong word or directory, or one that can't be written.
     """
-    kind = f"{study} run{', finished or not' if unfinished else ' that has finished'}"
+    kind = f"{study} run, finished or not" if unfinished else f"finished {study} run"
     parser = arguments.Parser(
-        prog=f"python -m {module}",
-        description=f"Makes the figures and the report of a {kind} again.",
+        prog=f"python -m {module}", description=f"Makes the figures and the report of a {kind}."
     )
     parser.add_argument("run", type=Path, metavar="RUN", help=f"directory of a {kind}")
     directory = parser.parse(words).run
