@@ -154,12 +154,14 @@ def train(
         f"(devices: {layout.run_devices} for runs x {layout.data_devices} for each run; {mode})"
     )
     _say(devices_lib.idle_accelerator())
+    _say(f"playing {config.evaluation.heldout_games} held-out games...")
     held = heldout.make(
         spec.game,
         num_games=config.evaluation.heldout_games,
         num_simulations=config.evaluation.heldout_simulations,
         temperature_plies=config.selfplay.temperature_plies,
     )
+    held = jax.block_until_ready(held)  # minutes where games are long
     _say(_forecast(spec, members, held, layout, mode, devices[0]))
     hypers = population.stack([spec_lib.make_hyper(m.config) for m in members])
     hypers = population.place(hypers, program.sharding)

@@ -117,6 +117,7 @@ PRESETS: dict[str, Preset] = {
             "study.patience": 0,
             "study.test_positions": 1000,
             "study.simulations": 343,
+            "study.marked_with": "puct_known_results",
             "study.extended_window_grows": (4, 16),
         },
     ),

@@ -1,7 +1,7 @@
 """Marks of a run's networks on solved Connect Four positions, kept beside the run.
 
 A network is marked once: `marks.json` has what every kept iteration's networks were worth, and
-only iterations that are not in it are asked; and which positions they were marked on.
+only iterations that are not in it are asked; and which positions and search they were marked with.
 """
 
 import dataclasses
@@ -18,12 +18,14 @@ from ml_collections import ConfigDict
 from experiments import connect_four_data
 from experiments.connect_four import solved_positions
 from experiments.connect_four.solved_games import Recipe
+from jaxzero import config as config_lib
 from jaxzero import learner, parts, runs, solvers, workdir
 from jaxzero.config import ConfigError, Key
 from jaxzero.games import ConnectFour
 from jaxzero.learner import Learner
 from jaxzero.players import solver
 from jaxzero.runs import Run
+from jaxzero.search import SearchOptions
 from jaxzero.solvers import Labelled
 
 MARKS = "marks.json"
@@ -39,6 +41,13 @@ KEYS: tuple[Key, ...] = (
         "of the search with which networks are marked; 0: as in self-play, the authors' way",
         low=0,
         high=100_000,
+    ),
+    Key(
+        "study.marked_with",
+        "selfplay",
+        "search with which networks are marked: that of self-play without its noise, PUCT, or PUCT "
+        "that carries up results that are sure",
+        choices=("selfplay", "puct", "puct_known_results"),
     ),
     Key(
         "study.data",
@@ -62,6 +71,11 @@ def check(config: ConfigDict) -> None:
             f"config.game={config.game!r}: this study is about Connect Four, choose one of its "
             f"boards, e.g. {solved_positions.GAME}"
         )
+    asked = parts.search_options(config, config_lib.resolve_switches(config))
+    try:
+        search_of_marks(config, dataclasses.replace(asked, dirichlet_fraction=0, forced_playouts=0))
+    except ValueError as error:
+        raise ConfigError(f"config.study.marked_with={_marked_with(config)!r}: {error}") from error
     if config.game != solved_positions.GAME:
         return
     count, folder = config.study.test_positions, Path(config.study.data)
@@ -126,18 +140,23 @@ def update(directory: Path, test: Labelled) -> Marks:
       and alone), `weak` (share that keeps the result, with search), `result` (results known).
 
     Raises:
-      ConfigError: earlier ones were given on other positions.
+      ConfigError: earlier ones were given on other positions, or with another search.
     """
-    opened, path, positions = runs.open_run(directory), directory / MARKS, _digest(test)
-    simulations = _simulations(opened.config)
-    held: dict[str, Any] = {"positions": positions, "simulations": simulations, "marks": {}}
-    if path.is_file():  # without their number simulations were those of self-play
-        held = {"simulations": opened.config.search.num_simulations} | workdir.read_json(path)
-    if (held["positions"], held["simulations"]) != (positions, simulations):
+    opened, path = runs.open_run(directory), directory / MARKS
+    now = {
+        "positions": _digest(test),
+        "simulations": _simulations(opened.config),
+        "marked_with": _marked_with(opened.config),
+    }
+    held = now | {"marks": {}}
+    if path.is_file():  # what older ones do not say was that of self-play
+        older = {"simulations": opened.config.search.num_simulations, "marked_with": "selfplay"}
+        held = older | workdir.read_json(path)
+    other = [name for name, value in now.items() if held[name] != value]
+    if other:
         raise ConfigError(
-            f"{path}: marks on other positions or with other simulations "
-            f"({held['simulations']}) than now ({simulations}), restore these or remove it and "
-            "what was made of it (accuracy.json)"
+            f"{path}: marks with other {' and '.join(other)} than now, restore these or remove it "
+            "and what was made of it (accuracy.json)"
         )
     marks = held["marks"]
     missing = [i for i in opened.iterations if str(i) not in marks]
@@ -161,6 +180,22 @@ def _simulations(config: ConfigDict) -> int:
     return int(config.study.get("simulations", 0) or config.search.num_simulations)
 
 
+def _marked_with(config: ConfigDict) -> str:
+    return str(config.study.get("marked_with", "selfplay"))
+
+
+def search_of_marks(config: ConfigDict, selfplay: SearchOptions) -> SearchOptions:
+    """What networks are marked with; `selfplay` is the search of self-play, without its noise."""
+    kind = _marked_with(config)
+    capacity = _simulations(config) + 1
+    if kind == "selfplay":
+        return dataclasses.replace(selfplay, capacity=capacity)
+    known = kind == "puct_known_results"
+    return dataclasses.replace(
+        selfplay, capacity=capacity, algorithm="puct", propagate_results=known
+    )
+
+
 def _mark(opened: Run, iterations: list[int], test: Labelled) -> Marks:
     spec, game = opened.spec, opened.spec.game
     own = opened.members[0].config  # members differ in their seed alone
@@ -168,7 +203,7 @@ def _mark(opened: Run, iterations: list[int], test: Labelled) -> Marks:
     stacked = jax.tree.map(lambda *leaves: jnp.concatenate(leaves), *snapshots)  # [I x R]
     key = jax.random.key(opened.config.seed)
     simulations = _simulations(opened.config)
-    options = dataclasses.replace(spec.arena_search, capacity=simulations + 1)
+    options = search_of_marks(opened.config, spec.arena_search)
 
     def alone(network: Learner) -> solvers.Respond:
         return solvers.network_alone(game, learner.acting(spec, network))

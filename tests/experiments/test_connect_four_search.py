@@ -18,6 +18,7 @@ from jaxzero import config as config_lib
 from jaxzero import runs, workdir
 from jaxzero import spec as spec_lib
 from jaxzero.config import ConfigError
+from jaxzero.search import SearchOptions
 from jaxzero.stopping import Stopped
 from tests import small
 from tests.experiments.test_efficiency import TINY
@@ -161,19 +162,40 @@ def test_all_trials_have_the_same_budget(tmp_path: Path, monkeypatch: pytest.Mon
         study.run(tiny({"train.iterations": 5}), tmp_path)
 
 
-@pytest.mark.parametrize("other_positions", [True, False])
-def test_marks_given_otherwise_are_refused(tmp_path: Path, *, other_positions: bool) -> None:
+@pytest.mark.parametrize("other", ["positions", "simulations", "marked_with"])
+def test_marks_given_otherwise_are_refused(tmp_path: Path, other: str) -> None:
     config = tiny()
     test = solved_marks.test_positions(config, tmp_path)
-    other = dataclasses.replace(test, scores=test.scores[::-1]) if other_positions else test
-    simulations = config.search.num_simulations + (not other_positions)
-    held = {"positions": solved_marks._digest(other), "simulations": simulations, "marks": {}}
+    held = {
+        "positions": solved_marks._digest(test),
+        "simulations": config.search.num_simulations,
+        "marked_with": "selfplay",
+        "marks": {},
+    }
+    held |= {other: {"positions": "others", "simulations": 1000, "marked_with": "puct"}[other]}
     workdir.write_json(tmp_path / solved_marks.MARKS, held)
     run = type("Run", (), {"iterations": (0,), "config": config})()
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(solved_marks.runs, "open_run", lambda _: run)
-        with pytest.raises(ConfigError, match="marks on other positions or with other sim"):
+        with pytest.raises(ConfigError, match=f"marks with other {other} than now"):
             solved_marks.update(tmp_path, test)
+
+
+def test_searches_that_networks_are_marked_with() -> None:
+    selfplay = SearchOptions(algorithm="gumbel", capacity=9, unvisited_q=0.5)
+    plain = tiny({"study.simulations": 20})
+    assert solved_marks.search_of_marks(plain, selfplay) == dataclasses.replace(
+        selfplay, capacity=21
+    )
+    known = tiny({"study.simulations": 20, "study.marked_with": "puct_known_results"})
+    found = solved_marks.search_of_marks(known, selfplay)
+    assert (found.algorithm, found.propagate_results, found.capacity) == ("puct", True, 21)
+    assert found.unvisited_q == 0.5
+    with pytest.raises(ConfigError, match=r"marked_with='puct_known_results': .*draw_for"):
+        study.run(
+            tiny({"study.marked_with": "puct_known_results", "semantics": "published"}),
+            Path("never"),
+        )
 
 
 def test_run_directories_older_than_the_key_are_marked_as_before(tmp_path: Path) -> None:
@@ -184,7 +206,7 @@ def test_run_directories_older_than_the_key_are_marked_as_before(tmp_path: Path)
     held = {"positions": solved_marks._digest(test), "marks": {"0": [mark]}}
     workdir.write_json(tmp_path / solved_marks.MARKS, held)
     stored = config_lib.flatten(config)
-    del stored["study.simulations"]
+    del stored["study.simulations"], stored["study.marked_with"]
     older = config_lib.from_flat(stored)
     younger = config_lib.from_flat(stored | {"study.simulations": 7 + older.search.num_simulations})
     with pytest.MonkeyPatch.context() as patch:
@@ -194,7 +216,7 @@ def test_run_directories_older_than_the_key_are_marked_as_before(tmp_path: Path)
             if settings is older:
                 assert solved_marks.update(tmp_path, test) == {0: [mark]}
             else:
-                with pytest.raises(ConfigError, match="with other simulations"):
+                with pytest.raises(ConfigError, match="marks with other simulations"):
                     solved_marks.update(tmp_path, test)
 
 
