@@ -183,7 +183,8 @@ def unit_phases(units: Units, simulations: int) -> Phases:
 def prior(run: Run, by_run: dict[str, list[dict[str, Any]]], units: Units) -> dict[str, Any]:
     """Equation 2 from settings and the mean length of games alone, beside what was counted.
 
-    What is counted has more: games of a batch wait for the longest, and idle ones are evaluated.
+    What is counted differs: where all games are evaluated together (`execution.evaluate_at_once`)
+    those that are over are too; elsewhere finished leaves are not.
     """
     asked, done = [], []
     for member in run.members:
