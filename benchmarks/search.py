@@ -126,6 +126,7 @@ def settings(point: Point) -> dict[str, Any]:
         "network.channels": point.channels,
         "search.algorithm": point.algorithm,
         "search.num_simulations": point.m,
+        "execution.evaluate_at_once": 0,  # the bare network's batches; no game is over here
     }
 
 

@@ -34,7 +34,7 @@ def describe(devices: Sequence[Any] | None = None) -> str:
     devices = jax.devices() if devices is None else devices
     name = devices[0].device_kind
     if devices[0].platform == "cpu":
-        name = f"cpu ({platform.machine()}, {len(os.sched_getaffinity(0))} cores)"
+        name = f"cpu ({platform.machine()}, {cores()} cores)"
     return f"{len(devices)} x {name}"
 
 
@@ -61,3 +61,10 @@ def idle_accelerator(*, backend: str | None = None, root: Path = Path("/")) -> s
             'pip install "jaxzero[tpu]", or set JAX_PLATFORMS=cpu to mean it'
         )
     return None
+
+
+def cores() -> int:
+    """CPU cores that this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1

@@ -38,7 +38,8 @@ class ChunkedEvaluate:
 
     Attributes:
       fn: of a batch, as `Evaluate`; each row's result depends on that row alone.
-      at_once: rows of every call; the last call of several may hold rows that nobody asked for.
+      at_once: rows of a call, at most: all calls have equal sizes. The last one may hold rows that
+        nobody asked for.
     """
 
     fn: Evaluate
@@ -142,7 +143,7 @@ def _in_chunks(
 ) -> tuple[tuple, jax.Array]:
     """What `evaluate` says of the needed rows, zeros elsewhere; evaluations made."""
     batch = needed.shape[0]
-    size = min(evaluate.at_once, batch)
+    size = -(-batch // -(-batch // evaluate.at_once))
     room = -(-batch // size) * size
     place = jnp.where(needed, jnp.cumsum(needed) - 1, room)
     rows = jnp.full((room,), batch).at[place].set(jnp.arange(batch), mode="drop")

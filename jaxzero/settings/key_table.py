@@ -301,7 +301,7 @@ KEYS: tuple[Key, ...] = (
         "execution.evaluate_at_once",
         None,
         "positions that a search evaluates together, finished ones and those of finished games "
-        "left out; 0: all games'; unset: 16 on a CPU, else 0",
+        "left out; 0: all games'; unset: 32 on a CPU (16 on one core), else 0",
         kind=int,
         low=0,
         high=1_000_000,
