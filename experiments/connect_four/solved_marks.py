@@ -143,12 +143,12 @@ def update(directory: Path, test: Labelled) -> Marks:
       ConfigError: earlier ones were given on other positions, or with another search.
     """
     opened, path = runs.open_run(directory), directory / MARKS
-    now = {
+    now: dict[str, Any] = {
         "positions": _digest(test),
         "simulations": _simulations(opened.config),
         "marked_with": _marked_with(opened.config),
     }
-    held = now | {"marks": {}}
+    held: dict[str, Any] = now | {"marks": {}}
     if path.is_file():  # what older ones do not say was that of self-play
         older = {"simulations": opened.config.search.num_simulations, "marked_with": "selfplay"}
         held = older | workdir.read_json(path)
