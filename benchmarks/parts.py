@@ -17,7 +17,7 @@ from benchmarks.cases import Case, Measured
 from benchmarks.search import Point
 from benchmarks.timing import Effort, interleave
 from jaxzero import learner
-from jaxzero.search import core, rules, tree
+from jaxzero.search import core, evaluation, rules, tree
 from jaxzero.spec import Hyper, Spec
 
 _POINTS = {
@@ -74,7 +74,7 @@ def programs(
             seen = observation.astype(jnp.float32).sum((1, 2, 3))
             return jnp.zeros((seen.size, game.num_actions)) + seen[:, None], seen
 
-        position, _ = core.look_at(game, evaluate, keys, moved, options.draw_for_asked)
+        position, _ = evaluation.look_at(game, evaluate, keys, moved, options.draw_for_asked)
         node = core.as_node(position, options)
         parts = jax.tree.leaves((node, position.is_terminal))
         return sum((part.astype(jnp.float32).sum() for part in parts), jnp.float32(0))
@@ -124,7 +124,7 @@ def _measure(
         active = jnp.ones(keys.shape, bool)
         rule = selection(spec, hyper, result.tree, jnp.float32(0))
         leaf = tree.descend(result.tree, *rule, active)
-        seen, _ = core.look_at(spec.game, evaluate, keys, states, spec.search.draw_for_asked)
+        seen, _ = evaluation.look_at(spec.game, evaluate, keys, states, spec.search.draw_for_asked)
         return result.tree, leaf, core.as_node(seen, spec.search)
 
     trees, leaf, new = prepare()

@@ -18,7 +18,7 @@ from jaxzero import losses, replay
 from jaxzero.loops import masked, repeat
 from jaxzero.networks import NetworkOutput
 from jaxzero.replay import Examples, Replay
-from jaxzero.search.core import ChunkedEvaluate, Evaluate
+from jaxzero.search.evaluation import ChunkedEvaluate, Evaluate
 from jaxzero.spec import DATA_AXIS, Hyper, Spec, make_optimizer
 from jaxzero.training import position_window, schedules
 from jaxzero.training.position_window import PositionWindow

@@ -16,7 +16,8 @@ from jaxzero.beginnings import random_beginnings
 from jaxzero.games.base import Game
 from jaxzero.loops import where_lanes, while_any
 from jaxzero.search import core, subtree
-from jaxzero.search.core import Diagnostics, Evaluate, StateEvaluate
+from jaxzero.search.core import Diagnostics
+from jaxzero.search.evaluation import Evaluate, StateEvaluate
 from jaxzero.search.options import SearchOptions
 
 

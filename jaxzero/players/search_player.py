@@ -11,7 +11,7 @@ from jaxzero.loops import where_lanes
 from jaxzero.players.base import Cost, Players, Turn
 from jaxzero.players.random_player import random_action
 from jaxzero.search import core, subtree
-from jaxzero.search.core import Evaluate, StateEvaluate
+from jaxzero.search.evaluation import Evaluate, StateEvaluate
 from jaxzero.search.options import SearchOptions
 
 

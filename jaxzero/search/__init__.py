@@ -5,13 +5,8 @@ import jax.numpy as jnp
 
 from jaxzero.games.base import Game, State
 from jaxzero.search import core, reference, subtree
-from jaxzero.search.core import (
-    ChunkedEvaluate,
-    Diagnostics,
-    Evaluate,
-    SearchResult,
-    StateEvaluate,
-)
+from jaxzero.search.core import Diagnostics, SearchResult
+from jaxzero.search.evaluation import ChunkedEvaluate, Evaluate, StateEvaluate
 from jaxzero.search.options import SearchOptions
 
 __all__ = [

@@ -13,14 +13,8 @@ import mctx
 
 from jaxzero.games.base import Game, State
 from jaxzero.search import rules
-from jaxzero.search.core import (
-    Diagnostics,
-    Evaluate,
-    SearchResult,
-    StateEvaluate,
-    as_node,
-    look_at,
-)
+from jaxzero.search.core import Diagnostics, SearchResult, as_node
+from jaxzero.search.evaluation import Evaluate, StateEvaluate, look_at
 from jaxzero.search.options import SearchOptions
 from jaxzero.search.tree import ILLEGAL, Node
 

@@ -10,7 +10,7 @@ import numpy as np
 from jaxzero.games import Game
 from jaxzero.games.base import State
 from jaxzero.players import Players
-from jaxzero.search.core import Evaluate
+from jaxzero.search.evaluation import Evaluate
 from jaxzero.solvers.labels import Labelled
 
 STAGES = ("early", "middle", "late")

@@ -16,7 +16,7 @@ from jaxzero.games import Game
 from jaxzero.games.base import State
 from jaxzero.networks import likeliest_result
 from jaxzero.search import core
-from jaxzero.search.core import Evaluate
+from jaxzero.search.evaluation import Evaluate
 from jaxzero.search.options import SearchOptions
 from jaxzero.solvers.accuracy import stages
 from jaxzero.solvers.bounds import ILLEGAL

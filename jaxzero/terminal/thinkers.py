@@ -19,7 +19,8 @@ from jaxzero.learner import Learner
 from jaxzero.players import Players, greedy_players, random_players, rollout_evaluate
 from jaxzero.runs import Run
 from jaxzero.search import core
-from jaxzero.search.core import Evaluate, SearchResult, StateEvaluate
+from jaxzero.search.core import SearchResult
+from jaxzero.search.evaluation import Evaluate, StateEvaluate
 from jaxzero.search.options import SearchOptions
 from jaxzero.spec import Spec
 
