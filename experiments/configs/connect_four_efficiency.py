@@ -108,6 +108,7 @@ PRESETS: dict[str, Preset] = {
             "selfplay.episodes": 256,
             "replay.window_positions": 50_000,
             "train.iterations": 400,
+            "train.value_weight": 0.5,  # 0.01 learns too little of the value from so few games
             "execution.snapshot_every": 20,
             "execution.checkpoint_every": 10,
             "evaluation.heldout_games": 8,
