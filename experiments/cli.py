@@ -189,9 +189,9 @@ def _overruled(settings: Settings, changes: Mapping[str, str]) -> ConfigDict:
 
 
 def _in_brackets(key: Key, text: str) -> str:
-    """`('sum', 'value')` for `sum,value`: words in a tuple need no quotes."""
+    """`('sum', 'value')` for `sum,value` or `sum,value,`: words in a tuple need no quotes."""
     if key.kind is tuple and key.item is str and not set(text) & set("()[]'\""):
-        return repr(tuple(word.strip() for word in text.split(",")))
+        return repr(tuple(word.strip() for word in text.strip().removesuffix(",").split(",")))
     return text
 
 

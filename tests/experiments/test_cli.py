@@ -66,7 +66,12 @@ def test_settings_reach_the_study(monkeypatch: pytest.MonkeyPatch, tmp_path: Pat
 
 @pytest.mark.parametrize(
     ("said", "kept"),
-    [("sum,value", ("sum", "value")), ("sum", ("sum",)), ("('sum', 'value')", ("sum", "value"))],
+    [
+        ("sum,value", ("sum", "value")),
+        ("sum", ("sum",)),
+        ("sum,", ("sum",)),
+        ("('sum', 'value')", ("sum", "value")),
+    ],
 )
 def test_a_tuple_of_words_needs_no_quotes(
     said: str, kept: tuple[str, ...], monkeypatch: pytest.MonkeyPatch, tmp_path: Path

@@ -172,29 +172,22 @@ def test_population_equals_a_loop(name, settings):
         jax.tree.map(lambda a, b: np.testing.assert_allclose(a, b, atol=2e-4), ours, alone)
 
 
-@pytest.mark.parametrize(("name", "settings"), VARIANTS)
-def test_convolutions_agree_in_the_whole_network(name, settings):
-    patches, variables = _small(name, **settings)
-    lax, _ = _small(name, convolution="lax", **settings)
-    boards = _boards(8)
-    jax.tree.map(
-        lambda a, b: np.testing.assert_allclose(a, b, atol=1e-4),
-        _apply(patches, variables, boards),
-        _apply(lax, variables, boards),
-    )
-
-
 @pytest.mark.parametrize(
-    ("name", "sizes"), [("convnet", {"channels": 64}), ("resnet", {"filters": 64})]
+    ("name", "settings", "other", "train"),
+    [
+        *((name, settings, "lax", False) for name, settings in VARIANTS),
+        ("convnet", {"channels": 64}, "winograd", True),
+        ("resnet", {"filters": 64}, "winograd", True),
+    ],
 )
-def test_winograd_agrees_in_the_whole_network(name, sizes):
-    patches, variables = _small(name, **sizes)
-    ours, _ = _small(name, convolution="winograd", **sizes)
+def test_convolutions_agree_in_the_whole_network(name, settings, other, train):
+    patches, variables = _small(name, **settings)
+    ours, _ = _small(name, convolution=other, **settings)
     boards = _boards(8)
     jax.tree.map(
         lambda a, b: np.testing.assert_allclose(a, b, atol=1e-4),
-        _apply(patches, variables, boards, train=True),
-        _apply(ours, variables, boards, train=True),
+        _apply(patches, variables, boards, train=train),
+        _apply(ours, variables, boards, train=train),
     )
 
 
