@@ -13,6 +13,7 @@ from experiments.configs.connect_four_efficiency import (
     INGREDIENTS,
     OTHER_ARMS,
     PAPER_ARMS,
+    PRESETS,
     WITHOUT_ARMS,
     get_config,
 )
@@ -21,6 +22,7 @@ from experiments.reporting import efficiency, ingredients
 from jaxzero import checkpoints, runs, workdir
 from jaxzero import config as config_lib
 from jaxzero import spec as spec_lib
+from jaxzero.compute import hardware
 from jaxzero.config import ConfigError
 from tests import small
 
@@ -66,6 +68,17 @@ def check(finished: Path, arms: list[str]) -> list[dict[str, Any]]:
         np.testing.assert_allclose(hours, moves * arm["seconds_per_move"] / 3600)
     assert "efficiency_baselines" in (finished / "report.html").read_text()
     return [arm["runs"][0]["points"][-1] for arm in results["arms"]]
+
+
+@pytest.mark.parametrize("preset", PRESETS)
+def test_presets_fit_on_their_machines(preset: str) -> None:
+    config = get_config(preset)
+    study.validate(config)
+    room = (4 if preset in ("quick", "cpu") else 80) * 2**30
+    machine = hardware.Hardware("gpu", "one device", 1, room)
+    own = study.arm_config(config, "extended")  # has the most heads
+    predicted = hardware.forecast(own, runs.one_for_each_seed(own, "extended"), machine)
+    assert machine.refuses(predicted) is None
 
 
 @pytest.mark.slow
