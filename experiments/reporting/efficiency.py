@@ -39,6 +39,14 @@ FIGURES: tuple[tuple[str, int | None, str, tuple[str, ...]], ...] = (
 _BASE = "baseline"
 _COLOURS = ("#D55E00", "#009E73", "#AA4499", "#56B4E9", "#E69F00")
 _BLUE = "#0072B2"
+# Of the arms of a figure, the first one's alone in its colour.
+_LOOKS: tuple[dict[str, Any], ...] = (
+    {"color": _BLUE, "linestyle": "-", "marker": "o"},
+    *({"color": colour, "linestyle": "-", "marker": "o"} for colour in _COLOURS),
+    *({"color": colour, "linestyle": "--", "marker": "s"} for colour in _COLOURS),
+    *({"color": colour, "linestyle": "-.", "marker": "^"} for colour in _COLOURS),
+)
+_FEW = 4  # arms that leave room for a legend within the axes
 
 
 def write_report(directory: Path) -> Path:
@@ -142,7 +150,7 @@ def _plate(
     head = f"{title} (Fig. {number_})" if number_ else title
     reference = ingredients.EXTENDED if own == WITHOUT_ARMS else _BASE
     figure = accuracy_figure(arms, theirs, (reference, *own))
-    return Plate(f"efficiency_{name}", figure, head, "Thick: mean of the runs; thin: each run.")
+    return Plate(f"efficiency_{name}", figure, head, "Thick: mean of the runs; thin, if any: each.")
 
 
 @style.styled
@@ -156,10 +164,10 @@ def accuracy_figure(arms: dict[str, Any], theirs: dict[str, Any], shown: tuple[s
     """
     figure, (axes,) = style.new_figure(1, 1, panel=(6.0, 3.6))
     drawn = [name for name in shown if name in arms or name in theirs]
-    colours = dict(zip(drawn, itertools.cycle((_BLUE, *_COLOURS)), strict=False))
+    looks = dict(zip(drawn, itertools.cycle(_LOOKS), strict=False))
     for name in shown:
         if name in arms:
-            _draw(axes, arms[name], name, colours[name])
+            _draw(axes, arms[name], name, looks[name], seeds=len(drawn) <= _FEW)
     axes.set_xlabel("estimated cost of self-play, hours of this machine")
     axes.set_ylabel("accuracy with search, %")
     known = [name for name in shown if name in theirs]
@@ -168,26 +176,31 @@ def accuracy_figure(arms: dict[str, Any], theirs: dict[str, Any], shown: tuple[s
         other.grid(False)
         for name in known:
             curve = np.array(theirs[name]["mean"])
-            other.plot(curve[:, 0], curve[:, 1], ":", color=colours[name], linewidth=1.5, label="_")
+            colour = looks[name]["color"]
+            other.plot(curve[:, 0], curve[:, 1], ":", color=colour, linewidth=1.5, label="_")
         other.set_xlabel("published (dotted): hours of one RTX 2070 Super")
         other.set_xlim(left=0)
-    axes.legend(loc="lower right")
+    if len(drawn) <= _FEW:
+        axes.legend(loc="lower right")
+    else:
+        named = [line for line in axes.lines if not str(line.get_label()).startswith("_")]
+        style.legend_below(figure, named, columns=3)
     return figure
 
 
-def _draw(axes: Axes, arm: dict[str, Any], name: str, colour: str) -> None:
-    if len(arm["runs"]) > 1:
+def _draw(axes: Axes, arm: dict[str, Any], name: str, look: dict[str, Any], *, seeds: bool) -> None:
+    if seeds and len(arm["runs"]) > 1:
         for run in arm["runs"]:
             points = run["points"][1:]
             axes.plot(
                 [p["hours"] for p in points],
                 [100 * p["search"] for p in points],
-                color=colour,
+                color=look["color"],
                 linewidth=0.6,
                 alpha=0.5,
             )
     hours, accuracy = mean_curve(arm)
-    axes.plot(hours, accuracy, color=colour, linewidth=2.0, marker="o", markersize=3, label=name)
+    axes.plot(hours, accuracy, **look, linewidth=2.0, markersize=3, label=name)
 
 
 @style.styled
