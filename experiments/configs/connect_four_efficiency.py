@@ -76,6 +76,10 @@ WITHOUT_ARMS = tuple(f"without_{name}" for name in (*INGREDIENTS, *OTHER_ARMS))
 # One player, as strong as it gets in the time: not the paper's, but marked by its measure.
 FROM_SCRATCH = {
     "search.algorithm": "gumbel",
+    "search.draw_value": 0.0,  # else both sides come to play for draws (docs/results.md)
+    "selfplay.curriculum": "schedule",  # the first 15 % of a game's plies, 3 to 5, are random
+    "selfplay.curriculum_epochs": (0,),
+    "selfplay.curriculum_fractions": (0.85,),
     "train.value_weight": 0.5,  # 0.01 learns the value too slowly (docs/results.md)
     "evaluation.heldout_games": 8,
     "execution.checkpoint_every": 10,
