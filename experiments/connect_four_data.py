@@ -8,7 +8,6 @@ processes; a set is finished, or made larger, by the same command. It lies in a 
 with its check sum, see docs/connect_four.md. Needs the extra `solver`.
 """
 
-import os
 import sys
 import time
 from collections.abc import Callable, Sequence
@@ -22,6 +21,7 @@ from experiments import arguments
 from experiments.arguments import Parser
 from experiments.connect_four import solved_positions
 from experiments.connect_four.solved_games import Recipe, Solved, play_part
+from jaxzero.compute import devices
 from jaxzero.config import ConfigError
 from jaxzero.players import solver
 
@@ -83,7 +83,7 @@ def make(recipe: Recipe, positions: int, directory: Path, *, processes: int = 0)
         return
     solver.check_installed()
     solved_positions.check_recipe(directory, recipe)
-    processes = processes or len(os.sched_getaffinity(0))
+    processes = processes or devices.cores()
     known: set[bytes] = set()
     with tqdm(total=positions, unit="position", desc="solving", smoothing=0.05) as bar:
 

@@ -35,6 +35,7 @@ TINY: dict[str, Any] = {
     "replay.window_positions": 100,
     "train.iterations": 2,
     "train.batch_size": 16,
+    "execution.snapshot_every": 1,  # every network is marked
     "evaluation.heldout_games": 2,
     "evaluation.heldout_simulations": 2,
     "execution.devices": 1,
