@@ -11,7 +11,7 @@ import jax
 from jax.sharding import Mesh, NamedSharding
 from jax.sharding import PartitionSpec as P
 
-from jaxzero.config import ConfigError
+from jaxzero.settings.config import ConfigError
 
 # What XLA's compiler asks of an NVIDIA H100 80GB HBM3.
 _H100 = """

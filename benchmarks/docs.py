@@ -11,7 +11,7 @@ from typing import Any
 
 from benchmarks import targets
 from benchmarks.records import Record
-from experiments import arguments
+from experiments.shell import arguments
 from jaxzero import workdir
 
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "performance.md"

@@ -20,13 +20,12 @@ from benchmarks import cases as cases_lib
 from benchmarks import search, setups, timing, training
 from benchmarks.cases import Case, Measured
 from benchmarks.timing import Effort, Thunk, interleave
-from jaxzero import arena, iteration, learner, population, replay
-from jaxzero.compute import flops
 from jaxzero.loops import MEMBER_AXIS
-from jaxzero.matches import gating
-from jaxzero.replay import Examples
-from jaxzero.spec import Hyper, Spec
-from jaxzero.training import heldout
+from jaxzero.matches import arena
+from jaxzero.runs import flops, population
+from jaxzero.training import gate, heldout, iteration, learner, replay
+from jaxzero.training.replay import Examples
+from jaxzero.training.spec import Hyper, Spec
 
 Heldout = tuple[Examples, jax.Array]
 
@@ -187,7 +186,7 @@ def _match(spec: Spec, hyper: Hyper, two: Any, key: jax.Array) -> arena.Match:
     two = dataclasses.replace(two, opt_state=())
     return arena.play_match(
         spec.game,
-        [gating.network_players(spec, hyper, two)],
+        [gate.network_players(spec, hyper, two)],
         key,
         games_per_direction=spec.arena_games // 2,
         opening_plies=spec.opening_plies,

@@ -22,14 +22,15 @@ from jax.sharding import NamedSharding
 
 from benchmarks import deviceless, iteration, launches, search, setups, training
 from benchmarks.launches import Loop
-from jaxzero import learner, population, workdir
-from jaxzero.compute import flops
-from jaxzero.config import ConfigError
-from jaxzero.learner import Learner
+from jaxzero import workdir
 from jaxzero.loops import MEMBER_AXIS
+from jaxzero.play.terminal import pipes
+from jaxzero.runs import flops, population
 from jaxzero.search import core, rules
-from jaxzero.spec import Hyper, Spec
-from jaxzero.terminal import pipes
+from jaxzero.settings.config import ConfigError
+from jaxzero.training import learner
+from jaxzero.training.learner import Learner
+from jaxzero.training.spec import Hyper, Spec
 
 
 @dataclasses.dataclass(frozen=True)

@@ -16,9 +16,9 @@ from benchmarks import search, setups
 from benchmarks.cases import Case, Measured
 from benchmarks.search import Point
 from benchmarks.timing import Effort, interleave
-from jaxzero import learner
 from jaxzero.search import core, evaluation, rules, tree
-from jaxzero.spec import Hyper, Spec
+from jaxzero.training import learner
+from jaxzero.training.spec import Hyper, Spec
 
 _POINTS = {
     "cpu": [Point(rule, m, 50) for rule in ("puct", "gumbel") for m in (100, 600)],

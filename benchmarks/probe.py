@@ -17,11 +17,12 @@ from typing import Any
 import jax
 from ml_collections import ConfigDict
 
-from experiments import cli, loss_ablation
-from jaxzero import population, runner, workdir
-from jaxzero.compute import memory
-from jaxzero.compute.memory import Forecast
-from jaxzero.population import Program
+from experiments import loss_ablation
+from experiments.shell import cli
+from jaxzero import workdir
+from jaxzero.runs import memory, population, runner
+from jaxzero.runs.memory import Forecast
+from jaxzero.runs.population import Program
 
 _CONFIG = "experiments/configs/loss_ablation.py:quick"
 

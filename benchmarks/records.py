@@ -9,7 +9,7 @@ from typing import Any
 
 from benchmarks.cases import Case, Measured
 from jaxzero import workdir
-from jaxzero.config import ConfigError
+from jaxzero.settings.config import ConfigError
 
 Record = dict[str, Any]
 _ROOT = Path(__file__).resolve().parents[1]

@@ -18,12 +18,12 @@ from benchmarks import cases as cases_lib
 from benchmarks import setups
 from benchmarks.cases import Case, Measured
 from benchmarks.timing import Effort, Thunk, interleave
-from jaxzero import learner
-from jaxzero.compute import flops, memory
-from jaxzero.learner import Learner
 from jaxzero.loops import MEMBER_AXIS
+from jaxzero.runs import flops, memory
 from jaxzero.search import core
-from jaxzero.spec import Hyper, Spec
+from jaxzero.training import learner
+from jaxzero.training.learner import Learner
+from jaxzero.training.spec import Hyper, Spec
 
 _SPREAD = 3.0  # of a sharp network's logits
 _STACK = 4  # different batches of positions that the bare network is given

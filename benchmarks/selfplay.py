@@ -15,9 +15,9 @@ from benchmarks import cases as cases_lib
 from benchmarks import search, setups
 from benchmarks.cases import Case, Measured
 from benchmarks.timing import Effort, Thunk, interleave
-from jaxzero import iteration
 from jaxzero.loops import MEMBER_AXIS
-from jaxzero.spec import Hyper, Spec
+from jaxzero.training import iteration
+from jaxzero.training.spec import Hyper, Spec
 
 
 class Point(NamedTuple):

@@ -10,15 +10,15 @@ import jax.numpy as jnp
 import numpy as np
 from ml_collections import ConfigDict
 
-from jaxzero import learner, replay
-from jaxzero import spec as spec_lib
-from jaxzero.config import default_config
 from jaxzero.games.base import Game, State
-from jaxzero.learner import Learner
 from jaxzero.loops import where_lanes
 from jaxzero.players import random_action
-from jaxzero.replay import Examples, Replay
-from jaxzero.spec import Hyper, Spec
+from jaxzero.settings.config import default_config
+from jaxzero.training import learner, replay
+from jaxzero.training import spec as spec_lib
+from jaxzero.training.learner import Learner
+from jaxzero.training.replay import Examples, Replay
+from jaxzero.training.spec import Hyper, Spec
 
 
 def configure(changes: Mapping[str, Any]) -> ConfigDict:

@@ -17,10 +17,10 @@ from typing import NamedTuple
 from benchmarks import device, games, iteration, parts, search, selfplay, start, training
 from benchmarks.cases import Case
 from benchmarks.records import Record, Records
-from jaxzero import runner
-from jaxzero.compute import devices
-from jaxzero.config import ConfigError, default_config, nearest
-from jaxzero.terminal import pipes
+from jaxzero.play.terminal import pipes
+from jaxzero.runs import runner
+from jaxzero.settings import devices
+from jaxzero.settings.config import ConfigError, default_config, nearest
 
 PRESETS = ("cpu", "gpu", "tiny")  # tiny: only tries the suite out
 FAMILIES: dict[str, Callable[[str], Iterable[Case]]] = {

@@ -16,11 +16,11 @@ from benchmarks import cases as cases_lib
 from benchmarks import setups, timing
 from benchmarks.cases import Case, Measured
 from benchmarks.timing import Effort, interleave
-from jaxzero import learner, population
-from jaxzero.compute import flops
-from jaxzero.learner import Learner
-from jaxzero.replay import Replay
-from jaxzero.spec import Hyper, Spec
+from jaxzero.runs import flops, population
+from jaxzero.training import learner
+from jaxzero.training.learner import Learner
+from jaxzero.training.replay import Replay
+from jaxzero.training.spec import Hyper, Spec
 
 
 class Point(NamedTuple):

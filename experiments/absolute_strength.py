@@ -22,16 +22,17 @@ import jax
 import numpy as np
 from tqdm import tqdm
 
-from experiments import arguments
-from experiments.arguments import Parser
-from experiments.evaluation import contestants, opponents
-from experiments.reporting.wording import plural
-from jaxzero import learner, runner, runs, solvers, workdir
-from jaxzero.compute import devices
-from jaxzero.config import ConfigError, default_config
+from experiments.pages.wording import plural
+from experiments.shell import arguments
+from experiments.shell.arguments import Parser
+from experiments.strength import contestants, opponents
+from jaxzero import runs, solvers, workdir
 from jaxzero.games import Game
-from jaxzero.runs import Run
+from jaxzero.runs import Run, runner
+from jaxzero.settings import devices
+from jaxzero.settings.config import ConfigError, default_config
 from jaxzero.solvers import Labelled
+from jaxzero.training import learner
 
 FILE = "absolute_strength.json"
 POSITIONS = "absolute_strength.npz"

@@ -20,18 +20,19 @@ from typing import Any
 
 from ml_collections import ConfigDict
 
-from experiments import cli, ladder, loss_ablation, notebook
-from experiments.analysis import arm_effects
+from experiments import ladder, loss_ablation, notebook
 from experiments.configs.arms import ARMS, KEYS, PLAIN, arm_config
-from experiments.evaluation import strength
-from experiments.reporting import arms as arms_page
-from experiments.reporting.report import write_report
-from jaxzero import config as config_lib
-from jaxzero import runner, runs, workdir
-from jaxzero import spec as spec_lib
-from jaxzero.config import ConfigError
-from jaxzero.runs import Run
-from jaxzero.stopping import minutes_left
+from experiments.losses import arm_effects
+from experiments.losses import arms_report as arms_page
+from experiments.losses.report import write_report
+from experiments.shell import cli
+from experiments.strength import fixed_opponents
+from jaxzero import runs, workdir
+from jaxzero.runs import Run, runner
+from jaxzero.runs.stopping import minutes_left
+from jaxzero.settings import config as config_lib
+from jaxzero.settings.config import ConfigError
+from jaxzero.training import spec as spec_lib
 
 STUDY = "arms"
 
@@ -53,7 +54,7 @@ def validate(config: ConfigDict) -> None:
                 f"arm {name!r} of config.study.arms: {error}, or leave the arm out"
             ) from error
     if config.study.ladder_games:
-        strength.check(loss_ablation.ladder_settings(config), "config.study.ladder_")
+        fixed_opponents.check(loss_ablation.ladder_settings(config), "config.study.ladder_")
 
 
 def run(config: ConfigDict, directory: Path) -> None:
@@ -112,7 +113,7 @@ def compare(config: ConfigDict, directory: Path) -> None:
         settings = dataclasses.replace(
             loss_ablation.ladder_settings(config), simulations=config.study.tournament_simulations
         )
-        found = strength.measure(list(opened.values()), settings)
+        found = fixed_opponents.measure(list(opened.values()), settings)
         for (name, arm), one in zip(opened.items(), found, strict=True):
             ladder.write(arm, one)
             write_report(directory / name)  # the arm's own page, now with its curves

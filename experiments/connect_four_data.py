@@ -17,13 +17,13 @@ from pathlib import Path
 
 from tqdm import tqdm
 
-from experiments import arguments
-from experiments.arguments import Parser
 from experiments.connect_four import solved_positions
 from experiments.connect_four.solved_games import Recipe, Solved, play_part
-from jaxzero.compute import devices
-from jaxzero.config import ConfigError
+from experiments.shell import arguments
+from experiments.shell.arguments import Parser
 from jaxzero.players import solver
+from jaxzero.settings import devices
+from jaxzero.settings.config import ConfigError
 
 ROOT = Path("runs/positions")
 

@@ -19,22 +19,23 @@ import jax
 import numpy as np
 from ml_collections import ConfigDict
 
-from experiments import cli
 from experiments.configs.connect_four_efficiency import KEYS, WITHOUT_ARMS
 from experiments.connect_four import solved_marks
+from experiments.connect_four.efficiency_report import write_report
 from experiments.connect_four.solved_marks import Marks
-from experiments.reporting.efficiency import write_report
-from jaxzero import config as config_lib
-from jaxzero import iteration, runner, runs, workdir
-from jaxzero import spec as spec_lib
-from jaxzero.checkpoints import Checkpoints
-from jaxzero.compute import devices
-from jaxzero.config import ConfigError
-from jaxzero.learner import Learner
-from jaxzero.runs import Run
+from experiments.shell import cli
+from jaxzero import runs, workdir
+from jaxzero.runs import Run, runner
+from jaxzero.runs.checkpoints import Checkpoints
+from jaxzero.runs.stopping import minutes_left
+from jaxzero.settings import config as config_lib
+from jaxzero.settings import devices
+from jaxzero.settings.config import ConfigError
 from jaxzero.solvers import Labelled
-from jaxzero.stopping import minutes_left
 from jaxzero.tracking import Final, Tracker
+from jaxzero.training import iteration
+from jaxzero.training import spec as spec_lib
+from jaxzero.training.learner import Learner
 
 STUDY = "connect_four_efficiency"
 ARMS = "arms"  # folder of the arms' run directories

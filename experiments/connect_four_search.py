@@ -22,21 +22,22 @@ import jax
 import numpy as np
 from ml_collections import ConfigDict
 
-from experiments import cli
 from experiments.configs.connect_four_search import KEYS
 from experiments.connect_four import solved_marks
+from experiments.connect_four.search_report import write_report
 from experiments.connect_four.solved_marks import Marks
 from experiments.hyperparameters import trials
-from experiments.reporting.connect_four_search import write_report
-from jaxzero import config as config_lib
-from jaxzero import runner, runs, workdir
-from jaxzero import spec as spec_lib
-from jaxzero.compute import devices
-from jaxzero.config import ConfigError
+from experiments.shell import cli
+from jaxzero import runs, workdir
+from jaxzero.runs import runner
+from jaxzero.runs.stopping import minutes_left
+from jaxzero.settings import config as config_lib
+from jaxzero.settings import devices
+from jaxzero.settings.config import ConfigError
 from jaxzero.solvers import Labelled
-from jaxzero.stopping import minutes_left
 from jaxzero.tracking import Final as Finished
 from jaxzero.tracking import Tracker
+from jaxzero.training import spec as spec_lib
 
 STUDY: Final = "connect_four_search"
 TRIALS: Final = "trials"  # folder of the trials' run directories

@@ -24,20 +24,23 @@ import numpy as np
 from ml_collections import ConfigDict
 from tqdm import tqdm
 
-from experiments import cli, connect_four_data
+from experiments import connect_four_data
 from experiments.configs.connect_four_supervised import GAME, KEYS
 from experiments.connect_four import solved_positions, supervised
 from experiments.connect_four.solved_games import Recipe
 from experiments.connect_four.solved_positions import Positions
 from experiments.connect_four.supervised import Progress, Schedule
-from experiments.reporting.supervised import write_report
-from jaxzero import config as config_lib
-from jaxzero import learner, networks, parts, population, runner, solvers, workdir
-from jaxzero import spec as spec_lib
-from jaxzero.checkpoints import Checkpoints
-from jaxzero.config import ConfigError
-from jaxzero.spec import Hyper, Spec
-from jaxzero.stopping import Stopped, StopRequest
+from experiments.connect_four.supervised_report import write_report
+from experiments.shell import cli
+from jaxzero import networks, solvers, workdir
+from jaxzero.runs import population, runner
+from jaxzero.runs.checkpoints import Checkpoints
+from jaxzero.runs.stopping import Stopped, StopRequest
+from jaxzero.settings import config as config_lib
+from jaxzero.settings.config import ConfigError
+from jaxzero.training import learner, parts
+from jaxzero.training import spec as spec_lib
+from jaxzero.training.spec import Hyper, Spec
 
 STUDY = "connect_four_supervised"
 GROUPS = "groups"  # folder of finished groups' results and running groups' checkpoints

@@ -16,17 +16,18 @@ from typing import Any
 
 import numpy as np
 
-from experiments import arguments, ladder, published
-from experiments.arguments import Parser
+from experiments import ladder, published
 from experiments.costs import cost_model, cost_strength, phase_clock
 from experiments.costs.cost_model import Phases
 from experiments.costs.phase_clock import Calibration, Units
 from experiments.loss_ablation import STUDY
-from experiments.reporting.report import write_report
-from jaxzero import population, runner, runs, workdir
-from jaxzero.compute import devices, flops
-from jaxzero.config import ConfigError, default_config, flatten
-from jaxzero.runs import Member, Run
+from experiments.losses.report import write_report
+from experiments.shell import arguments
+from experiments.shell.arguments import Parser
+from jaxzero import runs, workdir
+from jaxzero.runs import Member, Run, flops, population, runner
+from jaxzero.settings import devices
+from jaxzero.settings.config import ConfigError, default_config, flatten
 
 FILE = "cost.json"
 _COUNTS = {

@@ -23,11 +23,11 @@ from typing import Any, NamedTuple
 
 import jax
 
-from experiments import arguments
-from experiments.arguments import Parser
-from jaxzero import runs, weights, workdir
-from jaxzero.config import ConfigError
-from jaxzero.runs import Run
+from experiments.shell import arguments
+from experiments.shell.arguments import Parser
+from jaxzero import runs, workdir
+from jaxzero.runs import Run, weights
+from jaxzero.settings.config import ConfigError
 from jaxzero.tracking.wandb_runs import LEDGER
 
 MANIFEST = "manifest.json"
@@ -107,7 +107,7 @@ def make(directory: Path, max_mib: float) -> Export:
 
 def _core(run: Run) -> list[Item]:
     """What every archive has: settings, results and metrics, as far as the run got."""
-    own = (MANIFEST, runs.MEMBERS, LEDGER)
+    own = (MANIFEST, workdir.MEMBERS, LEDGER)
     results = sorted(run.directory.glob("*.json"))
     files = [*(f for f in results if f.name not in own), run.directory / workdir.METRICS]
     return [Item(file.name, file.read_bytes()) for file in files if file.is_file()]
@@ -143,10 +143,10 @@ def _others(run: Run) -> list[Item]:
 def _members(run: Run, networks: Sequence[Item]) -> list[Item]:
     """Who is in the archive: `members.json` and the index of the weights."""
     names = {PurePosixPath(item.path).stem for item in networks}
-    stored = workdir.read_json(run.directory / runs.MEMBERS)
+    stored = workdir.read_json(run.directory / workdir.MEMBERS)
     index = weights.index([m.name for m in run.members if m.name in names], run.iterations[-1])
     return [
-        Item(runs.MEMBERS, _json([member for member in stored if member["name"] in names])),
+        Item(workdir.MEMBERS, _json([member for member in stored if member["name"] in names])),
         Item(f"{weights.FOLDER}/{weights.INDEX}", _json(index)),
     ]
 

@@ -7,11 +7,12 @@ import importlib
 import pkgutil
 from collections.abc import Sequence
 
-from experiments import arguments, configs
-from experiments.usage import show
-from jaxzero.config import KEYS
-from jaxzero.settings.key_table import SECTIONS
+from experiments import configs
+from experiments.shell import arguments
+from experiments.shell.usage import show
+from jaxzero.settings.config import KEYS
 from jaxzero.settings.keys import Key, table
+from jaxzero.settings.table import SECTIONS
 
 TERMS: dict[str, str] = {
     "l_p": "policy loss: cross entropy -pi^T log p of the network's policy p and the target pi, "
@@ -62,7 +63,7 @@ def page() -> str:
     parts = [
         "# Glossary",
         "Made by `python -m experiments.glossary > docs/glossary.md` from the tables of keys "
-        "(`jaxzero/settings/key_table.py`, `experiments/configs/`); edit those.",
+        "(`jaxzero/settings/table.py`, `experiments/configs/`); edit those.",
         "## Letters of papers 000 and 003",
         _table(
             ("letter", "key", "default", "meaning"),

@@ -18,18 +18,18 @@ from typing import Any
 import jax
 from ml_collections import ConfigDict
 
-from experiments import cli
 from experiments.configs.hyperparameter_correlation import KEYS
-from experiments.evaluation import saved
-from experiments.final import final
+from experiments.hyperparameters import correlation_report as report
 from experiments.hyperparameters import elo_model, setting_study
 from experiments.hyperparameters.setting_study import Plan
 from experiments.hyperparameters.setting_tournament import RoundRobin
 from experiments.hyperparameters.settings import Setting, make_setting
-from experiments.reporting import correlation as report
-from jaxzero import config as config_lib
+from experiments.shell import cli
+from experiments.shell.final import final
+from experiments.strength import saved
 from jaxzero import workdir
-from jaxzero.config import ConfigError
+from jaxzero.settings import config as config_lib
+from jaxzero.settings.config import ConfigError
 from jaxzero.tracking import Final
 
 STUDY = "hyperparameter_correlation"

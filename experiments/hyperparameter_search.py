@@ -18,23 +18,24 @@ from typing import Any, Final
 import jax
 from ml_collections import ConfigDict
 
-from experiments import cli
 from experiments.configs.hyperparameter_search import KEYS
 from experiments.costs import calibration
 from experiments.costs.calibration import UnitSeconds
-from experiments.evaluation import strength
-from experiments.final import final
 from experiments.hyperparameters import group_training, pareto, trials
+from experiments.hyperparameters import search_report as report
 from experiments.hyperparameters.groups import Group
 from experiments.hyperparameters.search_grid import against_grid, check_grid
 from experiments.hyperparameters.settings import LETTERS, Training, make_setting
-from experiments.reporting import search as report
-from jaxzero import config as config_lib
-from jaxzero import runner, runs, workdir
-from jaxzero import spec as spec_lib
-from jaxzero.config import ConfigError
+from experiments.shell import cli
+from experiments.shell.final import final
+from experiments.strength import fixed_opponents
+from jaxzero import runs, workdir
+from jaxzero.runs import runner
+from jaxzero.settings import config as config_lib
+from jaxzero.settings.config import ConfigError
 from jaxzero.tracking import Final as Finished
 from jaxzero.tracking import Tracker
+from jaxzero.training import spec as spec_lib
 
 STUDY: Final = "hyperparameter_search"
 CALIBRATION: Final = "calibration.json"
@@ -62,7 +63,7 @@ def validate(config: ConfigDict) -> None:
             "config.search.algorithm='gumbel': it is compiled for one number of simulations, set "
             "it to puct"
         )
-    strength.check(_measuring(config, "last"), "config.study.")
+    fixed_opponents.check(_measuring(config, "last"), "config.study.")
     spec_lib.make_spec(_room(config))
     check_grid(config)
 
@@ -130,8 +131,8 @@ def _group(config: ConfigDict, batch: list[Any]) -> Group:
     return Group(name, sized.lock(), tuple(trainings))
 
 
-def _measuring(config: ConfigDict, iterations: str) -> strength.Settings:
-    return strength.Settings(
+def _measuring(config: ConfigDict, iterations: str) -> fixed_opponents.Settings:
+    return fixed_opponents.Settings(
         games=config.study.tournament_games,
         opponents=tuple(config.study.opponents),
         iterations=iterations,
@@ -158,7 +159,7 @@ def _evaluate(
     done = [t.name for t in group.trainings if t.name in found]
     curves: dict[str, Any] = {}
     for at in dict.fromkeys(found[name].directory for name in done):
-        curves |= strength.measure([runs.open_run(at)], settings)[0]["runs"]
+        curves |= fixed_opponents.measure([runs.open_run(at)], settings)[0]["runs"]
     for trial, training in zip(batch, group.trainings, strict=True):
         if training.name not in found:
             trials.fail(study, trial.number)

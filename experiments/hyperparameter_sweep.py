@@ -19,20 +19,20 @@ import jax
 import numpy as np
 from ml_collections import ConfigDict
 
-from experiments import cli
 from experiments.configs.hyperparameter_sweep import KEYS
 from experiments.costs.calibration import Cost
-from experiments.evaluation import saved
-from experiments.final import final
 from experiments.hyperparameters import importance, setting_study
+from experiments.hyperparameters import sweep_report as report
 from experiments.hyperparameters.importance import Outcome, Swept
 from experiments.hyperparameters.setting_study import Plan, Player
 from experiments.hyperparameters.setting_tournament import RoundRobin
 from experiments.hyperparameters.settings import LETTERS, Setting, make_setting
-from experiments.reporting import sweep as report
-from jaxzero import config as config_lib
+from experiments.shell import cli
+from experiments.shell.final import final
+from experiments.strength import saved
 from jaxzero import workdir
-from jaxzero.config import ConfigError
+from jaxzero.settings import config as config_lib
+from jaxzero.settings.config import ConfigError
 from jaxzero.tracking import Final
 
 STUDY = "hyperparameter_sweep"

@@ -13,16 +13,16 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from experiments import arguments
-from experiments.arguments import Parser
-from experiments.evaluation import contestants, opponents, strength
-from experiments.evaluation.strength import OPPONENTS, POINTS, ZERO, Settings
-from experiments.reporting import ladder as pictures
-from experiments.reporting import page
-from jaxzero import runner, runs, workdir
-from jaxzero.compute import devices
-from jaxzero.config import default_config
-from jaxzero.runs import Run
+from experiments.pages import page
+from experiments.shell import arguments
+from experiments.shell.arguments import Parser
+from experiments.strength import contestants, fixed_opponents, opponents
+from experiments.strength import ladder_figures as pictures
+from experiments.strength.fixed_opponents import OPPONENTS, POINTS, ZERO, Settings
+from jaxzero import runs, workdir
+from jaxzero.runs import Run, runner
+from jaxzero.settings import devices
+from jaxzero.settings.config import default_config
 
 FILE = "ladder.json"
 
@@ -85,11 +85,11 @@ def climb(directories: Sequence[Path], settings: Settings) -> list[dict[str, Any
     Raises:
       ConfigError: one line, before anything is written or compiled.
     """
-    strength.check(settings)
+    fixed_opponents.check(settings)
     runner.prepare(default_config())
     opened = [runs.open_run(directory) for directory in directories]
     contestants.same_board(opened)
-    told = strength.described(opened, settings)
+    told = fixed_opponents.described(opened, settings)
     for run in opened:
         contestants.going(run)  # refuses a run without any
     found = [_stored(run) for run in opened]
@@ -99,7 +99,7 @@ def climb(directories: Sequence[Path], settings: Settings) -> list[dict[str, Any
         warning = devices.idle_accelerator()
         if warning:
             print(warning, file=sys.stderr)
-        found = strength.measure(opened, settings)
+        found = fixed_opponents.measure(opened, settings)
         for run, one in zip(opened, found, strict=True):
             write(run, one)
         if len(opened) > 1:

@@ -18,22 +18,23 @@ from typing import Any
 import jax
 from ml_collections import ConfigDict
 
-from experiments import cli, ladder
+from experiments import ladder
 from experiments.configs.loss_ablation import KEYS
-from experiments.evaluation import pool, saved, strength
-from experiments.evaluation import training_elo as training_elo_lib
-from experiments.final import final
-from experiments.reporting.report import write_report
-from jaxzero import config as config_lib
-from jaxzero import runner, runs, workdir
-from jaxzero import spec as spec_lib
-from jaxzero.compute import devices
-from jaxzero.config import ConfigError
-from jaxzero.failures import Failures
-from jaxzero.runner import Trained
-from jaxzero.runs import Member
-from jaxzero.tournament import Tournament
+from experiments.losses.report import write_report
+from experiments.shell import cli
+from experiments.shell.final import final
+from experiments.strength import fixed_opponents, pool, saved
+from experiments.strength import training_elo as training_elo_lib
+from jaxzero import runs, workdir
+from jaxzero.matches.tournament import Tournament
+from jaxzero.runs import Member, runner
+from jaxzero.runs.failures import Failures
+from jaxzero.runs.runner import Trained
+from jaxzero.settings import config as config_lib
+from jaxzero.settings import devices
+from jaxzero.settings.config import ConfigError
 from jaxzero.tracking import Final, Tracker
+from jaxzero.training import spec as spec_lib
 
 STUDY = "loss_ablation"
 
@@ -75,7 +76,7 @@ def validate(config: ConfigDict) -> None:
     if len({f"{weight:g}" for weight in lambdas}) < len(lambdas):
         raise ConfigError(f"config.study.lambdas={lambdas}: name each only once (to six digits)")
     if config.study.ladder_games:
-        strength.check(ladder_settings(config), "config.study.ladder_")
+        fixed_opponents.check(ladder_settings(config), "config.study.ladder_")
     spec_lib.make_spec(config)
     devices.choose(config)
 
@@ -120,7 +121,7 @@ def conclude(
     if config.study.ladder_games:
         started = time.monotonic()
         opened = runs.open_run(directory)
-        results["ladder"] = strength.measure([opened], ladder_settings(config))[0]
+        results["ladder"] = fixed_opponents.measure([opened], ladder_settings(config))[0]
         ladder.write(opened, results["ladder"])
         seconds["ladder"] = time.monotonic() - started
         results["cost"] |= {"phases": seconds, "wall_seconds": sum(seconds.values())}
@@ -130,9 +131,9 @@ def conclude(
     return final(workdir.read_json(directory / workdir.RESULTS), directory)
 
 
-def ladder_settings(config: ConfigDict) -> strength.Settings:
+def ladder_settings(config: ConfigDict) -> fixed_opponents.Settings:
     """How the kept networks are measured against fixed opponents."""
-    return strength.Settings(
+    return fixed_opponents.Settings(
         games=config.study.ladder_games,
         opponents=tuple(config.study.ladder_opponents),
         seed=config.seed,

@@ -12,14 +12,14 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from experiments import arguments, claims
-from experiments.analysis import measured
-from experiments.analysis.decisions import decide
-from experiments.evaluation import contestants
-from experiments.reporting import page
-from experiments.reporting.losses import joint
+from experiments.claims import command, measured
+from experiments.claims.decisions import decide
+from experiments.losses import joint
+from experiments.pages import page
+from experiments.shell import arguments
+from experiments.strength import contestants
 from jaxzero import workdir
-from jaxzero.config import ConfigError
+from jaxzero.settings.config import ConfigError
 
 
 def write(directories: Sequence[Path], out: Path) -> Path:
@@ -35,7 +35,7 @@ def write(directories: Sequence[Path], out: Path) -> Path:
     groups = measured.load(directories)
     with workdir.writing(out):
         out.mkdir(parents=True, exist_ok=True)
-        workdir.write_json(out / claims.FILE, claims.as_json(decide(groups)))
+        workdir.write_json(out / command.FILE, command.as_json(decide(groups)))
         return page.write(joint.build(groups), out)
 
 

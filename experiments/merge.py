@@ -13,12 +13,14 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Final
 
-from experiments import arguments, hyperparameter_correlation, hyperparameter_sweep
+from experiments import hyperparameter_correlation, hyperparameter_sweep
 from experiments.hyperparameters import group_training, setting_study
 from experiments.hyperparameters.group_training import GROUPS
-from jaxzero import config as config_lib
-from jaxzero import runner, runs, workdir
-from jaxzero.config import ConfigError
+from experiments.shell import arguments
+from jaxzero import runs, workdir
+from jaxzero.runs import runner
+from jaxzero.settings import config as config_lib
+from jaxzero.settings.config import ConfigError
 from jaxzero.tracking import Tracker
 
 STUDIES: Final[dict[str, Any]] = {

@@ -11,10 +11,10 @@ from ml_collections import ConfigDict
 
 from experiments import loss_ablation, sizes
 from experiments.configs.loss_ablation import get_config
-from jaxzero import runner, workdir
-from jaxzero.compute import hardware
-from jaxzero.config import flatten
-from jaxzero.stopping import Stopped
+from jaxzero import workdir
+from jaxzero.runs import hardware, runner
+from jaxzero.runs.stopping import Stopped
+from jaxzero.settings.config import flatten
 from jaxzero.tracking import Table
 
 

@@ -9,12 +9,13 @@ from ml_collections import ConfigDict
 
 from experiments import loss_ablation
 from experiments.configs.loss_ablation import get_config
-from jaxzero import runner, workdir
-from jaxzero.compute import hardware as hardware_lib
-from jaxzero.compute.hardware import Hardware, Pace
-from jaxzero.compute.memory import Forecast, mebibytes
-from jaxzero.config import ConfigError, flatten, nearest
+from jaxzero import workdir
 from jaxzero.games import make_game
+from jaxzero.runs import hardware as hardware_lib
+from jaxzero.runs import runner
+from jaxzero.runs.hardware import Hardware, Pace
+from jaxzero.runs.memory import Forecast, mebibytes
+from jaxzero.settings.config import ConfigError, flatten, nearest
 from jaxzero.tracking import Table
 
 _GIB = 2**30

@@ -21,17 +21,16 @@ from typing import Any
 import jax
 from ml_collections import ConfigDict
 
-from experiments import arguments
-from experiments.arguments import Parser
-from experiments.evaluation import contestants, opponents, saved
-from experiments.evaluation.contestants import Contestant
-from experiments.evaluation.opponents import Entry
-from experiments.reporting import tournament_page
-from jaxzero import runner, runs, tournament, workdir
-from jaxzero.compute import devices
-from jaxzero.config import ConfigError, default_config
-from jaxzero.matches import round_robin
-from jaxzero.runs import Run
+from experiments.shell import arguments
+from experiments.shell.arguments import Parser
+from experiments.strength import contestants, opponents, saved, tournament_report
+from experiments.strength.contestants import Contestant
+from experiments.strength.opponents import Entry
+from jaxzero import runs, workdir
+from jaxzero.matches import round_robin, tournament
+from jaxzero.runs import Run, runner
+from jaxzero.settings import devices
+from jaxzero.settings.config import ConfigError, default_config
 
 STUDY = "tournament"
 
@@ -147,7 +146,7 @@ def play(settings: Settings, directory: Path | None = None) -> Path:
     else:
         results = _play(settings, opened, fielded, told, directory)
     print(summary(results["tournaments"][0]))
-    print(f"report: {directory / tournament_page.PAGE}", file=sys.stderr)
+    print(f"report: {directory / tournament_report.PAGE}", file=sys.stderr)
     return directory
 
 
@@ -256,7 +255,7 @@ def _play(
         "tournaments": [entry],
     }
     saved.games(directory, {STUDY: played}, entries)
-    tournament_page.write_page(directory, workdir.plain(results))
+    tournament_report.write_page(directory, workdir.plain(results))
     workdir.write_json(directory / workdir.RESULTS, results)  # last: it says that all is done
     return workdir.plain(results)
 
@@ -283,8 +282,8 @@ def _announce(settings: Settings, game: Any, entries: Sequence[Entry]) -> None:
 
 def summary(played: dict[str, Any]) -> str:
     """The ratings as a table for the terminal, and the circles."""
-    ranked = tournament_page.by_rating(played)
-    table = tournament_page.ratings_table(ranked)
+    ranked = tournament_report.by_rating(played)
+    table = tournament_report.ratings_table(ranked)
     lines = [table.headers, *table.rows]
     widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
     text = [
@@ -294,7 +293,7 @@ def summary(played: dict[str, Any]) -> str:
         ).rstrip()
         for line in lines
     ]
-    return "\n".join([*text, "", *tournament_page.sentences(ranked)])
+    return "\n".join([*text, "", *tournament_report.sentences(ranked)])
 
 
 def main(words: Sequence[str] | None = None) -> None:

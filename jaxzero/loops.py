@@ -14,6 +14,8 @@ import jax
 import jax.numpy as jnp
 
 MEMBER_AXIS = "member"  # the vmapped axis of a population; unbound under lax.map and in solo runs
+DATA_AXIS = "data"  # devices that share one run
+RUN_AXIS = "run"  # devices that hold different runs
 
 T = TypeVar("T")
 

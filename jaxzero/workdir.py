@@ -17,12 +17,13 @@ import numpy as np
 from ml_collections import ConfigDict
 
 from jaxzero import __version__
-from jaxzero.compute import devices
-from jaxzero.config import ConfigError, default_config, flatten
+from jaxzero.settings import devices
+from jaxzero.settings.config import ConfigError, default_config, flatten
 
-CONFIG, ENVIRONMENT, METRICS, RESULTS = (
+CONFIG, ENVIRONMENT, MEMBERS, METRICS, RESULTS = (
     "config.json",
     "environment.json",
+    "members.json",
     "metrics.jsonl",
     "results.json",
 )

@@ -18,7 +18,7 @@ def main(port: str, process: int, count: int) -> None:
     jax.distributed.initialize(
         coordinator_address=f"127.0.0.1:{port}", num_processes=count, process_id=process
     )
-    from jaxzero import population  # after the processes have found each other
+    from jaxzero.runs import population
     from tests import small
 
     layout = population.plan(1, jax.device_count())

@@ -8,9 +8,9 @@ import jax
 import jax.numpy as jnp
 
 from jaxzero import runs, workdir
-from jaxzero.checkpoints import Checkpoints
-from jaxzero.failures import FAILED
 from jaxzero.runs import Member
+from jaxzero.runs.checkpoints import Checkpoints
+from jaxzero.runs.failures import FAILED
 from tests import small
 
 

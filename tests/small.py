@@ -14,14 +14,15 @@ import jax.numpy as jnp
 import numpy as np
 from ml_collections import ConfigDict
 
-from jaxzero import iteration, population
-from jaxzero import spec as spec_lib
-from jaxzero.config import default_config
 from jaxzero.games import Game
-from jaxzero.iteration import RunState
-from jaxzero.population import Layout, Program
-from jaxzero.replay import Examples
-from jaxzero.spec import Hyper, Spec
+from jaxzero.runs import population
+from jaxzero.runs.population import Layout, Program
+from jaxzero.settings.config import default_config
+from jaxzero.training import iteration
+from jaxzero.training import spec as spec_lib
+from jaxzero.training.iteration import RunState
+from jaxzero.training.replay import Examples
+from jaxzero.training.spec import Hyper, Spec
 
 Metrics = dict[str, np.ndarray]
 

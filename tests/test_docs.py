@@ -14,11 +14,11 @@ import yaml
 
 import jaxzero
 from experiments import glossary
-from jaxzero import config as config_lib
 from jaxzero import games, runs, workdir
-from jaxzero.checkpoints import Checkpoints
 from jaxzero.games import conformance, make_game
-from jaxzero.spec import make_spec
+from jaxzero.runs.checkpoints import Checkpoints
+from jaxzero.settings import config as config_lib
+from jaxzero.training.spec import make_spec
 from tests import small
 
 ROOT = Path(__file__).resolve().parents[1]

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from jaxzero import workdir
-from jaxzero.config import ConfigError
+from jaxzero.settings.config import ConfigError
 from tests import small
 
 

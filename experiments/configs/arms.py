@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from ml_collections import ConfigDict
 
 from experiments.configs import loss_ablation
-from jaxzero.config import Key, Preset, flatten, preset_config
+from jaxzero.settings.config import Key, Preset, flatten, preset_config
 from jaxzero.settings.keys import table
 
 

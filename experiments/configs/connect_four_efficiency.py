@@ -6,7 +6,7 @@ Paper 002, sections 3.1, 3.3 and 3.4; what the paper does not say is that of the
 from ml_collections import ConfigDict
 
 from experiments.connect_four import solved_marks
-from jaxzero.config import Key, Preset, preset_config
+from jaxzero.settings.config import Key, Preset, preset_config
 
 # Every arm: the authors' plain AlphaZero, its constants found by their Bayesian search.
 BASE = {

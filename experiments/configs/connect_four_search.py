@@ -8,7 +8,7 @@ from ml_collections import ConfigDict
 
 from experiments.configs.connect_four_efficiency import BASE
 from experiments.connect_four import solved_marks
-from jaxzero.config import Key, Preset, preset_config
+from jaxzero.settings.config import Key, Preset, preset_config
 
 _SHORT = BASE | {
     "search.num_simulations": 300,

@@ -5,7 +5,7 @@ Paper 002, section 3.2 and Table 1; what the paper does not say is that of the a
 
 from ml_collections import ConfigDict
 
-from jaxzero.config import Key, Preset, preset_config
+from jaxzero.settings.config import Key, Preset, preset_config
 
 GAME = "connect_four_6x7"
 LABELS = ("corrected", "published")

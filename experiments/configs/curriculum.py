@@ -8,7 +8,7 @@ from typing import Any
 
 from ml_collections import ConfigDict
 
-from jaxzero.config import Key, Preset, preset_config
+from jaxzero.settings.config import Key, Preset, preset_config
 
 ARMS = ("curriculum", "baseline", "trim", "horizon")
 

@@ -6,7 +6,7 @@ The correlation study of papers 000 and 003 (section 6.2) with Optuna in place o
 from ml_collections import ConfigDict
 
 from experiments.configs.hyperparameter_correlation import SMALL
-from jaxzero.config import Key, Preset, preset_config
+from jaxzero.settings.config import Key, Preset, preset_config
 
 PRESETS: dict[str, Preset] = {
     "quick": Preset(

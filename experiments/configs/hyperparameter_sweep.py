@@ -8,7 +8,7 @@ import dataclasses
 
 from ml_collections import ConfigDict
 
-from jaxzero.config import Key, Preset, preset_config
+from jaxzero.settings.config import Key, Preset, preset_config
 
 PRESETS: dict[str, Preset] = {
     "quick": Preset(

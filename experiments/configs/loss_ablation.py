@@ -8,8 +8,8 @@ import dataclasses
 
 from ml_collections import ConfigDict
 
-from jaxzero.config import KEYS as GENERAL_KEYS
-from jaxzero.config import TARGETS, ConfigError, Key, Preset, preset_config
+from jaxzero.settings.config import KEYS as GENERAL_KEYS
+from jaxzero.settings.config import TARGETS, ConfigError, Key, Preset, preset_config
 from jaxzero.settings.keys import nearest, table
 
 # Of 000 and 001 the 5x5 and 6x6 boards; 003 has them all.

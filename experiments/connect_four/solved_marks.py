@@ -18,15 +18,16 @@ from ml_collections import ConfigDict
 from experiments import connect_four_data
 from experiments.connect_four import solved_positions
 from experiments.connect_four.solved_games import Recipe
-from jaxzero import config as config_lib
-from jaxzero import learner, parts, runs, solvers, workdir
-from jaxzero.config import ConfigError, Key
+from jaxzero import runs, solvers, workdir
 from jaxzero.games import ConnectFour
-from jaxzero.learner import Learner
 from jaxzero.players import solver
 from jaxzero.runs import Run
 from jaxzero.search import SearchOptions
+from jaxzero.settings import config as config_lib
+from jaxzero.settings.config import ConfigError, Key
 from jaxzero.solvers import Labelled
+from jaxzero.training import learner, parts
+from jaxzero.training.learner import Learner
 
 MARKS = "marks.json"
 RECIPE = Recipe(best_move_probability=0.5, one_per_game=True, seed=0)  # the paper's hard set

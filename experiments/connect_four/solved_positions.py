@@ -14,9 +14,9 @@ import numpy as np
 
 from experiments.connect_four.solved_games import NO_MOVE, Recipe, Solved
 from jaxzero import workdir
-from jaxzero.config import ConfigError
 from jaxzero.games import make_game
 from jaxzero.games.stones import StonesState
+from jaxzero.settings.config import ConfigError
 from jaxzero.solvers import Labelled
 
 SET, POSITIONS, PARTS = "set.json", "positions.npz", "parts"

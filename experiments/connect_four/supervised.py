@@ -13,12 +13,12 @@ import jax.numpy as jnp
 import numpy as np
 from flax import struct
 
-from jaxzero import learner
-from jaxzero.learner import Learner
 from jaxzero.networks import likeliest_result
-from jaxzero.replay import Examples
 from jaxzero.solvers import Labelled
-from jaxzero.spec import Hyper, Spec
+from jaxzero.training import learner
+from jaxzero.training.learner import Learner
+from jaxzero.training.replay import Examples
+from jaxzero.training.spec import Hyper, Spec
 
 METRICS = (
     "loss/policy",

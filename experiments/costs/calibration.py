@@ -16,10 +16,10 @@ import jax.numpy as jnp
 from ml_collections import ConfigDict
 
 from experiments.costs import phases
-from jaxzero import learner
-from jaxzero import spec as spec_lib
-from jaxzero.learner import Learner
-from jaxzero.spec import Spec
+from jaxzero.training import learner
+from jaxzero.training import spec as spec_lib
+from jaxzero.training.learner import Learner
+from jaxzero.training.spec import Spec
 
 _SIMULATIONS: Final = 10  # at most, a move: an evaluation takes as long in a longer search
 _STEPS: Final = 60  # of training

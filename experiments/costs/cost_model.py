@@ -12,7 +12,7 @@ import numpy as np
 from scipy import optimize
 
 from experiments import published
-from jaxzero.config import KEYS as GENERAL_KEYS
+from jaxzero.settings.config import KEYS as GENERAL_KEYS
 
 PUBLISHED = "wang2021_sweep"
 BOARD = "othello_6x6"  # of Table 3

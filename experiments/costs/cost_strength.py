@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from experiments.analysis import inference
+from experiments.claims import inference
 
 MEASURES: dict[str, str] = {
     "evaluations": "network evaluations in self-play and arena",

@@ -14,12 +14,13 @@ import jax
 import jax.numpy as jnp
 
 from experiments.costs import phases
-from jaxzero import learner, population, runs
-from jaxzero import spec as spec_lib
-from jaxzero.compute import devices
-from jaxzero.learner import Learner
-from jaxzero.runs import Run
-from jaxzero.spec import Hyper, Spec
+from jaxzero import runs
+from jaxzero.runs import Run, population
+from jaxzero.settings import devices
+from jaxzero.training import learner
+from jaxzero.training import spec as spec_lib
+from jaxzero.training.learner import Learner
+from jaxzero.training.spec import Hyper, Spec
 
 SECONDS = 10.0  # of each phase, about
 _LEAST = 2  # simulations of the first trial

@@ -10,10 +10,10 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-from jaxzero import iteration, learner, replay
-from jaxzero.learner import Learner
-from jaxzero.replay import Examples
-from jaxzero.spec import Hyper, Spec
+from jaxzero.training import iteration, learner, replay
+from jaxzero.training.learner import Learner
+from jaxzero.training.replay import Examples
+from jaxzero.training.spec import Hyper, Spec
 
 
 def selfplay(spec: Spec, hyper: Hyper, network: Learner, key: jax.Array) -> Any:

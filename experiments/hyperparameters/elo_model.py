@@ -13,7 +13,7 @@ import numpy as np
 from scipy import stats
 
 from experiments import published
-from experiments.analysis import decisions, inference
+from experiments.claims import decisions, inference
 from experiments.hyperparameters import pareto
 
 LETTERS: Final = ("I", "E", "m", "ep")

@@ -19,13 +19,13 @@ from ml_collections import ConfigDict
 
 from experiments.hyperparameters.groups import Group
 from experiments.hyperparameters.settings import Training
-from jaxzero import runner, runs, weights, workdir
-from jaxzero.config import ConfigError
-from jaxzero.failures import Failures
-from jaxzero.learner import Learner
-from jaxzero.runs import Member, Run
-from jaxzero.stopping import FINISHED_EARLY, Stopped
+from jaxzero import runs, workdir
+from jaxzero.runs import Member, Run, runner, weights
+from jaxzero.runs.failures import Failures
+from jaxzero.runs.stopping import FINISHED_EARLY, Stopped
+from jaxzero.settings.config import ConfigError
 from jaxzero.tracking import Tracker
+from jaxzero.training.learner import Learner
 
 GROUPS: Final = "groups"
 DONE: Final = "done.json"  # of a group: seconds, and the reasons of members that failed
@@ -133,7 +133,7 @@ def _retries(at: Path) -> list[Path]:
 
 
 def _names(place: Path) -> set[str]:
-    path = place / runs.MEMBERS
+    path = place / workdir.MEMBERS
     return {member["name"] for member in workdir.read_json(path)} if path.exists() else set()
 
 
@@ -176,7 +176,7 @@ def places(directory: Path) -> dict[str, Place]:
         if not (at / DONE).exists():
             continue
         failed = workdir.read_json(at / DONE)["failed"]
-        for i, member in enumerate(workdir.read_json(at / runs.MEMBERS)):
+        for i, member in enumerate(workdir.read_json(at / workdir.MEMBERS)):
             if member["name"] not in failed:
                 found[member["name"]] = Place(at, i)
     return found
@@ -252,7 +252,7 @@ def write_networks(
     """Makes the study's directory a run directory of its own: the last network of each training.
 
     What opens run directories (playing, tournaments) opens it so. The networks are rounded, see
-    `jaxzero.weights`; those of the groups are not.
+    `jaxzero.runs.weights`; those of the groups are not.
     """
     done = [t for t in trainings if t.name in found]
     folder = directory / weights.FOLDER

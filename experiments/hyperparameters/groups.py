@@ -16,9 +16,9 @@ import numpy as np
 from ml_collections import ConfigDict
 
 from experiments.hyperparameters.settings import LETTERS, Training
-from jaxzero import config as config_lib
-from jaxzero import spec as spec_lib
-from jaxzero.config import ConfigError
+from jaxzero.settings import config as config_lib
+from jaxzero.settings.config import ConfigError
+from jaxzero.training import spec as spec_lib
 
 LEAST_GAIN: Final = 0.02  # of the study's work: below it another program does not pay
 _EXAMPLE: Final = 4  # evaluations that learning from an example takes: forward, 2 backward, measure

@@ -14,7 +14,7 @@ import numpy as np
 from scipy import stats
 
 from experiments import published
-from experiments.analysis import decisions, inference
+from experiments.claims import decisions, inference
 from experiments.hyperparameters.settings import LETTERS
 
 ROLES: Final = ("minimum", "default", "maximum")

@@ -6,12 +6,12 @@ from typing import Any
 
 from ml_collections import ConfigDict
 
-from experiments.evaluation import saved
 from experiments.hyperparameters import group_training, pareto
 from experiments.hyperparameters.setting_study import Player
 from experiments.hyperparameters.setting_tournament import RoundRobin
+from experiments.strength import saved
 from jaxzero import workdir
-from jaxzero.config import ConfigError
+from jaxzero.settings.config import ConfigError
 
 
 def check_grid(config: ConfigDict) -> None:

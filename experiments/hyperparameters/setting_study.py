@@ -14,11 +14,12 @@ from experiments.hyperparameters import group_training, groups, settings
 from experiments.hyperparameters.group_training import Place
 from experiments.hyperparameters.groups import Group
 from experiments.hyperparameters.settings import Setting, Training
-from jaxzero import config as config_lib
-from jaxzero import population, runner, runs, workdir
-from jaxzero import spec as spec_lib
-from jaxzero.config import ConfigError, Key
+from jaxzero import runs, workdir
+from jaxzero.runs import population, runner
+from jaxzero.settings import config as config_lib
+from jaxzero.settings.config import ConfigError, Key
 from jaxzero.tracking import Final, Tracker
+from jaxzero.training import spec as spec_lib
 
 CALIBRATION = "calibration.json"  # unit seconds by setting
 

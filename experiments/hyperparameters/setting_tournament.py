@@ -7,17 +7,18 @@ import jax
 import jax.numpy as jnp
 from ml_collections import ConfigDict
 
-from experiments.evaluation import opponents, pool
-from experiments.evaluation.contestants import network_players
-from experiments.evaluation.opponents import Entry
 from experiments.hyperparameters import group_training
 from experiments.hyperparameters.group_training import Place
 from experiments.hyperparameters.setting_study import Player
-from jaxzero import iteration, runs
-from jaxzero import spec as spec_lib
-from jaxzero.arena import Match
+from experiments.strength import opponents, pool
+from experiments.strength.contestants import network_players
+from experiments.strength.opponents import Entry
+from jaxzero import runs
+from jaxzero.matches.arena import Match
 from jaxzero.matches.round_robin import compile_round_robin
-from jaxzero.tournament import Tournament
+from jaxzero.matches.tournament import Tournament
+from jaxzero.training import iteration
+from jaxzero.training import spec as spec_lib
 
 
 class RoundRobin:

@@ -12,9 +12,9 @@ from typing import Any, Final, NamedTuple
 
 from ml_collections import ConfigDict
 
-from jaxzero import config as config_lib
 from jaxzero import workdir
-from jaxzero.config import ConfigError
+from jaxzero.settings import config as config_lib
+from jaxzero.settings.config import ConfigError
 
 ITERATIONS: Final = "train.iterations"
 

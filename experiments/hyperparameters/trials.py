@@ -8,7 +8,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from jaxzero.config import ConfigError
+from jaxzero.settings.config import ConfigError
 
 JOURNAL: Final = "optuna.jsonl"  # Optuna's own format (JSON lines)
 

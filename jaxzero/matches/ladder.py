@@ -12,8 +12,8 @@ import jax.numpy as jnp
 import numpy as np
 from tqdm import tqdm
 
-from jaxzero import arena, tournament
 from jaxzero.games.base import Game
+from jaxzero.matches import arena, tournament
 from jaxzero.players import Players
 from jaxzero.ratings import Ratings
 

@@ -15,8 +15,8 @@ import jax.numpy as jnp
 import numpy as np
 from tqdm import tqdm
 
-from jaxzero import arena
 from jaxzero.games.base import Game
+from jaxzero.matches import arena
 from jaxzero.players import Cost, Players
 
 

@@ -7,14 +7,12 @@ import jax
 import jax.numpy as jnp
 from flax import struct
 
-from jaxzero import arena
-from jaxzero.distinct import count_distinct, hash_rows
 from jaxzero.games.base import Game
-from jaxzero.loops import masked, while_any
-from jaxzero.matches import wilson
+from jaxzero.games.distinct import count_distinct, hash_rows
+from jaxzero.loops import DATA_AXIS, masked, while_any
+from jaxzero.matches import arena, wilson
 from jaxzero.matches.wilson import GOING_ON, Rule
 from jaxzero.players import Cost, Players, no_cost
-from jaxzero.spec import DATA_AXIS
 
 
 @struct.dataclass

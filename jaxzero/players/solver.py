@@ -14,10 +14,10 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jaxzero.config import ConfigError
 from jaxzero.games import ConnectFour, Game
 from jaxzero.games.base import State
 from jaxzero.players.base import Players, Turn, no_cost
+from jaxzero.settings.config import ConfigError
 
 ROWS, COLUMNS, SQUARES = 6, 7, 42
 _BITS = 9  # of a column in bitbully's words: the squares from below, then empty ones

@@ -9,8 +9,8 @@ import jax
 import jax.numpy as jnp
 
 from jaxzero.games.base import Game, State
+from jaxzero.games.scoring import is_drawn, result_for_mover
 from jaxzero.loops import repeat
-from jaxzero.scoring import is_drawn, result_for_mover
 
 # observation [B, H, W, C] -> (logits [B, A], value [B]) or (logits, value, draw_probability [B]);
 # values from the player to move, in [-1, 1]. A `ChunkedEvaluate` is one too.

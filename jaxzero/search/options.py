@@ -34,7 +34,7 @@ class SearchOptions:
       draw_value: what a draw is worth to *both* sides, in [-1, 1]. Other than 0 it needs an
         `evaluate` that returns draw probabilities.
       draw_for_asked: worth of a finished drawn game to the side to move, the other side getting the
-        negative. 0 is the truth; see `jaxzero.scoring` for the published programs' values.
+        negative. 0 is the truth; see `jaxzero.games.scoring` for the published programs' values.
       root_expansion_counts: the first simulation of a fresh tree only expands the root, so that
         m - 1 visits result (000's program); False gives m visits.
       forced_playouts: k: at the root a move with n visits is chosen before all others while

@@ -93,7 +93,7 @@ class Switches:
 
     @property
     def draw_for_asked(self) -> float:
-        """Worth of a drawn game to the side that is asked; see `jaxzero.scoring`."""
+        """Worth of a drawn game to the side that is asked; see `jaxzero.games.scoring`."""
         if self.othello_tie_is_loss_of_asked:
             return -1.0
         return 1e-4 if self.small_draw_value else 0.0

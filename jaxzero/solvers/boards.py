@@ -4,8 +4,8 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from jaxzero.config import ConfigError
 from jaxzero.games import ConnectFour, Game, Othello
+from jaxzero.settings.config import ConfigError
 from jaxzero.solvers import connect_four, othello
 
 

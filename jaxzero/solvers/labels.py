@@ -12,9 +12,9 @@ import jax
 import numpy as np
 
 from jaxzero import workdir
-from jaxzero.config import ConfigError
 from jaxzero.games import ConnectFour, Game, make_game
 from jaxzero.games.playouts import random_playout
+from jaxzero.settings.config import ConfigError
 from jaxzero.solvers import boards
 from jaxzero.solvers.bounds import ILLEGAL
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from jaxzero.config import ConfigError
+from jaxzero.settings.config import ConfigError
 from jaxzero.tracking.final import Final, Row, scalars
 
 FOLDER = "tensorboard"

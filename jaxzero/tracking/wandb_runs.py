@@ -14,8 +14,8 @@ from typing import Any
 from ml_collections import ConfigDict
 from tqdm import tqdm
 
-from jaxzero import runs, workdir
-from jaxzero.config import ConfigError, flatten
+from jaxzero import workdir
+from jaxzero.settings.config import ConfigError, flatten
 from jaxzero.tracking.final import Final, Row, scalars
 
 LEDGER = "tracking.json"  # which W&B runs are this directory's, and what they were sent
@@ -181,7 +181,7 @@ class WandbRuns:
         workdir.write_json(self._directory / LEDGER, self._ledger)
 
     def _members(self) -> dict[str, Any]:
-        path = self._directory / runs.MEMBERS
+        path = self._directory / workdir.MEMBERS
         members = workdir.read_json(path) if path.is_file() else []
         return {member["name"]: member for member in members}
 

@@ -1,5 +1,1 @@
-"""What is learned from, and how fast.
-
-Windows counted in games or in positions, curricula, examples held out of training, schedules of
-learning rate and momentum.
-"""
+"""Algorithm 1: self-play, the window of examples, losses and learner, the gate, one iteration."""

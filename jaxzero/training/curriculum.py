@@ -10,7 +10,7 @@ import jax
 import jax.numpy as jnp
 from flax import struct
 
-from jaxzero.selfplay import Trajectory
+from jaxzero.training.selfplay import Trajectory
 
 _BUCKET = 2  # plies: one of each player
 _FEWEST = 8  # positions in which a correlation means something

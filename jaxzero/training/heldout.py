@@ -7,11 +7,11 @@ it, so losses on it can be compared between targets, seeds and settings.
 import jax
 import jax.numpy as jnp
 
-from jaxzero import replay, selfplay
 from jaxzero.games.base import Game
 from jaxzero.players import rollout_evaluate
-from jaxzero.replay import Examples
 from jaxzero.search.options import SearchOptions
+from jaxzero.training import replay, selfplay
+from jaxzero.training.replay import Examples
 
 SEED = 1999  # of the set itself: not a run's seed
 

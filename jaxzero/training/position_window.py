@@ -12,8 +12,8 @@ import jax
 import jax.numpy as jnp
 from flax import struct
 
-from jaxzero.distinct import hash_rows
-from jaxzero.replay import Examples, Symmetries, with_legal
+from jaxzero.games.distinct import hash_rows
+from jaxzero.training.replay import Examples, Symmetries, with_legal
 
 MERGED = ("policy", "value", "draw", "reply", "played")  # targets; the rest is the position itself
 

@@ -11,9 +11,9 @@ from benchmarks import games, launches, model, search, setups, timing
 from benchmarks.launches import Loop
 from benchmarks.model import Machine, Work
 from benchmarks.timing import Effort
-from jaxzero import learner
-from jaxzero.compute import flops
 from jaxzero.games import make_game
+from jaxzero.runs import flops
+from jaxzero.training import learner
 
 TINY = {"game": "connect_four_5x5", "network.channels": 4, "network.hidden": (16, 8)}
 

@@ -8,7 +8,7 @@ from benchmarks import docs, suite, targets
 from benchmarks.cases import Measured
 from benchmarks.records import Records
 from jaxzero import workdir
-from jaxzero.config import ConfigError
+from jaxzero.settings.config import ConfigError
 
 FOLDER = docs.PAGE.with_suffix("")
 

@@ -12,7 +12,7 @@ import pytest
 from benchmarks import records, suite, targets
 from benchmarks.cases import Case, Measured, rate, seconds
 from benchmarks.records import Records
-from jaxzero.config import ConfigError
+from jaxzero.settings.config import ConfigError
 
 TINY = {case.name: case for case in suite.choose("tiny", ())}
 QUICK = (

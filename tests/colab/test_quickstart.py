@@ -7,10 +7,10 @@ import pytest
 
 from jaxzero import workdir
 from tests.colab.executing import client_of, execute, injected, kinds_of_display, printed, tagged
-from tests.experiments.test_loss_ablation import TARGETS
+from tests.experiments.losses.test_loss_ablation import TARGETS
 from tests.small import SETTINGS
 
-# The programs of tests/experiments/test_loss_ablation.py, as far as they go.
+# The programs of tests/experiments/losses/test_loss_ablation.py, as far as they go.
 TINY: dict[str, Any] = {
     **{k: v for k, v in SETTINGS.items() if k != "game"},
     "train.learning_rate": 0.005,

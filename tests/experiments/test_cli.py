@@ -8,11 +8,12 @@ from typing import Any
 
 import pytest
 
-from experiments import arguments, cli, tournament, usage
+from experiments import tournament
 from experiments.configs import loss_ablation
-from jaxzero.config import KEYS, ConfigError, flatten
+from experiments.shell import arguments, cli, usage
+from jaxzero.runs.stopping import Stopped
+from jaxzero.settings.config import KEYS, ConfigError, flatten
 from jaxzero.settings.keys import table
-from jaxzero.stopping import Stopped
 
 ROOT = Path(__file__).resolve().parents[2]
 CONFIG = str(ROOT / "experiments" / "configs" / "loss_ablation.py")

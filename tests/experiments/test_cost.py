@@ -10,13 +10,14 @@ import pytest
 
 from experiments import cost
 from experiments.costs import cost_model, cost_strength, phases
+from experiments.costs import report as cost_page
 from experiments.costs.cost_model import Job, Phases
 from experiments.costs.phase_clock import Calibration, Units
-from experiments.reporting import report, study
-from experiments.reporting.losses import cost as cost_page
+from experiments.losses import report
+from experiments.pages import study
 from jaxzero import runs, workdir
-from jaxzero.compute import flops
-from jaxzero.config import ConfigError
+from jaxzero.runs import flops
+from jaxzero.settings.config import ConfigError
 from tests import small
 from tests.saved_runs import save_run
 

@@ -12,11 +12,12 @@ import jax
 import numpy as np
 import pytest
 
-from experiments import arguments, export
-from jaxzero import runs, weights, workdir
-from jaxzero.checkpoints import Checkpoints
-from jaxzero.config import ConfigError
-from jaxzero.runs import Member
+from experiments import export
+from experiments.shell import arguments
+from jaxzero import runs, workdir
+from jaxzero.runs import Member, weights
+from jaxzero.runs.checkpoints import Checkpoints
+from jaxzero.settings.config import ConfigError
 from tests import small
 
 MEMBERS = [("sum_seed0", "sum", 0), ("sum_seed1", "sum", 1), ("value_seed0", "value", 0)]

@@ -3,7 +3,7 @@
 import pytest
 
 from experiments import published
-from experiments.analysis import decisions, measured
+from experiments.claims import decisions, measured
 from jaxzero.games import make_game
 from tests.experiments.made_up import TARGETS
 

@@ -6,11 +6,12 @@ from typing import Any
 
 import pytest
 
-from experiments import cli, loss_ablation, notebook, sizes
+from experiments import loss_ablation, notebook, sizes
+from experiments.shell import cli
 from jaxzero import workdir
-from jaxzero.compute.hardware import Hardware, Pace
-from jaxzero.config import ConfigError, flatten
-from tests.experiments.test_loss_ablation import tiny
+from jaxzero.runs.hardware import Hardware, Pace
+from jaxzero.settings.config import ConfigError, flatten
+from tests.experiments.losses.test_loss_ablation import tiny
 
 GIB = 2**30
 TWO_CORES = Hardware("cpu", "1 x cpu (2 cores)", 1, 12 * GIB)

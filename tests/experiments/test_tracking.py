@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 
 from experiments import loss_ablation
-from experiments.final import final
+from experiments.shell.final import final
 from jaxzero import workdir
 from jaxzero.tracking.final import scalars
-from tests.experiments.test_loss_ablation import TARGETS, tiny
+from tests.experiments.losses.test_loss_ablation import TARGETS, tiny
 from tests.tracking.test_tracking import exit_codes, read_events, records_of, series
 
 pytest.importorskip("wandb")

@@ -5,9 +5,9 @@ from collections.abc import Callable
 
 import numpy as np
 
-from jaxzero.display import session
-from jaxzero.display.session import Session
 from jaxzero.games import make_game
+from jaxzero.play.display import session
+from jaxzero.play.display.session import Session
 
 
 @functools.cache

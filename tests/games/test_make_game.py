@@ -4,7 +4,6 @@ import jax
 import pytest
 
 from jaxzero import games
-from jaxzero.config import ConfigError
 from jaxzero.games import (
     GAME_EXAMPLES,
     ConnectFour,
@@ -15,7 +14,8 @@ from jaxzero.games import (
     register,
 )
 from jaxzero.games.base import Game
-from jaxzero.spec import make_spec
+from jaxzero.settings.config import ConfigError
+from jaxzero.training.spec import make_spec
 from tests.small import small_config
 
 GAMES = {

@@ -8,15 +8,14 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from jaxzero import arena
-from jaxzero.arena import Match
 from jaxzero.games import make_game
-from jaxzero.matches import round_robin
+from jaxzero.matches import arena, round_robin
+from jaxzero.matches.arena import Match
 from jaxzero.players import Players, Searcher, random_players, search_players
 from jaxzero.search import SearchOptions
+from tests.matches.test_arena import HIGHEST, LOWEST, MIDDLE, scripted_players
 from tests.oracles.stub_network import jax_stub_evaluate
 from tests.small import assert_equal
-from tests.test_arena import HIGHEST, LOWEST, MIDDLE, scripted_players
 
 NAME = "connect_four_4x4"
 

@@ -6,9 +6,8 @@ import jax
 import numpy as np
 import pytest
 
-from jaxzero import arena
 from jaxzero.games import make_game
-from jaxzero.matches import sequential
+from jaxzero.matches import arena, sequential
 from jaxzero.matches.wilson import BETTER, CLOSE, GOING_ON, WORSE, Rule
 from jaxzero.players import random_players
 from tests.matches.test_wilson import newcombe

@@ -4,9 +4,9 @@ import jax
 import numpy as np
 import pytest
 
-from experiments.evaluation import opponents
-from jaxzero import arena, tournament
+from experiments.strength import opponents
 from jaxzero.games import make_game
+from jaxzero.matches import arena, tournament
 
 
 @pytest.mark.slow

@@ -7,10 +7,11 @@ import jax
 import numpy as np
 import pytest
 
-from jaxzero import arena, solvers
-from jaxzero.config import ConfigError
+from jaxzero import solvers
 from jaxzero.games import make_game
+from jaxzero.matches import arena
 from jaxzero.players import random_players, solver
+from jaxzero.settings.config import ConfigError
 from tests.solvers.test_solvers import start
 
 GAME = make_game("connect_four_6x7")

@@ -6,10 +6,11 @@ import jax
 import numpy as np
 import pytest
 
-from jaxzero import selfplay, solvers
+from jaxzero import solvers
 from jaxzero.search import known_results
 from jaxzero.search.known_results import DRAWN, LOST, UNKNOWN, WON
 from jaxzero.search.tree import Node
+from jaxzero.training import selfplay
 from tests.oracles.mcts import Tree
 from tests.oracles.perfect_play import solve
 from tests.search.common import (

@@ -7,9 +7,9 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from jaxzero import selfplay
 from jaxzero.search import SearchResult
 from jaxzero.search.options import SearchOptions
+from jaxzero.training import selfplay
 from tests.search.common import SMALL, search_all, various_positions
 
 VISITS = np.array([3, 0, 5, 2])

@@ -4,11 +4,11 @@ from typing import Any
 
 import pytest
 
-from jaxzero import config as config_lib
-from jaxzero.config import KEYS, ConfigError, Key, Preset, default_config, validate
-from jaxzero.settings.key_table import SECTIONS
+from jaxzero.settings import config as config_lib
+from jaxzero.settings.config import KEYS, ConfigError, Key, Preset, default_config, validate
+from jaxzero.settings.table import SECTIONS
+from tests.settings.test_config import TABLE_1
 from tests.small import changed
-from tests.test_config import TABLE_1
 
 
 def test_every_key_is_explained() -> None:

@@ -15,58 +15,58 @@ import numpy as np
 import pytest
 
 from experiments import loss_ablation
-from experiments.evaluation import pool
-from jaxzero import arena, iteration, learner, selfplay
-from jaxzero.arena import Match
-from jaxzero.config import SWITCHES, resolve_switches
-from jaxzero.matches import gating
+from experiments.strength import pool
+from jaxzero.matches import arena
+from jaxzero.matches.arena import Match
 from jaxzero.players import no_cost
-from jaxzero.spec import Spec
+from jaxzero.settings.config import SWITCHES, resolve_switches
+from jaxzero.training import gate, iteration, learner, selfplay
+from jaxzero.training.spec import Spec
 from tests import small
-from tests.experiments.test_loss_ablation import tiny
+from tests.experiments.losses.test_loss_ablation import tiny
 
 ROOT = Path(__file__).resolve().parents[1]
 
 # switch: tests that hold the published against the corrected, `file::function`
 SHOWN: dict[str, tuple[str, ...]] = {
-    "one_hot_after_temperature": ("test_selfplay.py::test_one_hot_after_temperature",),
+    "one_hot_after_temperature": ("training/test_selfplay.py::test_one_hot_after_temperature",),
     "root_expansion_counts": (
-        "test_selfplay.py::test_root_expansion_counts",
+        "training/test_selfplay.py::test_root_expansion_counts",
         "search/test_against_oracle.py::test_visit_counts_equal",
     ),
     "keep_tree": (
-        "test_selfplay.py::test_a_greedy_game_equals_a_plain_python_search",
-        "test_arena.py::test_searching_players_equal_the_plain_python_search",
+        "training/test_selfplay.py::test_a_greedy_game_equals_a_plain_python_search",
+        "matches/test_arena.py::test_searching_players_equal_the_plain_python_search",
     ),
-    "arena_random_openings": ("test_arena.py::test_arena_random_openings",),
+    "arena_random_openings": ("matches/test_arena.py::test_arena_random_openings",),
     "accept_all_drawn": (
-        "test_arena.py::test_accept_all_drawn",
+        "matches/test_arena.py::test_accept_all_drawn",
         "settings/test_switches.py::test_a_gate_of_draws",
     ),
     "othello_tie_is_loss_of_asked": (
-        "test_selfplay.py::test_every_game_is_played_to_its_end_and_labelled_with_its_result",
-        "test_selfplay.py::test_othello_tie_is_loss_of_asked_in_the_search",
-        "test_arena.py::test_othello_tie_is_loss_of_asked_in_the_arena",
+        "training/test_selfplay.py::test_every_game_is_played_to_its_end_and_labelled_with_its_result",
+        "training/test_selfplay.py::test_othello_tie_is_loss_of_asked_in_the_search",
+        "matches/test_arena.py::test_othello_tie_is_loss_of_asked_in_the_arena",
     ),
     "small_draw_value": (
-        "test_selfplay.py::test_every_game_is_played_to_its_end_and_labelled_with_its_result",
-        "test_arena.py::test_small_draw_value_stays_a_draw_in_the_arena",
+        "training/test_selfplay.py::test_every_game_is_played_to_its_end_and_labelled_with_its_result",
+        "matches/test_arena.py::test_small_draw_value_stays_a_draw_in_the_arena",
     ),
     "gobang_absolute_labels": (
-        "test_selfplay.py::test_gobang_defect_depends_on_the_side_to_move_alone",
+        "training/test_selfplay.py::test_gobang_defect_depends_on_the_side_to_move_alone",
         "settings/test_switches.py::test_published_gobang_labels_are_learned_without_looking_at_the_board",
     ),
     "mirror_without_policy": (
-        "test_replay.py::test_mirror_without_policy",
-        "learner/test_epochs.py::test_mirror_without_policy",
+        "training/test_replay.py::test_mirror_without_policy",
+        "training/test_epochs.py::test_mirror_without_policy",
     ),
-    "dropout_inactive": ("learner/test_steps.py::test_dropout_inactive",),
+    "dropout_inactive": ("training/test_steps.py::test_dropout_inactive",),
     "tournament_one_model_per_target": (
-        "experiments/test_loss_ablation.py::test_tournament_one_model_per_target",
+        "experiments/losses/test_loss_ablation.py::test_tournament_one_model_per_target",
     ),
     "elo_first_listed_advantage": (
-        "test_tournament.py::test_elo_first_listed_advantage",
-        "experiments/test_loss_ablation.py::"
+        "matches/test_tournament.py::test_elo_first_listed_advantage",
+        "experiments/losses/test_loss_ablation.py::"
         "test_training_elo_gives_the_advantage_to_the_newer_or_to_the_mover",
     ),
 }
@@ -123,12 +123,12 @@ def gate_options(spec: Spec, monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
     def note(game: Any, evaluate: Any, searchers: Any, options: Any, **more: Any) -> None:
         seen.append({"options": options, **more})
 
-    monkeypatch.setattr(gating, "search_players", note)
+    monkeypatch.setattr(gate, "search_players", note)
     monkeypatch.setattr(arena, "play_match", stop)
     network = jax.eval_shape(lambda: learner.init(spec, jax.random.key(0)))
     network = jax.tree.map(lambda x: jnp.zeros(x.shape, x.dtype), network)
     with pytest.raises(Called) as caught:
-        gating.gate(spec, small.small_hyper(), network, network, jax.random.key(0))
+        gate.gate(spec, small.small_hyper(), network, network, jax.random.key(0))
     return caught.value.options | seen[0]
 
 
@@ -190,10 +190,10 @@ def test_a_gate_of_draws(on: bool, monkeypatch: pytest.MonkeyPatch) -> None:
         actions=jnp.zeros((spec.game.max_plies, *games), jnp.int16),
         cost=no_cost(),
     )
-    monkeypatch.setattr(gating, "network_players", lambda *_: None)
+    monkeypatch.setattr(gate, "network_players", lambda *_: None)
     monkeypatch.setattr(arena, "play_match", lambda *_, **options: drawn)
     network = small.compiled_init(small.small_spec())(0).learner
-    accepted, metrics = gating.gate(spec, small.small_hyper(), network, network, jax.random.key(0))
+    accepted, metrics = gate.gate(spec, small.small_hyper(), network, network, jax.random.key(0))
     assert bool(accepted) is on
     assert float(metrics["arena/draws"]) == spec.arena_games
 

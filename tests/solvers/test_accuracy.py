@@ -10,11 +10,12 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from experiments import absolute_strength, arguments
+from experiments import absolute_strength
+from experiments.shell import arguments
 from jaxzero import runs, solvers
-from jaxzero.config import ConfigError
 from jaxzero.games import make_game
 from jaxzero.players import Players, Turn, no_cost
+from jaxzero.settings.config import ConfigError
 from jaxzero.solvers import ILLEGAL, Labelled
 from tests.saved_runs import save_run
 from tests.small import assert_equal

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from jaxzero import solvers
-from jaxzero.config import ConfigError
 from jaxzero.games import Game, make_game
+from jaxzero.settings.config import ConfigError
 from jaxzero.solvers.bounds import Bounds
 from jaxzero.solvers.connect_four import ConnectFourSolver
 from jaxzero.solvers.othello import OthelloSolver

@@ -16,8 +16,8 @@ import pytest
 from ml_collections import ConfigDict
 
 from jaxzero import runs, workdir
-from jaxzero.config import ConfigError
 from jaxzero.runs import Member
+from jaxzero.settings.config import ConfigError
 from jaxzero.tracking import Final, Table, Tracker, wandb_runs
 from jaxzero.tracking.background import Background
 from jaxzero.tracking.final import scalars

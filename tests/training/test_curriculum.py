@@ -8,15 +8,14 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from jaxzero import iteration, learner
-from jaxzero.beginnings import random_beginnings
-from jaxzero.config import ConfigError
 from jaxzero.games import make_game
 from jaxzero.games.playouts import mean_random_plies
-from jaxzero.selfplay import Trajectory
-from jaxzero.spec import make_spec
-from jaxzero.training import curriculum, filling
+from jaxzero.settings.config import ConfigError
+from jaxzero.training import curriculum, game_window, iteration, learner
 from jaxzero.training.curriculum import Curriculum, Lesson, Progress
+from jaxzero.training.openings import random_beginnings
+from jaxzero.training.selfplay import Trajectory
+from jaxzero.training.spec import make_spec
 from tests import small
 
 LANES = 48
@@ -232,16 +231,18 @@ def test_drawn_games_are_dropped_by_lot_and_others_never(share, kept):
 
 
 def test_the_oldest_games_leave():
-    plan = filling.Filling((350, 500), 0.1)
-    filled = filling.Filled(jnp.int32(10), jnp.int32(1), jnp.full((12,), 200))
-    assert int(filling.games_in(filled)) == 2000
-    left = filling.leave(plan, filled)
-    assert (int(left.oldest), int(filling.games_in(left))) == (2, 1800)
-    few = filling.Filled(jnp.int32(7), jnp.int32(1), jnp.full((12,), 50))
-    assert int(filling.leave(plan, few).oldest) == 2  # 35 of 350 games: the nearest batch is one
-    one = filling.Filled(jnp.int32(1), jnp.int32(1), jnp.full((12,), 50))
-    assert int(filling.leave(dataclasses.replace(plan, leaving=1.0), one).oldest) == 1
-    assert [int(filling.goal(plan, jnp.int32(i))) for i in (1, 2, 3, 9)] == [350, 500, 500, 500]
+    plan = game_window.Filling((350, 500), 0.1)
+    filled = game_window.Filled(jnp.int32(10), jnp.int32(1), jnp.full((12,), 200))
+    assert int(game_window.games_in(filled)) == 2000
+    left = game_window.leave(plan, filled)
+    assert (int(left.oldest), int(game_window.games_in(left))) == (2, 1800)
+    few = game_window.Filled(jnp.int32(7), jnp.int32(1), jnp.full((12,), 50))
+    assert (
+        int(game_window.leave(plan, few).oldest) == 2
+    )  # 35 of 350 games: the nearest batch is one
+    one = game_window.Filled(jnp.int32(1), jnp.int32(1), jnp.full((12,), 50))
+    assert int(game_window.leave(dataclasses.replace(plan, leaving=1.0), one).oldest) == 1
+    assert [int(game_window.goal(plan, jnp.int32(i))) for i in (1, 2, 3, 9)] == [350, 500, 500, 500]
 
 
 # Everything of 004: curriculum, filled window, Wilson's gate, no images.
@@ -289,7 +290,7 @@ def test_a_whole_run_with_everything_of_paper_004():
         assert m["count/gradient_steps"] == steps * small.SETTINGS["train.epochs"]
     assert metrics[0]["count/games"] >= 16  # more than one batch
     assert 0 < float(states[-1].progress.mean_plies) <= 25
-    assert int(filling.games_in(states[0].filled)) < metrics[0]["count/window_games"]
+    assert int(game_window.games_in(states[0].filled)) < metrics[0]["count/window_games"]
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from jaxzero.population import Layout
+from jaxzero.runs.population import Layout
 from tests import small
 from tests.training.test_curriculum import EVERYTHING
 

@@ -7,9 +7,9 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from jaxzero.replay import Examples
 from jaxzero.training import position_window
 from jaxzero.training.position_window import PositionWindow, size_at
+from jaxzero.training.replay import Examples
 
 CAPACITY, INCOMING, ACTIONS = 24, 16, 3
 OBSERVATION = jax.ShapeDtypeStruct((2, 2, 1), jnp.int8)

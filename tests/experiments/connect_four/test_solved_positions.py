@@ -12,8 +12,8 @@ import pytest
 from experiments import connect_four_data
 from experiments.connect_four import solved_games, solved_positions
 from experiments.connect_four.solved_games import NO_MOVE, Recipe, Solved
-from jaxzero.config import ConfigError
 from jaxzero.games import make_game
+from jaxzero.settings.config import ConfigError
 from jaxzero.solvers import ILLEGAL
 
 HARD = Recipe(best_move_probability=0.5, one_per_game=True, seed=1)

@@ -15,11 +15,12 @@ from experiments.configs.connect_four_supervised import get_config
 from experiments.connect_four import solved_games, solved_positions, supervised
 from experiments.connect_four.solved_games import Recipe
 from experiments.connect_four.supervised import Progress, Schedule
-from experiments.reporting.supervised import PUBLISHED
-from jaxzero import learner, networks, workdir
-from jaxzero.config import ConfigError
-from jaxzero.learner import Learner
-from jaxzero.stopping import Stopped
+from experiments.connect_four.supervised_report import PUBLISHED
+from jaxzero import networks, workdir
+from jaxzero.runs.stopping import Stopped
+from jaxzero.settings.config import ConfigError
+from jaxzero.training import learner
+from jaxzero.training.learner import Learner
 from tests import small
 
 TINY: dict[str, Any] = {
@@ -136,7 +137,7 @@ def test_interrupted_and_resumed_is_the_same(
         return Stopped("enough", 0) if next(calls) == 1 else None
 
     with monkeypatch.context() as patch:
-        patch.setattr("jaxzero.stopping.StopRequest.reason", after_two)
+        patch.setattr("jaxzero.runs.stopping.StopRequest.reason", after_two)
         with pytest.raises(Stopped, match="saved at epoch 2"):
             study.run(tiny(data), tmp_path)
     study.run(tiny(data), tmp_path)

@@ -12,11 +12,11 @@ from experiments.configs import hyperparameter_sweep as sweep_config
 from experiments.hyperparameters import groups, settings
 from experiments.hyperparameters.setting_study import Plan
 from experiments.hyperparameters.settings import make_setting
-from jaxzero import population
-from jaxzero import spec as spec_lib
-from jaxzero.config import ConfigError
-from jaxzero.failures import Failures
-from jaxzero.population import Layout
+from jaxzero.runs import population
+from jaxzero.runs.failures import Failures
+from jaxzero.runs.population import Layout
+from jaxzero.settings.config import ConfigError
+from jaxzero.training import spec as spec_lib
 from tests import small
 
 STUDIES: dict[str, Any] = {

@@ -18,10 +18,9 @@ from experiments.hyperparameters import elo_model, importance, pareto
 from experiments.hyperparameters.elo_model import Data
 from experiments.hyperparameters.importance import Outcome, Swept
 from experiments.hyperparameters.settings import LETTERS
-from experiments.reporting import interactive
-from experiments.reporting.interactive import Point, Scatter
-from jaxzero import arena
-from jaxzero.matches import round_robin
+from experiments.pages import interactive
+from experiments.pages.interactive import Point, Scatter
+from jaxzero.matches import arena, round_robin
 from tests import small
 
 # ---- Tables 3 and 4, the remarks

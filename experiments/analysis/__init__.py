@@ -1,1 +1,0 @@
-"""From what runs measured to effects with intervals, and to verdicts on the papers' claims."""

@@ -1,0 +1,1 @@
+"""Do the papers' claims hold? Statistics, decisions, their table and figure."""

@@ -1,0 +1,7 @@
+"""`python -m experiments.claims`: see `experiments.claims.command`."""
+
+from experiments.claims.command import main
+from experiments.shell import arguments
+
+if __name__ == "__main__":
+    arguments.run(main)

@@ -1,0 +1,123 @@
+"""Do the papers' claims about the four losses hold? Decided from finished loss studies.
+
+    python -m experiments.claims runs/othello runs/connect_four
+
+Several boards, several semantics and further seeds of the same settings may be given together. The
+claims and what decides each are data, experiments/published/claims_losses.json, fixed before any
+run. Prints the verdicts, and writes claims.json. See docs/deviations.md.
+"""
+
+import dataclasses
+import os
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from experiments import published
+from experiments.claims import effort, inference, measured
+from experiments.claims.decisions import Findings, Tested, decide
+from experiments.claims.verdict_section import details, table
+from experiments.pages.tables import Table
+from experiments.pages.wording import joined
+from experiments.shell import arguments
+from jaxzero import workdir
+from jaxzero.settings.config import ConfigError
+
+FILE = "claims.json"
+
+
+def as_json(findings: Findings) -> dict[str, Any]:
+    """claims.json."""
+    return {
+        "source": (published.load(published.CLAIMS) or {})["source"],
+        "level": inference.LEVEL,
+        "fewest_seeds": inference.FEWEST,
+        "power": inference.POWER,
+        "compute_formula": effort.FORMULA,
+        "runs": [
+            {
+                "directory": str(directory),
+                "board": group.board,
+                "semantics": group.semantics,
+                "of_papers_computing": effort.fraction(study),
+            }
+            for group in findings.groups
+            for directory, study in zip(group.directories, group.studies, strict=True)
+        ],
+        "claims": [
+            {
+                "id": one.claim.id,
+                "words": one.claim.words,
+                "where": one.claim.where,
+                "note": one.claim.note,
+                "semantics": one.semantics,
+                "verdict": one.verdict,
+                "boards_without_runs": one.absent,
+                "missing": one.missing,
+                "contrasts": [_contrast_json(test) for test in one.tests],
+            }
+            for one in findings.decided
+        ],
+    }
+
+
+def _contrast_json(test: Tested) -> dict[str, Any]:
+    found = test.estimate
+    return dataclasses.asdict(test.contrast) | {
+        "verdict": test.verdict,
+        "effect": None if found is None else found.effect,
+        "interval": None if found is None else found.interval,
+        "stderr": None if found is None else found.stderr,
+        "seeds": 0 if found is None else found.seeds,
+        "p_holm": test.adjusted,
+        "seeds_to_decide": test.needed,
+        "published_effect": test.published,
+        "of_papers_computing": test.compute,
+    }
+
+
+def text(shown: Table, columns: Sequence[int]) -> str:
+    """Some columns of a table for the terminal."""
+    lines = [[line[c] for c in columns] for line in (shown.headers, *shown.rows)]
+    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+    return "\n".join(
+        "  ".join(
+            cell.ljust(width) if c < shown.text_columns else cell.rjust(width)
+            for c, cell, width in zip(columns, line, widths, strict=True)
+        ).rstrip()
+        for line in lines
+    )
+
+
+def main(words: Sequence[str] | None = None) -> None:
+    """The command."""
+    parser = arguments.Parser(prog="python -m experiments.claims", description=__doc__)
+    parser.add_argument(
+        "runs", nargs="+", type=Path, metavar="RUN", help="directory of a finished loss ablation"
+    )
+    parser.add_argument(
+        "--out",
+        type=Path,
+        metavar="FILE",
+        help=f"where to write (default: {FILE} in the run, or in the folder that holds all runs)",
+    )
+    given = parser.parse(words)
+    if given.out and not given.out.parent.is_dir():
+        raise ConfigError(
+            f"--out={given.out}: there is no folder {given.out.parent}, make it first"
+        )
+    findings = decide(measured.load(given.runs))
+    if not findings.decided:
+        boards = joined(sorted({group.board for group in findings.groups}))
+        print(f"the papers claim nothing about the losses on {boards}", file=sys.stderr)
+    else:
+        verdicts, contrasts = table(findings), details(findings)
+        print(text(contrasts, (0, 1, 2, 3, 4, 5, 6, 8, 9, 10)), end="\n\n")
+        print(text(verdicts, (0, 2, 3, 4, 5, 6, 7, 8)), end="\n\n")
+        print(verdicts.note)
+    for missing in dict.fromkeys(m for one in findings.decided for m in one.missing):
+        print(f"missing: {missing}", file=sys.stderr)
+    out = given.out or Path(os.path.commonpath([run.resolve() for run in given.runs])) / FILE
+    workdir.write_json(out, as_json(findings))
+    print(f"written: {out}", file=sys.stderr)

@@ -1,0 +1,210 @@
+"""The figure of the verdicts on the papers' claims: every contrast with its interval."""
+
+import math
+import textwrap
+from collections.abc import Sequence
+from typing import Final, NamedTuple
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from experiments.claims import inference
+from experiments.claims.decisions import (
+    CONTRADICTED,
+    EQUIVALENT,
+    REPRODUCED,
+    UNDECIDED,
+    VERDICTS,
+    Decided,
+    Findings,
+    Tested,
+)
+from experiments.pages import style
+from experiments.pages.boxplots import NO_DATA
+from experiments.pages.page import Plate
+from experiments.pages.style import SYMBOLS
+from experiments.pages.wording import NONE, game_title, number, plural
+from experiments.published import Contrast
+
+COLOURS: Final = {
+    REPRODUCED: "#009E73",
+    CONTRADICTED: "#D55E00",
+    EQUIVALENT: "#0072B2",
+    UNDECIDED: "#777777",
+}
+# What may share an axis: Elo of a tournament and of training differ by a factor of ten.
+_KINDS: Final = (
+    ("tournament Elo", ("tournament_elo",)),
+    ("training Elo", ("training_elo_gain", "training_elo_bias")),
+    ("loss", ("loss_fall", "final_policy_loss", "final_value_loss")),
+)
+_MOST_LINES = 55  # of one figure
+_WORDS_WIDE = 74  # characters of a claim over its contrasts
+
+
+class _Line(NamedTuple):
+    """A line of the figure: a claim's words, or one of its contrasts."""
+
+    text: str
+    test: Tested | None
+
+
+def plates(findings: Findings) -> list[Plate]:
+    """Effects with their intervals: a figure for each semantics, or several where it gets long."""
+    found: list[Plate] = []
+    for semantics in dict.fromkeys(one.semantics for one in findings.decided):
+        own = [one for one in findings.decided if one.semantics == semantics]
+        panels = {kind: lines for kind, names in _KINDS if (lines := _lines(own, names))}
+        together = sum(map(len, panels.values())) <= _MOST_LINES
+        parts = [panels] if together else [{kind: lines} for kind, lines in panels.items()]
+        for part in parts:
+            title = f"Effects behind the verdicts, {semantics} semantics"
+            title += "" if together else f": {next(iter(part))}"
+            caption = (
+                "A line is one contrast, seed by seed, as written on the left with what is "
+                "claimed; bar: 95 % interval over seeds (none with fewer than "
+                f"{inference.FEWEST}); shaded: differences that count as none; open diamonds: the "
+                "same in the papers' numbers (none: no published data); arrows: the interval goes "
+                "on. Claims of 000, 001 and 003 (sections 6.3, V and 6.3); where each stands is "
+                "in the table."
+            )
+            name = f"claims_{len(found) + 1}"
+            found.append(Plate(name, _figure(part), title, caption))
+    return found
+
+
+def _lines(decided: Sequence[Decided], statistics: Sequence[str]) -> list[_Line]:
+    lines: list[_Line] = []
+    one_board = len({test.contrast.board for one in decided for test in one.tests}) == 1
+    for one in decided:
+        tests = [test for test in one.tests if test.contrast.statistic in statistics]
+        if tests:
+            wrapped = textwrap.wrap(
+                style.symbols(f"{one.claim.words} ({one.verdict})"), _WORDS_WIDE
+            )
+            lines += [_Line(words, None) for words in wrapped]
+            lines += [_Line(_on_board(test.contrast, one_board), test) for test in tests]
+    return lines
+
+
+def _on_board(contrast: Contrast, one_board: bool) -> str:
+    """`training Elo gain: l+ - lp > 0, Othello 6x6`; without the board where all are of one."""
+    words = words_of(contrast)
+    return words if one_board else f"{words}, {game_title(contrast.board)}"
+
+
+@style.styled
+def _figure(panels: dict[str, list[_Line]]) -> Figure:
+    heights = [len(lines) + 2.5 for lines in panels.values()]
+    drawn = Figure(figsize=(9.6, 0.185 * sum(heights) + 0.3), layout="constrained")
+    style.canvas(drawn)
+    all_axes = drawn.subplots(len(panels), 1, squeeze=False, height_ratios=heights).ravel()
+    for axes, (kind, lines) in zip(all_axes, panels.items(), strict=True):
+        _panel(axes, kind, lines)
+    used = {line.test.verdict for lines in panels.values() for line in lines if line.test}
+    handles = [
+        style.key(verdict, color=COLOURS[verdict], marker="o", markersize=5)
+        for verdict in VERDICTS
+        if verdict in used
+    ]
+    tests = [line.test for lines in panels.values() for line in lines if line.test]
+    known = any(test.published is not None for test in tests)
+    text = "published" if known else NO_DATA
+    marker = "D" if known else ""
+    handles.append(style.key(text, linestyle="", marker=marker, markerfacecolor="none"))
+    style.legend_below(drawn, handles, columns=5)
+    return drawn
+
+
+def _panel(axes: Axes, kind: str, lines: Sequence[_Line]) -> None:
+    tests = [line.test for line in lines if line.test is not None]
+    margin = tests[0].contrast.margin
+    reach = _reach(tests)
+    axes.set_xlim(-reach, reach)
+    axes.set_ylim(len(lines) - 0.4, -0.8)
+    axes.axvspan(-margin, margin, color="#000000", alpha=0.06, linewidth=0)
+    axes.axvline(0, color="#999999", linewidth=0.8)
+    axes.grid(axis="y", visible=False)
+    places = [place for place, line in enumerate(lines) if line.test is not None]
+    axes.set_yticks(places, [lines[place].text for place in places])
+    axes.tick_params(axis="y", length=0, labelsize=7.5)
+    axes.set_xlabel(f"difference in {kind}")
+    for place, line in enumerate(lines):
+        if line.test is None:
+            axes.text(
+                0.005,
+                place,
+                line.text,
+                transform=axes.get_yaxis_transform(),
+                va="center",
+                fontsize=7.8,
+                fontweight="bold",
+                color=style.INK,
+            )
+        else:
+            _contrast(axes, place, line.test, reach)
+
+
+def _reach(tests: Sequence[Tested]) -> float:
+    """Half the width of an axis: effects, margins, and most of the intervals fit in."""
+    effects = [abs(t.published) for t in tests if t.published is not None]
+    effects += [abs(t.estimate.effect) for t in tests if t.estimate is not None]
+    effects += [2 * t.contrast.margin for t in tests]
+    ends = [abs(end) for t in tests if t.estimate is not None for end in t.estimate.interval]
+    known = [end for end in ends if math.isfinite(end)]
+    typical = float(np.quantile(known, 0.9)) if known else 0.0
+    return 1.12 * max(*effects, min(typical, 3 * max(effects)))
+
+
+def _contrast(axes: Axes, place: int, test: Tested, reach: float) -> None:
+    shade = COLOURS[test.verdict]
+    if test.published is not None:
+        axes.plot(
+            test.published, place, "D", markersize=4.5, color="#555555", markerfacecolor="none"
+        )
+    if test.estimate is None:
+        words = "no runs"
+    else:
+        low, high = test.estimate.interval
+        if not math.isnan(low):
+            ends = np.clip([low, high], -reach, reach)
+            axes.plot(ends, [place, place], color=shade, linewidth=1.6, solid_capstyle="butt")
+            for end, beyond, arrow in ((-reach, low < -reach, "<"), (reach, high > reach, ">")):
+                if beyond:
+                    axes.plot(end, place, arrow, color=shade, markersize=5, clip_on=False)
+        axes.plot(test.estimate.effect, place, "o", color=shade, markersize=5, zorder=3)
+        words = plural(test.estimate.seeds, "seed")
+        if (needed := seeds_to_decide(test)) not in (NONE, "not known"):
+            words += f", needs {needed}"
+    axes.annotate(
+        f"{test.verdict}, {words}",
+        (1.0, place),
+        xycoords=("axes fraction", "data"),
+        xytext=(7, 0),
+        textcoords="offset points",
+        va="center",
+        fontsize=7.5,
+        color=shade,
+    )
+
+
+def words_of(contrast: Contrast) -> str:
+    """`training Elo gain: l+ - lp > 0`."""
+    sides = [[SYMBOLS.get(t, t) for t in side] for side in (contrast.plus, contrast.minus) if side]
+    named = [side[0] if len(side) == 1 else f"mean({', '.join(side)})" for side in sides]
+    what = f" {number(-1)[0]} ".join(named)
+    if contrast.against:
+        what = f"({what}, more than on {game_title(contrast.against)})"
+    relation = {"greater": "> 0", "less": "< 0", "equal": "= 0", "different": "≠ 0"}
+    statistic = contrast.statistic.replace("_", " ").replace("elo", "Elo")
+    return f"{statistic}: {what} {relation[contrast.direction]}"
+
+
+def seeds_to_decide(test: Tested) -> str:
+    """How many seeds an undecided contrast needs."""
+    if test.verdict != UNDECIDED:
+        return NONE
+    if test.estimate is None or math.isnan(test.estimate.sd):
+        return "not known"
+    return f"over {number(inference.MOST_SEEDS)}" if test.needed is None else str(test.needed)

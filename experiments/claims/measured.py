@@ -1,0 +1,253 @@
+"""What finished loss studies measured of each run, by target and seed, ours and the papers'."""
+
+import math
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final, TypeAlias
+
+from experiments import published
+from experiments.pages import study as study_lib
+from experiments.pages.study import Run, Study
+from jaxzero import workdir
+from jaxzero.settings.config import ConfigError
+from jaxzero.settings.switches import SWITCHES
+
+STUDY: Final = "loss_ablation"
+# May differ between directories whose runs are counted together.
+_OWN: Final = ("seed", "study.seeds", "study.targets", "preset")
+_OWN_SECTIONS: Final = ("execution.", "tracking.", "study.ladder_")
+
+Key: TypeAlias = tuple[int, int]  # (directory, seed): runs are paired within a directory
+
+
+@dataclass(frozen=True)
+class Group:
+    """Studies of one board under one semantics with equal settings, their seeds different.
+
+    Attributes:
+      board: its name.
+      semantics: `config.semantics`, then the switches that were set apart from it.
+      directories, studies: as given.
+    """
+
+    board: str
+    semantics: str
+    directories: tuple[Path, ...]
+    studies: tuple[Study, ...]
+
+    def values(self, statistic: str, target: str) -> tuple[dict[Key, float], tuple[str, ...]]:
+        """One statistic of one target's runs.
+
+        Returns:
+          ({(directory, seed): value}, what should be there and is not, in words).
+        """
+        found: dict[Key, float] = {}
+        missing: list[str] = []
+        for place, study in enumerate(self.studies):
+            if statistic in _RATED and one_model_per_target(study):
+                missing.append(
+                    f"{statistic} of {study.name}: the tournament's entries of a loss are one "
+                    "model, no seeds; config.switches.tournament_one_model_per_target=False "
+                    "rates them all"
+                )
+                continue
+            runs = {run.seed: run for run in study.runs_of(target)}
+            for seed in _seeds(study):
+                run = runs.get(seed)
+                if run is not None and run.name in study.failed:
+                    at = study.failed[run.name]
+                    missing.append(f"{run.name} of {study.name}: failed in iteration {at}")
+                    continue
+                value = None if run is None else STATISTICS[statistic](study, run)
+                if value is not None and math.isfinite(value):
+                    found[place, seed] = value
+                else:
+                    why = "no such run" if run is None else f"no {statistic}"
+                    missing.append(f"{target}_seed{seed} of {study.name}: {why}")
+        return found, tuple(missing)
+
+
+def _seeds(study: Study) -> list[int]:
+    """The seeds that each target should have."""
+    planned = study.setting("study.seeds")
+    first = int(study.setting("seed") or 0)
+    seeds = set(range(first, first + int(planned))) if planned else set()
+    return sorted(seeds | {run.seed for run in study.runs})
+
+
+def load(directories: Iterable[Path]) -> tuple[Group, ...]:
+    """Finished loss studies, grouped by board and semantics.
+
+    Raises:
+      ConfigError: a directory without results of this study; two that cannot be counted together.
+    """
+    return together((directory, _open(directory)) for directory in directories)
+
+
+def together(studies: Iterable[tuple[Path, Study]]) -> tuple[Group, ...]:
+    """The same of studies that were read already, with their directories.
+
+    Raises:
+      ConfigError: two that cannot be counted together.
+    """
+    grouped: dict[tuple[str, str], list[tuple[Path, Study]]] = {}
+    for directory, study in studies:
+        grouped.setdefault((study.game, semantics(study)), []).append((directory, study))
+    for members in grouped.values():
+        for at, (directory, study) in enumerate(members):
+            for earlier, other in members[:at]:
+                _check_together(earlier, other, directory, study)
+    return tuple(
+        Group(board, meant, *(tuple(column) for column in zip(*members, strict=True)))
+        for (board, meant), members in grouped.items()
+    )
+
+
+def _open(directory: Path) -> Study:
+    if not (directory / workdir.RESULTS).is_file():
+        raise ConfigError(
+            f"{directory}: holds no {workdir.RESULTS}; name directories of finished {STUDY} runs"
+        )
+    try:
+        study = study_lib.load(directory)
+    except ValueError as error:
+        raise ConfigError(
+            f"{directory / workdir.RESULTS}: is not valid JSON; run the study's command again"
+        ) from error
+    if study.results.get("study") != STUDY:
+        raise ConfigError(
+            f"{directory}: is a run of {study.results.get('study')}; claims are about {STUDY} runs"
+        )
+    return study
+
+
+def semantics(study: Study) -> str:
+    """`corrected`, or `published, dropout_inactive=False` where a switch was set apart."""
+    meant = str(study.setting("semantics") or "corrected")
+    apart = [
+        f"{name}={value}"
+        for name, value in sorted((study.setting("switches") or {}).items())
+        if value is not None and name in SWITCHES and value != getattr(SWITCHES[name], meant)
+    ]
+    return ", ".join([meant, *apart])
+
+
+def _check_together(one: Path, study: Study, other: Path, second: Study) -> None:
+    """Refuses to count two directories together that do not go together."""
+    settings, others = (_settings(s.results.get("config") or {}) for s in (study, second))
+    for key in sorted(settings.keys() | others.keys()):
+        if settings.get(key) != others.get(key):
+            raise ConfigError(
+                f"{other}: {key}={others.get(key)}, but {settings.get(key)} in {one}, on the same "
+                "board: decide them apart"
+            )
+    twice = {(r.target, r.seed) for r in study.runs} & {(r.target, r.seed) for r in second.runs}
+    if twice:
+        target, seed = min(twice)
+        raise ConfigError(
+            f"{other}: {target}_seed{seed} is in {one} too, the same run again: name one of them"
+        )
+
+
+def _settings(config: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
+    flat: dict[str, Any] = {}
+    for key, value in config.items():
+        name = f"{prefix}{key}"
+        if isinstance(value, Mapping):
+            flat |= _settings(value, f"{name}.")
+        elif name not in _OWN and not name.startswith(_OWN_SECTIONS):
+            flat[name] = value
+    return flat
+
+
+# ---- statistics of a run: what claims_losses.json names
+
+
+def _rating(study: Study, kind: str, *, target: str | None, seed: int) -> float | None:
+    """Of the final tournament."""
+    for played in study.tournaments:
+        if played.get("name") != "final":
+            continue
+        for player, elo in zip(played.get("players") or [], played.get("elo") or [], strict=False):
+            if (player["kind"], player["target"], player["seed"]) == (kind, target, seed):
+                return None if elo is None else float(elo)
+    return None
+
+
+def one_model_per_target(study: Study) -> bool:
+    """Whether the tournament's entries of a loss are one model: then they are no seeds."""
+    return bool((study.results.get("switches") or {}).get("tournament_one_model_per_target"))
+
+
+def _tournament_elo(study: Study, run: Run) -> float | None:
+    return _rating(study, "trained", target=run.target, seed=run.seed)
+
+
+def _training_elo_gain(study: Study, run: Run) -> float | None:
+    rated = study.training_elo(run.name)
+    return None if rated is None else float(rated[1][-1] - rated[1][0])
+
+
+def _training_elo_bias(study: Study, run: Run) -> float | None:
+    trained, gain = _tournament_elo(study, run), _training_elo_gain(study, run)
+    untrained = _rating(study, "untrained", target=None, seed=run.seed)
+    if trained is None or untrained is None or gain is None:
+        return None
+    return gain - (trained - untrained)
+
+
+def _loss_fall(study: Study, run: Run) -> float | None:
+    iterations, values = study.series(run.name, "loss/minimised")
+    values = values[iterations > 0]
+    return float(values[0] - values[-1]) if len(values) else None
+
+
+def _final(loss: str) -> Callable[[Study, Run], float | None]:
+    def last(study: Study, run: Run) -> float | None:
+        values = study.series(run.name, f"loss/{loss}")[1]
+        return float(values[-1]) if len(values) else None
+
+    return last
+
+
+STATISTICS: Final[dict[str, Callable[[Study, Run], float | None]]] = {
+    "tournament_elo": _tournament_elo,
+    "training_elo_gain": _training_elo_gain,
+    "training_elo_bias": _training_elo_bias,
+    "loss_fall": _loss_fall,
+    "final_policy_loss": _final("policy"),
+    "final_value_loss": _final("value"),
+}
+_RATED: Final = ("tournament_elo", "training_elo_bias")
+
+
+# ---- the same of the published numbers
+
+
+def published_value(statistic: str, board: str, target: str) -> float | None:
+    """The papers' mean; None where it was not published as a number.
+
+    Of training_elo_bias all but the untrained network's rating, which differences do not have.
+    """
+    if statistic == "training_elo_bias":
+        gain, rated = (
+            published_value(part, board, target) for part in ("training_elo_gain", "tournament_elo")
+        )
+        return None if gain is None or rated is None else gain - rated
+    if statistic == "tournament_elo":
+        ratings = (published.tournament(board) or {}).get(target)
+        return None if ratings is None else float(ratings.mean())
+    if statistic == "training_elo_gain":
+        curve = (published.training_elo(board) or {}).get(target)
+        return None if curve is None else float(curve.mean[-1] - curve.mean[0])
+    losses = (published.loss_curves(board) or {}).get(target, {})
+    measured = {
+        "loss_fall": target,
+        "final_policy_loss": "policy",
+        "final_value_loss": "value",
+    }.get(statistic, "")
+    if measured not in losses:
+        return None
+    mean = losses[measured].mean
+    return float(mean[0] - mean[-1]) if statistic == "loss_fall" else float(mean[-1])

@@ -1,0 +1,301 @@
+"""The report of the efficiency study: paper 002's Figs. 1 to 7 with the published curves."""
+
+import itertools
+from pathlib import Path
+from typing import Any
+
+import jax.numpy as jnp
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from experiments import published
+from experiments.configs.connect_four_efficiency import WITHOUT_ARMS
+from experiments.connect_four import ingredients
+from experiments.pages import page, style
+from experiments.pages.page import Plate, Section
+from experiments.pages.tables import Table
+from experiments.pages.wording import NONE, game_title, number, plus_minus
+from jaxzero import workdir
+from jaxzero.training import schedules
+from jaxzero.training.schedules import Schedule
+
+PUBLISHED = "clausen_efficiency"
+LEVELS = (86, 88, 90, 91)  # percent, whose cost the paper's figures are read by
+
+# Arms of a figure, its number in the paper, its title.
+FIGURES: tuple[tuple[str, int | None, str, tuple[str, ...]], ...] = (
+    ("dedupe", 1, "Merged duplicates", ("dedupe_0.2", "dedupe_0.5", "dedupe")),
+    ("cyclic", 3, "Cyclic learning rate and momentum", ("cyclic",)),
+    ("slow_window", 4, "Slow window", ("slow_window",)),
+    ("reply", 5, "The opponent's reply", ("reply",)),
+    ("squeeze_excite", 6, "Squeeze and excite", ("squeeze_excite",)),
+    ("baselines", 7, "Baseline and extended baseline", ("extended",)),
+    ("without", None, "Extended without one of its extensions", WITHOUT_ARMS),
+    ("playout_caps", None, "Playout caps", ("playout_caps",)),
+    ("other", None, "Other extensions of section 2.4", (
+        "move_values", "mixed_values", "forced_playouts", "known_results", "symmetric_images",
+    )),
+)  # fmt: skip
+_BASE = "baseline"
+_COLOURS = ("#D55E00", "#009E73", "#AA4499", "#56B4E9", "#E69F00")
+_BLUE = "#0072B2"
+# Of the arms of a figure, the first one's alone in its colour.
+_LOOKS: tuple[dict[str, Any], ...] = (
+    {"color": _BLUE, "linestyle": "-", "marker": "o"},
+    *({"color": colour, "linestyle": "-", "marker": "o"} for colour in _COLOURS),
+    *({"color": colour, "linestyle": "--", "marker": "s"} for colour in _COLOURS),
+    *({"color": colour, "linestyle": "-.", "marker": "^"} for colour in _COLOURS),
+)
+_FEW = 4  # arms that leave room for a legend within the axes
+
+
+def write_report(directory: Path) -> Path:
+    """Writes figures and page of a finished study; returns the page's path."""
+    results = workdir.read_json(directory / workdir.RESULTS)
+    arms = {arm["arm"]: arm for arm in results["arms"]}
+    theirs = (published.load(PUBLISHED) or {}).get("curves", {})
+    if results["game"] != "connect_four_6x7":
+        theirs = {}
+    plates = [_plate(name, n, title, arms, theirs, own) for name, n, title, own in FIGURES]
+    plates.insert(1, Plate("cycle", cycle(), "Learning rate and momentum (Fig. 2)", _CYCLE))
+    found = (_table(arms, theirs), ingredients.earned(arms))
+    return page.write(
+        page.Page(
+            title=f"What makes AlphaZero cheaper: {game_title(results['game'])}",
+            subtitle=f"{results['game']}, preset {results['preset']}",
+            verdicts=sentences(arms, results["positions"]["random"]["strong"]),
+            missing=_missing(arms, theirs),
+            facts=_facts(results),
+            sections=[
+                Section(
+                    "Accuracy against cost", (_METHOD,), tuple(p for p in plates if p is not None)
+                ),
+                Section("Numbers", tables=tuple(filter(None, found))),
+            ],
+        ),
+        directory,
+    )
+
+
+_METHOD = (
+    "Accuracy: share of solved positions in which the network with its search plays a best move "
+    "(quickest win, slowest loss). Cost as the paper counts it: positions played until then times "
+    "the time of one move, training and marking free. The time is this machine's; the published "
+    "curves (dotted, upper axis) are in hours of theirs, one RTX 2070 Super."
+)
+_CYCLE = "Of one iteration's training, before annealing, for a learning rate of 0.2."
+
+
+def mean_curve(arm: dict[str, Any]) -> tuple[np.ndarray, np.ndarray]:
+    """Mean cost in hours and mean accuracy in percent by iteration, as far as all runs reach.
+
+    The untrained network, which has cost nothing, is left out.
+    """
+    runs = [run["points"][1:] for run in arm["runs"]]
+    shared = min(len(points) for points in runs)
+    hours = np.array([[p["hours"] for p in points[:shared]] for points in runs])
+    accuracy = np.array([[100 * p["search"] for p in points[:shared]] for points in runs])
+    return hours.mean(axis=0), accuracy.mean(axis=0)
+
+
+def hours_to(hours: np.ndarray, accuracy: np.ndarray, level: float) -> float | None:
+    """Cost at which a curve first reaches a level, by interpolation; None: never."""
+    above = np.flatnonzero(accuracy >= level)
+    if not len(above):
+        return None
+    i = int(above[0])
+    if i == 0:
+        return float(hours[0])
+    share = (level - accuracy[i - 1]) / (accuracy[i] - accuracy[i - 1])
+    return float(hours[i - 1] + share * (hours[i] - hours[i - 1]))
+
+
+def sentences(arms: dict[str, Any], random: float) -> list[str]:
+    """The findings, one by one."""
+    told = [f"A random player finds a best move in {100 * random:.1f} % of the positions."]
+    for name, arm in arms.items():
+        best = [100 * max(p["search"] for p in run["points"]) for run in arm["runs"]]
+        untrained = np.mean([100 * run["points"][0]["search"] for run in arm["runs"]])
+        error = None if len(best) < 2 else float(np.std(best, ddof=1) / len(best) ** 0.5)
+        told.append(
+            f"{name}: at best {plus_minus(float(np.mean(best)), error, 2)} % "
+            f"({len(best)} run{'s' if len(best) > 1 else ''}), untrained {untrained:.2f} %."
+        )
+    return told
+
+
+def _missing(arms: dict[str, Any], theirs: dict[str, Any]) -> list[str]:
+    absent = [name for name in theirs if name not in arms]
+    told = [f"Not run: {', '.join(absent)}."] if absent else []
+    alone = [name for name, arm in arms.items() if len(arm["runs"]) == 1]
+    if alone:
+        told.append(f"One run only of {', '.join(alone)}: no spread over seeds can be given.")
+    if not theirs:
+        told.append("There is no published data for this board.")
+    elif any(name in WITHOUT_ARMS for name in arms):
+        told.append("There is no published data for arms without an extension.")
+    return told
+
+
+def _plate(
+    name: str,
+    number_: int | None,
+    title: str,
+    arms: dict[str, Any],
+    theirs: dict[str, Any],
+    own: tuple[str, ...],
+) -> Plate | None:
+    if not any(arm in arms for arm in own):
+        return None
+    head = f"{title} (Fig. {number_})" if number_ else title
+    reference = ingredients.EXTENDED if own == WITHOUT_ARMS else _BASE
+    figure = accuracy_figure(arms, theirs, (reference, *own))
+    return Plate(f"efficiency_{name}", figure, head, "Thick: mean of the runs; thin, if any: each.")
+
+
+@style.styled
+def accuracy_figure(arms: dict[str, Any], theirs: dict[str, Any], shown: tuple[str, ...]) -> Figure:
+    """Accuracy in percent against cost in hours; published curves dotted, on an axis of their own.
+
+    Args:
+      arms: marked arms by name.
+      theirs: published curves by name.
+      shown: names, the baseline first; those that are neither here nor there are left out.
+    """
+    figure, (axes,) = style.new_figure(1, 1, panel=(6.0, 3.6))
+    drawn = [name for name in shown if name in arms or name in theirs]
+    looks = dict(zip(drawn, itertools.cycle(_LOOKS), strict=False))
+    for name in shown:
+        if name in arms:
+            _draw(axes, arms[name], name, looks[name], seeds=len(drawn) <= _FEW)
+    axes.set_xlabel("estimated cost of self-play, hours of this machine")
+    axes.set_ylabel("accuracy with search, %")
+    known = [name for name in shown if name in theirs]
+    if known:
+        other = axes.twiny()
+        other.grid(False)
+        for name in known:
+            curve = np.array(theirs[name]["mean"])
+            colour = looks[name]["color"]
+            other.plot(curve[:, 0], curve[:, 1], ":", color=colour, linewidth=1.5, label="_")
+        other.set_xlabel("published (dotted): hours of one RTX 2070 Super")
+        other.set_xlim(left=0)
+    if len(drawn) <= _FEW:
+        axes.legend(loc="lower right")
+    else:
+        named = [line for line in axes.lines if not str(line.get_label()).startswith("_")]
+        style.legend_below(figure, named, columns=3)
+    return figure
+
+
+def _draw(axes: Axes, arm: dict[str, Any], name: str, look: dict[str, Any], *, seeds: bool) -> None:
+    if seeds and len(arm["runs"]) > 1:
+        for run in arm["runs"]:
+            points = run["points"][1:]
+            axes.plot(
+                [p["hours"] for p in points],
+                [100 * p["search"] for p in points],
+                color=look["color"],
+                linewidth=0.6,
+                alpha=0.5,
+            )
+    hours, accuracy = mean_curve(arm)
+    axes.plot(hours, accuracy, **look, linewidth=2.0, markersize=3, label=name)
+
+
+@style.styled
+def cycle() -> Figure:
+    """Learning rate and momentum over one iteration's training (Fig. 2)."""
+    figure, panels = style.new_figure(1, 2, panel=(4.0, 2.6))
+    schedule = Schedule(kind="cyclic")
+    progress = np.linspace(0, 1, 201)
+    rates = [
+        0.2 * float(schedules.learning_rate_factor(schedule, jnp.int32(1), jnp.float32(p)))
+        for p in progress
+    ]
+    momenta = [float(schedules.momentum(schedule, 0.9, jnp.float32(p))) for p in progress]
+    for axes, values, label in zip(
+        panels, (rates, momenta), ("learning rate", "momentum"), strict=True
+    ):
+        axes.plot(progress, values, color=_BLUE)
+        axes.set_xlabel("share of the training")
+        axes.set_ylabel(label)
+    return figure
+
+
+def _table(arms: dict[str, Any], theirs: dict[str, Any]) -> Table:
+    rows = []
+    for name, arm in arms.items():
+        hours, accuracy = mean_curve(arm)
+        ours = [hours_to(hours, accuracy, level) for level in LEVELS]
+        rows.append(
+            (
+                name,
+                "ours",
+                number(len(arm["runs"])),
+                number(float(accuracy.max()), 2),
+                _iterations(arm),
+                *(NONE if h is None else number(h, 2) for h in ours),
+                number(1000 * arm["seconds_per_move"], 3),
+                number(float(np.mean([r["points"][-1]["new_share"] for r in arm["runs"]])), 2),
+            )
+        )
+        if name in theirs:
+            curve = theirs[name]
+            rows.append(
+                (
+                    name,
+                    "002",
+                    number(curve["mean_of"]),
+                    number(float(curve["best"]), 2),
+                    NONE,
+                    *(NONE if h is None else number(float(h), 1) for h in curve["hours_to"]),
+                    NONE,
+                    NONE,
+                )
+            )
+    return Table(
+        "Accuracy and cost",
+        (
+            "arm",
+            "",
+            "runs",
+            "best, %",
+            "iterations",
+            *(f"hours to {level} %" for level in LEVELS),
+            "ms a move",
+            "new positions",
+        ),
+        tuple(rows),
+        "Of the mean curve. New positions: share of the last iteration's positions that the window "
+        "did not hold (all where equal ones are kept apart). A run ends when it has not become "
+        "better for study.patience iterations.",
+        text_columns=2,
+    )
+
+
+def _iterations(arm: dict[str, Any]) -> str:
+    """Of the runs: `30`, or `21 to 30`."""
+    last = [run["points"][-1]["iteration"] for run in arm["runs"]]
+    return number(last[0]) if min(last) == max(last) else f"{min(last)} to {max(last)}"
+
+
+def _facts(results: dict[str, Any]) -> list[tuple[str, str]]:
+    config, environment = results["config"], results["environment"]
+    return [
+        (
+            "Budget",
+            f"{config['train']['iterations']} iterations, {config['selfplay']['episodes']} games, "
+            f"{config['search']['num_simulations']} simulations a move",
+        ),
+        (
+            "Marked with",
+            f"{config['study']['simulations'] or config['search']['num_simulations']} simulations",
+        ),
+        ("Network", f"{config['network']['blocks']} blocks of {config['network']['channels']}"),
+        ("Test positions", number(results["positions"]["number"])),
+        ("Device", str(environment["device"])),
+        ("Commit", str(environment["commit"])),
+        ("Command", str(results["command"])),
+    ]

@@ -1,0 +1,1 @@
+"""The end-game-first curriculum (paper 004): study, reference engines, report."""

@@ -1,0 +1,318 @@
+"""The report of the curriculum study: 004's Figures 1, 4, 5 and 6, and the verdicts."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, Final
+
+import jax
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.patches import Circle, Rectangle
+from ml_collections import ConfigDict
+
+from experiments.claims import verdicts
+from experiments.curriculum import win_ratio
+from experiments.curriculum.win_ratio import AXES, Point
+from experiments.pages import page as page_lib
+from experiments.pages import style
+from experiments.pages.page import Page, Plate, Section
+from experiments.pages.tables import Table
+from experiments.pages.wording import NONE, duration, game_title, joined, number, plural
+from jaxzero import workdir
+from jaxzero.games import RacingKings, make_game
+from jaxzero.games.base import Game
+from jaxzero.games.racing_kings import glyph
+from jaxzero.play.display import boards, pieces
+
+SHADES: Final = {
+    "curriculum": "#D55E00",
+    "baseline": "#009E73",
+    "trim": "#0072B2",
+    "horizon": "#AA4499",
+}
+DASHES: Final = {"curriculum": "-", "baseline": ":", "trim": "--", "horizon": "-."}
+LABELS: Final = {"minutes": "minutes of training", "steps": "training steps", "epochs": "epochs"}
+_LEAD: Final = 0.03  # win ratio by which a player must have led before it can be overtaken
+_SELFPLAY: Final = (
+    ("curriculum/fraction", "share of a game\nsearched (zeta)"),
+    ("curriculum/random_plies", "random plies"),
+    ("selfplay/plies", "length of a game\n(plies)"),
+    ("curriculum/horizon", "visibility horizon\n(plies)"),
+    ("curriculum/rolled_back", "games rolled back\n(share)"),
+    ("selfplay/draws", "draws\n(share)"),
+    ("loss/policy", "training l_p (nats)"),
+    ("loss/value", "training l_v"),
+)
+
+
+def write_report(directory: Path) -> Path:
+    """Writes the figures and `report.html` from `results.json`; returns the latter's path."""
+    results = workdir.read_json(directory / workdir.RESULTS)
+    metrics = {
+        arm: workdir.read_rows(directory / "arms" / arm / workdir.METRICS)
+        for arm in results["config"]["study"]["arms"]
+    }
+    return page_lib.write(make_page(results, metrics), directory)
+
+
+def make_page(results: Mapping[str, Any], metrics: Mapping[str, Sequence[Any]]) -> Page:
+    """The whole page.
+
+    Args:
+      results: of `results.json`.
+      metrics: rows of `metrics.jsonl` by player.
+    """
+    config = ConfigDict(results["config"])
+    points = points_of(results)
+    game = make_game(
+        config.game,
+        observation="planes" if config.game.startswith("racing_kings") else config.observation,
+    )
+    claims = results["claims"]
+    reference = results["reference"]["name"]
+    window = config.study.smoothing
+    plates = [
+        Plate(
+            "win_ratio",
+            win_ratios(config, points),
+            f"Win ratio against {reference}",
+            f"Moving average of {plural(window, 'point')} of all seeds together, as in 004's "
+            f"Figures 4 to 6; shaded: 95 % Wilson interval of the games. Minutes are the player's "
+            "own wall time without compiling, all its seeds together, alone on the devices. Second "
+            "row: what the paper published, on its own axes.",
+        )
+    ]
+    health = self_play(metrics)
+    more = [] if health is None else [
+        Plate("selfplay", health, "What the players learned from", "Means over seeds.")
+    ]  # fmt: skip
+    facts = [
+        ("command", results["command"]),
+        ("device", results["environment"]["device"]),
+        ("commit", results["environment"]["commit"]),
+        ("preset", results["preset"]),
+        ("seeds", str(config.study.seeds)),
+        ("reference", f"{reference}, {results['reference']['games']} games a point"),
+        ("wall time", duration(results["cost"]["wall_seconds"])),
+    ]
+    return Page(
+        title=f"End games first on {game_title(config.game)}",
+        subtitle="West, Maire, Browne and Denman (004): a curriculum for AlphaZero",
+        verdicts=[f"{c['words']} {c['verdict'].capitalize()}{_numbers(c)}." for c in claims],
+        missing=_missing(results),
+        facts=facts,
+        sections=(
+            Section("Win ratio", plates=tuple(plates), tables=tuple(_tables(config, points))),
+            Section("Claims", tables=(claims_table(claims),)),
+            Section("Self-play", plates=tuple(more)),
+            Section(
+                "The start",
+                plates=(Plate("start", start_board(game), "Where games begin", "004, Fig. 1."),),
+            ),
+        ),
+    )
+
+
+def points_of(results: Mapping[str, Any]) -> list[Point]:
+    """The points of `results.json`."""
+    return [
+        Point(
+            row["arm"], row["seed"], row["iteration"], {axis: row[axis] for axis in AXES},
+            row["wins"], row["draws"], row["losses"],
+        )
+        for row in results["points"]
+    ]  # fmt: skip
+
+
+@style.styled
+def win_ratios(config: ConfigDict, points: Sequence[Point]) -> Figure:
+    """Figures 4, 5 and 6: win ratio against minutes, steps and epochs, the published ones below."""
+    theirs = verdicts.published_curves(verdicts.figure_of(config))
+    figure, panels = style.new_figure(2 if theirs else 1, 3, panel=(3.1, 2.7))
+    arms = list(dict.fromkeys(p.arm for p in points))
+    change = verdicts.end_of_curriculum(config)
+    for axes, axis in zip(panels, AXES, strict=False):
+        for arm in arms:
+            own = [p for p in points if p.arm == arm]
+            _draw(axes, own, arm, axis, config)
+        if axis == "epochs" and change is not None:
+            axes.axvline(change, color=style.FAINT, linewidth=1, linestyle=(0, (4, 3)))
+        axes.set_xlabel(LABELS[axis])
+        axes.set_ylim(0, None)
+    panels[0].set_ylabel("win ratio, this study")
+    for axes, axis in zip(panels[3:], AXES, strict=False):
+        for arm, line in theirs[axis].items():
+            axes.plot(line["x"], line["y"], DASHES[arm], color=SHADES[arm], linewidth=1.5)
+        axes.set_xlabel(f"{LABELS[axis]} (004)")
+        axes.set_ylim(0, None)
+    if theirs:
+        panels[3].set_ylabel("win ratio, published")
+    handles = [style.key(arm, color=SHADES[arm], linestyle=DASHES[arm]) for arm in arms]
+    if change is not None:
+        handles.append(style.key("the curriculum ends", linestyle=(0, (4, 3))))
+    style.legend_below(figure, handles, columns=5)
+    return figure
+
+
+def _draw(axes: Axes, own: Sequence[Point], arm: str, axis: str, config: ConfigDict) -> None:
+    shade, draw_points = SHADES[arm], config.study.draw_points
+    known = [p for p in own if p.games]
+    axes.plot(
+        [p.x[axis] for p in known],
+        [p.ratio(draw_points) for p in known],
+        ".",
+        color=shade,
+        markersize=2.5,
+        alpha=0.35,
+    )
+    curve = win_ratio.smooth(own, axis, config.study.smoothing, draw_points)
+    axes.fill_between(curve.x, curve.low, curve.high, color=shade, alpha=0.15, linewidth=0)
+    axes.plot(curve.x, curve.mean, DASHES[arm], color=shade)
+
+
+@style.styled
+def self_play(metrics: Mapping[str, Sequence[Mapping[str, Any]]]) -> Figure | None:
+    """What the curriculum did, by iteration."""
+    shown = [
+        (key, text)
+        for key, text in _SELFPLAY
+        if any(key in row for rows in metrics.values() for row in rows)
+    ]
+    if not shown:
+        return None
+    lines = -(-len(shown) // 4)
+    figure, panels = style.new_figure(lines, 4, panel=(2.4, 2.0), spare=4 * lines - len(shown))
+    for axes, (key, text) in zip(panels, shown, strict=True):
+        for arm, rows in metrics.items():
+            by_iteration: dict[int, list[float]] = {}
+            for row in rows:
+                if row.get(key) is not None and row["iteration"]:
+                    by_iteration.setdefault(row["iteration"], []).append(row[key])
+            x = sorted(by_iteration)
+            means = [float(np.mean(by_iteration[i])) for i in x]
+            axes.plot(x, means, DASHES[arm], color=SHADES[arm])
+        axes.set_ylabel(text, fontsize=8.5)
+        axes.set_ylim(0, None)
+        axes.set_xlabel("iteration")
+    handles = [style.key(arm, color=SHADES[arm], linestyle=DASHES[arm]) for arm in metrics]
+    style.legend_below(figure, handles, columns=4)
+    return figure
+
+
+@style.styled
+def start_board(game: Game) -> Figure:
+    """Where games begin (004, Fig. 1): chess pieces, or stones of the first and second player."""
+    figure, (axes,) = style.new_figure(1, 1, panel=(2.9, 2.9))
+    state = jax.device_get(game.init())
+    stones = boards.stones(game, state)
+    rows, columns = game.observation_shape[:2]
+    for row in range(rows):
+        for column in range(columns):
+            dark = (row + column) % 2
+            shade = pieces.DARK if dark else pieces.LIGHT
+            if stones is not None:
+                shade = "#2f7d4f"
+            axes.add_patch(
+                Rectangle((column, row), 1, 1, facecolor=shade, edgecolor="#333333", linewidth=0.4)
+            )
+            middle = (column + 0.5, row + 0.5)
+            if isinstance(game, RacingKings):
+                letter = game.letters(state)[row][column]
+                if letter != ".":
+                    axes.text(*middle, glyph(letter), ha="center", va="center", fontsize=17)
+            elif stones is not None and stones[row, column]:
+                fill = "#16181b" if stones[row, column] == 1 else "#f8f8f3"
+                axes.add_patch(Circle(middle, 0.4, facecolor=fill))
+    axes.set_xlim(0, columns)
+    axes.set_ylim(rows, 0)
+    axes.set_aspect("equal")
+    axes.axis("off")
+    return figure
+
+
+def _tables(config: ConfigDict, points: Sequence[Point]) -> list[Table]:
+    """Smoothed ratios at quarters of the way, and where the curves meet."""
+    arms = list(dict.fromkeys(p.arm for p in points))
+    rows = []
+    for axis in AXES:
+        end = win_ratio.common_end(points, axis)
+        curves = {
+            arm: win_ratio.smooth(
+                [p for p in points if p.arm == arm],
+                axis,
+                config.study.smoothing,
+                config.study.draw_points,
+            )
+            for arm in arms
+        }
+        for arm, curve in curves.items():
+            if not len(curve.x):
+                continue
+            cells = []
+            for share in (0.25, 0.5, 0.75, 1.0):
+                at = float(np.clip(share * end, curve.x[0], curve.x[-1]))
+                mean, low, high = (
+                    float(np.interp(at, curve.x, y)) for y in (curve.mean, curve.low, curve.high)
+                )
+                cells.append(f"{number(mean, 2)} ({number(low, 2)} to {number(high, 2)})")
+            meets = None
+            if arm != "baseline" and "baseline" in curves:
+                meets = win_ratio.meeting(curve, curves["baseline"], _LEAD)
+            meeting = NONE if meets is None else number(meets, 1 if axis == "minutes" else 0)
+            rows.append((LABELS[axis], arm, *cells, meeting))
+    headers = ("axis", "player", "1/4 of the way", "1/2", "3/4", "end", "stops leading at")
+    note = (
+        "Win ratio with its 95 % interval, at shares of what all runs reached. Stops leading: "
+        "where a player that led the baseline by 0.03 is overtaken for the first time."
+    )
+    return [Table("Win ratios", headers, tuple(rows), note, text_columns=2)]
+
+
+def claims_table(claims: Sequence[Mapping[str, Any]]) -> Table:
+    """The verdicts with effects and intervals."""
+    rows = tuple(
+        (
+            claim["words"],
+            "; ".join(claim["where"]),
+            claim["verdict"],
+            NONE if claim["effect"] is None else number(claim["effect"], 3),
+            _interval(claim),
+            str(claim["seeds"]),
+            NONE if claim["needed"] is None else str(claim["needed"]),
+            joined([f"{number(v, 3)} ({k})" for k, v in claim["published"].items()]) or NONE,
+        )
+        for claim in claims
+    )
+    headers = (
+        "claim", "where", "verdict", "curriculum less baseline", "95 % interval", "seeds",
+        "seeds to decide", "published",
+    )  # fmt: skip
+    note = (
+        "Differences of win ratios, seed by seed; p values corrected over the claims; five seeds "
+        "are the fewest that can decide. Published: the same difference in the paper's curves."
+    )
+    return Table("004's claims", headers, rows, note, text_columns=3)
+
+
+def _interval(claim: Mapping[str, Any]) -> str:
+    interval = claim["interval"]
+    if not interval or interval[0] is None:
+        return NONE
+    return f"{number(interval[0], 3)} to {number(interval[1], 3)}"
+
+
+def _numbers(claim: Mapping[str, Any]) -> str:
+    if claim["effect"] is None:
+        return ": no run reached it"
+    return f": {number(claim['effect'], 3)} with {plural(claim['seeds'], 'seed')}"
+
+
+def _missing(results: Mapping[str, Any]) -> list[str]:
+    found = [f"The engine had problems: {text}." for text in results["problems"]]
+    if not results["claims"]:
+        found.append("Without both players, curriculum and baseline, no claim can be decided.")
+    empty = sum(row["wins"] + row["draws"] + row["losses"] == 0 for row in results["points"])
+    if empty:
+        found.append(f"{plural(empty, 'point')} without a finished game.")
+    return found

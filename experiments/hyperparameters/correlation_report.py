@@ -1,0 +1,327 @@
+"""The report of the correlation study."""
+
+import math
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from experiments.hyperparameters import settings_page
+from experiments.pages import interactive, page, study, style
+from experiments.pages.interactive import Point, Scatter
+from experiments.pages.page import Page, Plate, Section
+from experiments.pages.study import Study
+from experiments.pages.tables import Table
+from experiments.pages.wording import NONE, duration, game_title, joined, number, percent
+from experiments.shell import again, arguments
+
+LETTERS: Final = ("I", "E", "m", "ep")
+_MAP: Final = "viridis"
+_PARTS: Final = {"selfplay": "self-play time", "total": "total time"}
+
+
+def write_report(workdir: str | Path) -> Path:
+    """Writes the figures, `interactive.html` and the page; returns the path of `report.html`."""
+    directory = Path(workdir)
+    found = study.load(directory)
+    interactive.write(directory, f"Correlation on {game_title(found.game)}", scatters(found))
+    return page.write(build(found), directory)
+
+
+def build(found: Study) -> Page:
+    """The page of a correlation study, figures drawn, nothing written yet."""
+    own = found.results["correlation"][found.tournaments[0]["name"]]
+    sections = [
+        section
+        for played in found.tournaments
+        for section in _sections(found, played, first=played is found.tournaments[0])
+    ]
+    return Page(
+        title=f"Outer or inner iterations: {game_title(found.game)}",
+        subtitle=f"{found.game}, preset {found.results.get('preset')}, {found.name}",
+        verdicts=[
+            settings_page.tally(own["claims"], "claim"),
+            _slopes_in_words(own["model"]),
+            *(_front_in_words(kind, own["fronts"][kind]) for kind in _PARTS),
+            "interactive.html, beside this page, has every setting over its cost; its points tell "
+            "their settings.",
+        ],
+        missing=settings_page.missing(found),
+        facts=settings_page.facts(found),
+        sections=[*sections, settings_page.record(found)],
+    )
+
+
+def _sections(found: Study, played: Mapping[str, Any], *, first: bool) -> list[Section]:
+    name, title = str(played["name"]), str(played["title"])
+    analysed = found.results["correlation"][name]
+    seconds = "Cost of one run alone: counted work times unit seconds of each phase, measured here."
+    plates = [
+        Plate(
+            f"{name}_panels",
+            panels(found, played),
+            "Elo over m and ep, a panel for each I and E",
+            "000, Fig. 4; 003, Fig. 5. Mean over seeds. The papers' ratings are not published as "
+            "numbers.",
+        ),
+        Plate(
+            f"{name}_times",
+            times(found, played),
+            "Elo over the time of self-play and of training",
+            f"000, Fig. 5; 003, Fig. 6. {seconds}",
+        ),
+        Plate(
+            f"{name}_fronts",
+            front_panels(found, played),
+            "Pareto fronts at the largest I and E",
+            "000, Fig. 6; 003, Fig. 7. Labels are (m, ep), bars standard errors of the ratings, "
+            f"the line is the front. {seconds}",
+        ),
+    ]
+    given = [
+        settings_page.verdicts("The papers' claims", analysed["claims"]),
+        effects(analysed["claims"]),
+        model(analysed["model"]),
+        fronts(analysed["fronts"]),
+        settings_page.strength_table(played, folded=True),
+    ]
+    text = (
+        (
+            "A larger m acts twice here: in training, and in the search of the tournament itself.",
+            "The next section has the same networks with equal search.",
+        )
+        if first
+        else ("The same networks again, with equal search: what m was worth in training.",)
+    )
+    return [Section(title, text=text, plates=tuple(plates), tables=tuple(given))]
+
+
+def _rated(found: Study, played: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Settings with their values and means over seeds: elo, stderr, seconds by phase."""
+    rated = settings_page.strength(played)
+    by_setting: dict[str, list[dict[str, Any]]] = {}
+    for player in found.results["correlation"]["players"]:
+        by_setting.setdefault(player["setting"], []).append(player)
+    return [
+        {"setting": name, "elo": rated[name][0], "stderr": rated[name][1]}
+        | own[0]["values"]
+        | {
+            phase: float(np.mean([p["seconds"][phase] for p in own]))
+            for phase in ("selfplay", "training", "total")
+        }
+        for name, own in by_setting.items()
+    ]
+
+
+@style.styled
+def panels(found: Study, played: Mapping[str, Any]) -> Figure:
+    """Nine panels (I x E), each over m and ep (000, Fig. 4)."""
+    rated = _rated(found, played)
+    lists = {letter: sorted({r[letter] for r in rated}) for letter in LETTERS}
+    figure, axes = style.new_figure(len(lists["I"]), len(lists["E"]), panel=(2.9, 2.5))
+    low, high = min(r["elo"] for r in rated), max(r["elo"] for r in rated)
+    shades = None
+    for place, (i, e) in enumerate((i, e) for i in lists["I"] for e in lists["E"]):
+        grid = np.full((len(lists["ep"]), len(lists["m"])), np.nan)
+        for r in rated:
+            if (r["I"], r["E"]) == (i, e):
+                grid[lists["ep"].index(r["ep"]), lists["m"].index(r["m"])] = r["elo"]
+        shades = axes[place].imshow(
+            grid, origin="lower", vmin=low, vmax=high, cmap=_MAP, aspect="auto"
+        )
+        for (row, column), elo in np.ndenumerate(grid):
+            if math.isfinite(elo):
+                dark = elo < low + 0.6 * (high - low)
+                axes[place].text(column, row, f"{elo:.0f}", ha="center", va="center",
+                                 fontsize=8, color="white" if dark else "black")  # fmt: skip
+        _ticks(axes[place], lists)
+        axes[place].set_title(f"I = {i:g}, E = {e:g}")
+    if shades is not None:  # all panels have the same scale
+        figure.colorbar(shades, ax=axes, label="Elo", shrink=0.6)
+    return figure
+
+
+def _ticks(axes: Axes, lists: Mapping[str, Sequence[float]]) -> None:
+    axes.grid(visible=False)
+    axes.set_xticks(range(len(lists["m"])), [f"{m:g}" for m in lists["m"]])
+    axes.set_yticks(range(len(lists["ep"])), [f"{ep:g}" for ep in lists["ep"]])
+    axes.set_xlabel("m")
+    axes.set_ylabel("ep")
+
+
+@style.styled
+def times(found: Study, played: Mapping[str, Any]) -> Figure:
+    """Elo by colour over the seconds of self-play and of training (000, Fig. 5)."""
+    rated = _rated(found, played)
+    figure, (axes,) = style.new_figure(1, 1, panel=(6.2, 4.2))
+    drawn = axes.scatter(
+        [r["selfplay"] for r in rated],
+        [r["training"] for r in rated],
+        c=[r["elo"] for r in rated],
+        cmap=_MAP,
+        s=36,
+        edgecolors="white",
+        linewidths=0.5,
+    )
+    axes.set_xlabel("seconds of self-play")
+    axes.set_ylabel("seconds of training")
+    figure.colorbar(drawn, ax=axes, label="Elo")
+    return figure
+
+
+@style.styled
+def front_panels(found: Study, played: Mapping[str, Any]) -> Figure:
+    """Elo over self-play time and over total time at the largest I and E (000, Fig. 6)."""
+    corner = _corner(_rated(found, played))
+    analysed = found.results["correlation"][played["name"]]["fronts"]
+    figure, axes = style.new_figure(1, 2, panel=(4.6, 3.7), share_y=True)
+    for panel, (kind, said) in zip(axes, _PARTS.items(), strict=True):
+        for r in corner:
+            panel.errorbar([r[kind]], [r["elo"]], yerr=[r["stderr"]], fmt="o", color="#333333",
+                           markersize=4, elinewidth=0.8)  # fmt: skip
+            panel.annotate(f"({r['m']:g}, {r['ep']:g})", (r[kind], r["elo"]), xytext=(5, 3),
+                           textcoords="offset points", fontsize=8)  # fmt: skip
+        line = [(point["seconds"], point["elo"]) for point in analysed[kind]]
+        panel.plot(*zip(*line, strict=True), color="#0072B2", zorder=1)
+        panel.set_xlabel(f"{said}, s")
+    axes[0].set_ylabel("Elo")
+    return figure
+
+
+def _corner(rated: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    most = [max(r[letter] for r in rated) for letter in ("I", "E")]
+    return [r for r in rated if [r["I"], r["E"]] == most]
+
+
+def effects(claims: Sequence[Mapping[str, Any]]) -> Table:
+    """What decides the claims."""
+    relation = {"greater": "> 0", "less": "< 0"}
+    rows = tuple(
+        (
+            claim["words"],
+            claim["statistic"].replace("_", " ") + " " + relation[claim["direction"]],
+            claim["verdict"],
+            NONE if claim["effect"] is None else number(float(claim["effect"]), 2),
+            settings_page.interval(claim["interval"], 2),
+            f"{claim['margin']:g}",
+        )
+        for claim in claims
+    )
+    headers = ("claim", "statistic", "verdict", "effect", "95 % interval", "margin")
+    note = (
+        "Slopes in Elo for each doubling, at cost: for each doubling of the whole cost. Intervals "
+        "of slopes by resampling trainings (settings that differ in I alone are one); of the "
+        "corner and the front over seeds. With fewer than five seeds these two intervals are from "
+        "the ratings' errors, about these very networks, and decide nothing about the settings."
+    )
+    return Table("What decides the claims", headers, rows, note, text_columns=3, folded=True)
+
+
+def model(fitted: Mapping[str, Any]) -> Table:
+    """Slopes of Elo and cost."""
+    elo, cost = fitted["elo_for_each_doubling"], fitted["log2_cost_for_each_doubling"]
+    rows = tuple(
+        (
+            letter,
+            _number(elo[letter]["value"], 1),
+            settings_page.interval((elo[letter]["low"], elo[letter]["high"]), 1),
+            _number(cost[letter]["value"], 2),
+            settings_page.interval((cost[letter]["low"], cost[letter]["high"]), 2),
+            _per_cost(elo[letter]["value"], cost[letter]["value"]),
+        )
+        for letter in LETTERS
+    )
+    headers = (
+        "doubled", "Elo", "95 % interval", "log2 cost", "95 % interval", "Elo per doubled cost",
+    )  # fmt: skip
+    note = (
+        f"Linear models on log2 of I, E, m and ep, {percent(float(fitted['explained'] or 0))} of "
+        "the variance of Elo explained; intervals by resampling trainings."
+    )
+    return Table("Model of Elo and cost", headers, rows, note)
+
+
+def _per_cost(elo: float | None, cost: float | None) -> str:
+    return NONE if elo is None or not cost else number(float(elo) / float(cost), 1)
+
+
+def _number(value: float | None, digits: int) -> str:
+    return NONE if value is None else number(float(value), digits)
+
+
+def fronts(found: Mapping[str, Sequence[Mapping[str, float]]]) -> Table:
+    """The points of both fronts."""
+    rows = tuple(
+        (
+            _PARTS[kind],
+            f"({point['m']:g}, {point['ep']:g})",
+            duration(float(point["seconds"])),
+            number(float(point["elo"])),
+        )
+        for kind, points in found.items()
+        for point in points
+    )
+    return Table("Pareto fronts", ("over", "(m, ep)", "cost", "Elo"), rows, text_columns=2)
+
+
+def _slopes_in_words(fitted: Mapping[str, Any]) -> str:
+    slopes = fitted["elo_for_each_doubling"]
+    parts = []
+    for letter in LETTERS:
+        one = slopes[letter]
+        if one["value"] is not None:
+            interval = settings_page.interval((one["low"], one["high"]), 0)
+            parts.append(f"{letter} {number(float(one['value']))} ({interval})")
+    return f"Elo for each doubling, with 95 % intervals: {joined(parts)}."
+
+
+def _front_in_words(kind: str, points: Sequence[Mapping[str, float]]) -> str:
+    listed = joined([f"({p['m']:g}, {p['ep']:g})" for p in points])
+    return f"Front of Elo over {_PARTS[kind]} at the largest I and E, as (m, ep): {listed}."
+
+
+def scatters(found: Study) -> list[Scatter]:
+    """Strength over cost of all settings, and the fronts, for hovering."""
+    shown = []
+    for played in found.tournaments:
+        rated = _rated(found, played)
+        analysed = found.results["correlation"][played["name"]]["fronts"]
+        for kind, said in _PARTS.items():
+            for title, chosen, line in (
+                ("all settings", rated, ()),
+                ("largest I and E", _corner(rated), analysed[kind]),
+            ):
+                shown.append(
+                    Scatter(
+                        f"{played['title']}: Elo over {said}, {title}",
+                        f"{said}, s",
+                        "Elo",
+                        tuple(_point(r, kind, labelled=bool(line)) for r in chosen),
+                        tuple((float(p["seconds"]), float(p["elo"])) for p in line),
+                    )
+                )
+    return shown
+
+
+def _point(rated: Mapping[str, Any], kind: str, *, labelled: bool) -> Point:
+    said = ", ".join(f"{letter} = {rated[letter]:g}" for letter in LETTERS)
+    label = f"({rated['m']:g}, {rated['ep']:g})" if labelled else ""
+    text = f"{said}: {rated['elo']:.0f} ± {rated['stderr']:.0f} Elo, {duration(rated[kind])}"
+    return Point(float(rated[kind]), float(rated["elo"]), text, label=label)
+
+
+def main(words: Sequence[str] | None = None) -> None:
+    """Makes the report of a finished study again."""
+    again.make(
+        write_report,
+        "hyperparameter_correlation",
+        "experiments.hyperparameters.correlation_report",
+        words,
+    )
+
+
+if __name__ == "__main__":
+    arguments.run(main)

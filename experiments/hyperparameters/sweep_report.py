@@ -1,0 +1,307 @@
+"""The report of the hyper-parameter sweep."""
+
+import math
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+from matplotlib.figure import Figure
+
+from experiments import published
+from experiments.hyperparameters import settings_page
+from experiments.pages import interactive, page, study, style
+from experiments.pages.interactive import Point, Scatter
+from experiments.pages.page import Page, Plate, Section
+from experiments.pages.study import Band, Study
+from experiments.pages.tables import Table
+from experiments.pages.wording import ABSENT, NONE, duration, game_title, number
+from experiments.shell import again, arguments
+
+PAPER: Final = "wang2021_sweep"
+_SHADES: Final = ("#0072B2", "#333333", "#D55E00")  # minimum, default, maximum
+_DASHES: Final = ("--", "-", ":")
+_MARKS: Final = ("v", "o", "^")
+
+
+def write_report(workdir: str | Path) -> Path:
+    """Writes the figures, `interactive.html` and the page; returns the path of `report.html`."""
+    directory = Path(workdir)
+    found = study.load(directory)
+    interactive.write(directory, f"Sweep on {game_title(found.game)}", scatters(found))
+    return page.write(build(found), directory)
+
+
+def build(found: Study) -> Page:
+    """The page of a sweep, figures drawn, nothing written yet."""
+    swept = found.results["sweep"]
+    parameters, remarks = swept["parameters"], swept["remarks"]
+    [played] = found.tournaments
+    return Page(
+        title=f"Which hyper-parameters matter: {game_title(found.game)}",
+        subtitle=f"{found.game}, preset {found.results.get('preset')}, {found.name}",
+        verdicts=[
+            settings_page.tally(remarks, "remark"),
+            _strongest(played),
+            "interactive.html, beside this page, has cost, loss and strength of every setting; its "
+            "points tell their settings.",
+        ],
+        missing=settings_page.missing(found),
+        facts=settings_page.facts(found),
+        sections=[
+            Section(
+                "Training loss",
+                plates=(
+                    Plate(
+                        "sweep_losses",
+                        losses(found),
+                        "Training loss l₊ for three values of each hyper-parameter",
+                        "000, Fig. 3; 003, Fig. 4. Mean of the last epoch of each iteration; with "
+                        "several seeds the mean, bands ± 1 standard deviation over seeds. All else "
+                        "at the default; I is one run, looked at after different iterations. The "
+                        "papers' curves are not published as numbers.",
+                    ),
+                ),
+                tables=(settings_page.verdicts("The papers' remarks", remarks), contrasts(remarks)),
+            ),
+            Section("Time and importance", tables=(table_3(found), table_4(found))),
+            Section(
+                "Strength",
+                text=("The papers did not play the settings against each other.",),
+                plates=(
+                    Plate(
+                        "sweep_strength",
+                        strength(parameters, played),
+                        "Strength of the final networks",
+                        "One round robin of all settings with the same search. Bars: standard "
+                        "error, the larger of the spread over seeds and the rating's own. Grey "
+                        "line: the default.",
+                    ),
+                ),
+                tables=(settings_page.strength_table(played),),
+            ),
+            settings_page.record(found),
+        ],
+    )
+
+
+def _strongest(played: Mapping[str, Any]) -> str:
+    rated = settings_page.strength(played)
+    trained = {n: r for n, r in rated.items() if n not in ("untrained", "random")}
+    best = max(trained, key=lambda name: trained[name][0])
+    said = f"Strongest: {best}, {number(trained[best][0])} Elo"
+    if "default" in trained and best != "default":
+        gap = trained[best][0] - trained["default"][0]
+        error = math.hypot(trained[best][1], trained["default"][1])
+        said += f", {number(gap)} ± {number(error)} above the default"
+        said += " (chosen among many: expect less of it)"
+    return f"{said}."
+
+
+def band(found: Study, setting: str) -> Band | None:
+    """l_+ of a setting over its seeds, from iteration 1."""
+    curves = []
+    for player in found.results["sweep"]["players"]:
+        if player["setting"] == setting:
+            iterations, values = found.series(player["training"], "loss/sum")
+            kept = (iterations > 0) & (iterations <= player["iterations"])
+            curves.append((iterations[kept], values[kept]))
+    return study.band_of(curves)
+
+
+@style.styled
+def losses(found: Study) -> Figure:
+    """Twelve panels, three curves each (000, Fig. 3)."""
+    parameters = found.results["sweep"]["parameters"]
+    columns = min(3, len(parameters))
+    rows = math.ceil(len(parameters) / columns)
+    figure, panels = style.new_figure(
+        rows, columns, panel=(3.3, 2.5), spare=rows * columns - len(parameters)
+    )
+    for panel, (axes, one) in enumerate(zip(panels, parameters, strict=True)):
+        last, shown = 1, []
+        for name, value in zip(one["settings"], one["values"], strict=True):
+            drawn = band(found, name)
+            if drawn is None:
+                continue
+            kind = _kind(one, name)
+            axes.plot([], [], _DASHES[kind], color=_SHADES[kind], label=f"{value:g}")
+            axes.plot(drawn.iterations, drawn.mean, _DASHES[kind], color=_SHADES[kind])
+            if np.isfinite(drawn.sd).any():
+                low, high = drawn.mean - drawn.sd, drawn.mean + drawn.sd
+                axes.fill_between(
+                    drawn.iterations, low, high, color=_SHADES[kind], alpha=0.15, linewidth=0
+                )
+            style.mark_non_finite(axes, drawn.iterations, drawn.mean)
+            last = max(last, int(drawn.iterations[-1]))
+            shown.append(drawn.mean)
+        axes.set_title(f"({chr(ord('a') + panel)}) {one['letter']}")
+        axes.legend(loc="best")
+        style.iteration_axis(axes, last)
+        style.limit_height(axes, shown, bottom=None)
+    for axes in panels[::columns]:
+        axes.set_ylabel("training loss l₊")
+    return figure
+
+
+def _kind(one: Mapping[str, Any], name: str) -> int:
+    """0, 1, 2: below the default, the default, above it."""
+    place, middle = one["settings"].index(name), one["settings"].index("default")
+    return 1 + (place > middle) - (place < middle)
+
+
+@style.styled
+def strength(parameters: Sequence[Mapping[str, Any]], played: Mapping[str, Any]) -> Figure:
+    """Elo of every setting, by hyper-parameter."""
+    rated = settings_page.strength(played)
+    figure, (axes,) = style.new_figure(1, 1, panel=(9.0, 3.6))
+    for place, one in enumerate(parameters):
+        for name, value in zip(one["settings"], one["values"], strict=True):
+            if name not in rated:
+                continue
+            kind = _kind(one, name)
+            elo, error, _ = rated[name]
+            x = place + 0.27 * (kind - 1)
+            axes.errorbar([x], [elo], yerr=[error], fmt=_MARKS[kind], color=_SHADES[kind],
+                          markersize=5, elinewidth=0.9)  # fmt: skip
+            if kind != 1:
+                axes.annotate(f"{value:g}", (x, elo), xytext=(4 * (kind - 1), 0),
+                              textcoords="offset points", ha=("right", "", "left")[kind],
+                              va="center", fontsize=7)  # fmt: skip
+    if "default" in rated:
+        axes.axhline(rated["default"][0], color=style.FAINT, linewidth=0.9, zorder=0)
+    axes.set_xticks(range(len(parameters)), [one["letter"] for one in parameters])
+    axes.grid(axis="x", visible=False)
+    axes.set_ylabel("Elo in the tournament (mean 0)")
+    handles = [
+        style.key(text, marker=mark, color=shade, linestyle="")
+        for text, mark, shade in zip(
+            ("below the default", "default", "above it"), _MARKS, _SHADES, strict=True
+        )
+    ]
+    style.legend_below(figure, handles, columns=3)
+    return figure
+
+
+def table_3(found: Study) -> Table:
+    """Time cost of different settings, theirs beside ours (000, Table 3)."""
+    theirs = (published.load(PAPER) or {})["table_3"]
+    rows = []
+    for one in found.results["sweep"]["parameters"]:
+        row = theirs[one["letter"]]
+        time = one["seconds"]
+        rows.append(
+            (
+                one["letter"],
+                ", ".join(settings_page.value(v) for v in one["values"]),
+                *(_duration(x) for x in time["means"]),
+                number(_float(time["span"]), 1),
+                ABSENT if time["noise"] is None else number(_float(time["noise"]), 1),
+                one["type"],
+                " / ".join(number(h, 1) for h in row["hours"]),
+                row["type"],
+            )
+        )
+    headers = (
+        "parameter", "values", "minimum", "default", "maximum", "span, s", "noise, s", "type",
+        "published hours", "published type",
+    )  # fmt: skip
+    note = (
+        "Cost of one run alone: its useful evaluations, gradient steps and arena games, counted, "
+        "times unit seconds measured here for each phase. Time-sensitive: the span of the means "
+        "exceeds the span that seeds alone exceed in 5 % of the cases (noise; Tukey's studentised "
+        "range). With one seed this is not decided. Published: one run each on a GTX 980 Ti."
+    )
+    return Table("Time cost by setting (000, Table 3)", headers, tuple(rows), note, text_columns=2)
+
+
+def table_4(found: Study) -> Table:
+    """What matters for loss and for time, theirs beside ours (000, Table 4)."""
+    theirs = (published.load(PAPER) or {})["table_4"]
+    default = {one["letter"]: one["values"][one["settings"].index("default")]
+               for one in found.results["sweep"]["parameters"]}  # fmt: skip
+    rows = tuple(
+        (
+            one["letter"],
+            settings_page.value(default[one["letter"]]),
+            one["best_for_loss"],
+            one["best_for_time"],
+            theirs[one["letter"]]["loss"],
+            theirs[one["letter"]]["time"],
+            number(_float(one["loss"]["span"]), 3),
+            ABSENT if one["loss"]["noise"] is None else number(_float(one["loss"]["noise"]), 3),
+        )
+        for one in found.results["sweep"]["parameters"]
+    )
+    headers = (
+        "parameter", "default", "loss", "time", "published loss", "published time",
+        "span of l₊", "noise of l₊",
+    )  # fmt: skip
+    note = (
+        "The value with the lowest l₊ in its last iteration, and the cheapest one; insignificant, "
+        "similar: the span does not exceed what seeds alone explain (as in the table of times)."
+    )
+    return Table("Importance for loss and time (000, Table 4)", headers, rows, note)
+
+
+def contrasts(remarks: Sequence[Mapping[str, Any]]) -> Table:
+    """What decides the remarks."""
+    relation = {"greater": "> 0", "less": "< 0", "equal": "= 0"}
+    rows = tuple(
+        (
+            remark["letter"],
+            f"{test['statistic'].replace('_', ' ')}: {' and '.join(test['plus'])}"
+            + (f" less {' and '.join(test['minus'])}" if test["minus"] else "")
+            + f" {relation[test['direction']]}",
+            test["verdict"],
+            NONE if test["effect"] is None else number(float(test["effect"]), 3),
+            settings_page.interval(test["interval"], 3),
+            str(test["seeds"]),
+        )
+        for remark in remarks
+        for test in remark["contrasts"]
+    )
+    headers = ("parameter", "contrast", "verdict", "effect", "95 % interval", "seeds")
+    note = "Seed by seed; intervals by bootstrap over seeds, from five seeds on; Holm's correction."
+    return Table("Contrasts of the remarks", headers, rows, note, text_columns=3, folded=True)
+
+
+def scatters(found: Study) -> list[Scatter]:
+    """Strength over cost and over loss, a point for each setting and seed."""
+    [played] = found.tournaments
+    elo = {p["name"]: e for p, e in zip(played["players"], played["elo"], strict=True)}
+    over_cost, over_loss = [], []
+    for player in found.results["sweep"]["players"]:
+        rating, seconds = float(elo[player["name"]]), float(player["seconds"]["total"])
+        shade = _SHADES[1] if player["setting"] == "default" else _SHADES[0]
+        said = f"{player['setting']}, seed {player['seed']}: {rating:.0f} Elo"
+        over_cost.append(Point(seconds, rating, f"{said}, {duration(seconds)}", shade))
+        values = found.series(player["training"], "loss/sum")
+        loss = float(values[1][values[0] <= player["iterations"]][-1])
+        over_loss.append(Point(loss, rating, f"{said}, l+ {loss:.3f}", shade))
+    return [
+        Scatter("Strength over cost", "seconds of one run alone", "Elo", tuple(over_cost)),
+        Scatter("Strength over training loss", "l+ of the last iteration", "Elo", tuple(over_loss)),
+    ]
+
+
+def _float(value: float | None) -> float:
+    return math.nan if value is None else float(value)
+
+
+def _duration(seconds: float | None) -> str:
+    return NONE if seconds is None else duration(float(seconds))
+
+
+def main(words: Sequence[str] | None = None) -> None:
+    """Makes the report of a finished sweep again."""
+    again.make(
+        write_report,
+        "hyperparameter_sweep",
+        "experiments.hyperparameters.sweep_report",
+        words,
+    )
+
+
+if __name__ == "__main__":
+    arguments.run(main)

@@ -1,0 +1,111 @@
+"""What an arm changes: strengths of the same seeds compared between losses and between arms."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple, TypeAlias
+
+import numpy as np
+
+from experiments.claims import inference
+from experiments.claims.inference import Estimate
+from experiments.configs.arms import PLAIN
+
+VALUE = "value"
+RIVALS = ("policy", "sum", "product")  # whom the papers found l_v to beat (000, section 6.3.3)
+
+Strengths: TypeAlias = Mapping[tuple[str, str], Mapping[int, float]]  # (arm, target) -> seed -> Elo
+
+
+class Side(NamedTuple):
+    """Runs whose strengths are added (`sign` +1) or subtracted (-1)."""
+
+    sign: int
+    arm: str
+    target: str
+
+
+class Effect(NamedTuple):
+    """A difference of mean strengths, taken seed by seed.
+
+    Attributes:
+      kind: `loss` (two losses in an arm), `arm` (an arm and the plain one, for a loss), `change`
+        (of the first kind between an arm and the plain one).
+      words: what less what.
+      estimate: in Elo.
+    """
+
+    kind: str
+    arm: str
+    target: str
+    words: str
+    estimate: Estimate
+
+    def row(self) -> dict[str, Any]:
+        """As results.json has it; an interval needs `inference.FEWEST` seeds."""
+        low, high = self.estimate.interval
+        return {
+            "kind": self.kind,
+            "arm": self.arm,
+            "target": self.target,
+            "words": self.words,
+            "effect": self.estimate.effect,
+            "stderr": self.estimate.stderr,
+            "low": low,
+            "high": high,
+            "seeds": self.estimate.seeds,
+        }
+
+
+def final_strengths(
+    runs: Sequence[Mapping[str, Any]], curves: Mapping[str, Mapping[str, Any]]
+) -> dict[tuple[str, str], dict[int, float]]:
+    """Elo of every run after its last measured iteration.
+
+    Args:
+      runs: `name`, `arm`, `target`, `seed` of each.
+      curves: of a ladder, by name: `elo` by measured iteration; runs without one are left out.
+    """
+    found: dict[tuple[str, str], dict[int, float]] = {}
+    for run in runs:
+        curve = curves.get(run["name"])
+        if curve is not None and curve["elo"][-1] is not None:
+            group = found.setdefault((run["arm"], run["target"]), {})
+            group[int(run["seed"])] = float(curve["elo"][-1])
+    return found
+
+
+def difference(strengths: Strengths, sides: Sequence[Side]) -> Estimate | None:
+    """The signed sum over the seeds that all sides have; None if they have none in common."""
+    groups = [strengths.get((side.arm, side.target), {}) for side in sides]
+    seeds = sorted(set.intersection(*(set(group) for group in groups)))
+    if not seeds:
+        return None
+    values = [
+        sum(side.sign * group[seed] for side, group in zip(sides, groups, strict=True))
+        for seed in seeds
+    ]
+    return inference.estimate([np.array(values, float)])
+
+
+def effects(strengths: Strengths) -> list[Effect]:
+    """All of the three kinds that the runs allow, in the order of the arms."""
+    arms = list(dict.fromkeys(arm for arm, _ in strengths))
+    found = []
+    for arm in arms:
+        targets = [target for a, target in strengths if a == arm]
+        asked: list[tuple[str, str, str, list[Side]]] = []
+        for rival in (r for r in RIVALS if r in targets and VALUE in targets):
+            here = [Side(1, arm, VALUE), Side(-1, arm, rival)]
+            asked.append(("loss", rival, f"{arm}: {VALUE} less {rival}", here))
+            if arm != PLAIN:
+                there = [Side(-1, PLAIN, VALUE), Side(1, PLAIN, rival)]
+                words = f"({VALUE} less {rival}) in {arm} less the same in {PLAIN}"
+                asked.append(("change", rival, words, here + there))
+        if arm != PLAIN:
+            for target in targets:
+                sides = [Side(1, arm, target), Side(-1, PLAIN, target)]
+                asked.append(("arm", target, f"{target}: {arm} less {PLAIN}", sides))
+        for kind, target, words, sides in asked:
+            estimate = difference(strengths, sides)
+            if estimate is not None:
+                found.append(Effect(kind, arm, target, words, estimate))
+    return found

@@ -1,0 +1,56 @@
+"""A study of arms, read once: its results, and the study of each arm."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from experiments.pages import study
+from experiments.pages.study import Study
+from experiments.strength import ladder_figures
+from experiments.strength.ladder_figures import PALETTE, Group
+from jaxzero import workdir
+
+
+@dataclass(frozen=True)
+class Arms:
+    """A study of arms, read.
+
+    Attributes:
+      name: of its directory.
+      results: as stored.
+      studies: of each arm that has one, by name.
+    """
+
+    name: str
+    results: dict[str, Any]
+    studies: dict[str, Study]
+
+    @property
+    def names(self) -> list[str]:
+        """The arms, in order."""
+        return [arm["name"] for arm in self.results["arms"]]
+
+    @property
+    def targets(self) -> list[str]:
+        """The losses, in order."""
+        return list(dict.fromkeys(run["target"] for run in self.results["runs"]))
+
+    def curves(self, arm: str) -> dict[str, Group]:
+        """Strength over training by target, on the common scale."""
+        runs = {r["name"]: r["target"] for r in self.results["runs"] if r["arm"] == arm}
+        measured = (self.results.get("ladder") or {}).get("runs") or {}
+        return ladder_figures.groups_of(
+            {"runs": {n: c for n, c in measured.items() if n in runs}}, runs
+        )
+
+    def shade(self, arm: str) -> str:
+        """An arm's colour, where losses are not what is told apart."""
+        return PALETTE[self.names.index(arm) % len(PALETTE)]
+
+
+def load(directory: Path) -> Arms:
+    """Reads `results.json` and the arms' own directories."""
+    results = workdir.read_json(directory / workdir.RESULTS)
+    places = {arm["name"]: directory / arm["name"] for arm in results["arms"]}
+    studies = {name: study.load(place) for name, place in places.items() if place.is_dir()}
+    return Arms(directory.resolve().name, results, studies)

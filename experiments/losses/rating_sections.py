@@ -1,0 +1,143 @@
+"""Sections of a loss study's report about ratings: training Elo, the ladder, the tournaments."""
+
+from typing import Any
+
+from experiments import published
+from experiments.claims import measured
+from experiments.losses import elo
+from experiments.pages import boxplots, page
+from experiments.pages.boxplots import NO_DATA
+from experiments.pages.page import Section
+from experiments.pages.study import Study
+from experiments.pages.wording import number, plural
+from experiments.strength import ladder_figures as ladders
+from experiments.strength import tournament_figures as pools
+
+
+def training_elo(found: Study) -> Section:
+    theirs = (
+        f"{NO_DATA.capitalize()} for this board."
+        if published.training_elo(found.game) is None
+        else "Lower row: the published curves on their own axes."
+    )
+    how = (
+        "32.8 Elo for the newer network, as the authors did"
+        if elo.knows_arena(found)
+        else "as the study's semantics says"
+    )
+    plates = [
+        page.plate(
+            "training_elo",
+            elo.training_elo(found),
+            "Training Elo",
+            f"000, Fig. 10; 001, Fig. 5; 003, Fig. 9. All networks of one run, rated from its own "
+            f"arena games ({how}). Zero is the mean of that run's pool: levels of different runs "
+            f"cannot be compared. Grey: the means of the other losses. {theirs}",
+        ),
+        page.plate(
+            "elo_bias",
+            elo.bias(found),
+            "Training Elo against anchored Elo",
+            "What a run seems to gain by games against its own earlier networks (dashed: rated as "
+            "in 000, Fig. 10; thin: with the advantage of moving first fitted), and what it gains "
+            "against opponents that do not learn (thick), all above its untrained network; mean "
+            "over seeds, bands and bars ± 1 standard deviation; star: in the final tournament. The "
+            "gap is the bias of self-play (000, section 6.3.2; 001, section V.B). Published was "
+            "training Elo only.",
+        ),
+    ]
+    return Section("Training Elo", plates=page.present(plates))
+
+
+def ladder(found: Study) -> Section:
+    """Strength over training on one scale, where it was measured."""
+    title = "Strength against fixed opponents"
+    measured = found.results.get("ladder")
+    groups = ladders.of_study(found)
+    if not measured or not groups:
+        return Section(title)
+    settings = measured["settings"]
+    m = settings["simulations"]
+    plate = page.plate(
+        "ladder",
+        ladders.figure(groups, measured["anchors"]),
+        title,
+        "Kept networks against opponents that do not learn (dashed), who also played each other; "
+        "networks did not meet. One pool, random = 0: unlike training Elo, levels of different "
+        "runs can be compared, also with those of other studies on this board. Mean over seeds, "
+        "band ± 1 standard deviation, thin lines single seeds. Untrained networks are one player "
+        f"a seed. {number(settings['games'])} games against each opponent, "
+        f"{f'{m} simulations a move' if m else 'simulations a move as in training'}; "
+        f"{number(measured['games'])} games, {number(measured['distinct_games'])} distinct.",
+    )
+    return Section(
+        title,
+        plates=page.present([plate]),
+        tables=(ladders.table(groups), ladders.anchors_table(measured)),
+    )
+
+
+def papers_tournament(found: Study) -> Section:
+    """The final tournament among the papers' players."""
+    ratings = boxplots.papers_pool(found)
+    drawn = boxplots.figure({found.game: (found.game, ratings)})
+    caveat = (published.load(published.LOSSES) or {}).get("tournament_caveat", "")
+    overlay = (
+        f"Diamonds: the published ratings, mean ± standard deviation of their eight entries. "
+        f"{caveat}"
+        if published.tournament(found.game)
+        else f"{NO_DATA.capitalize()} for this board."
+    )
+    if measured.one_model_per_target(found):
+        overlay += " Here, too, the entries of a loss are one model: published semantics."
+    players = sum(map(len, ratings.values()))
+    plate = page.plate(
+        "papers_tournament",
+        drawn,
+        "The papers' tournament",
+        f"000, Fig. 11; 001, Fig. 6; 003, Fig. 10. Final networks and a random player "
+        f"({plural(players, 'player')}), full search, rated without the study's other entrants, so "
+        f"that the pool is the papers' one. {overlay}",
+    )
+    return Section("Tournament of the papers", plates=page.present([plate]))
+
+
+def tournament(found: Study, played: dict[str, Any], place: int) -> Section:
+    title = str(played.get("title") or played.get("name") or "Tournament")
+    plate = page.plate(
+        f"tournament_{place + 1}",
+        pools.figure(played),
+        title,
+        f"Every point is one player. {_terms(played)} The papers had no such players in their "
+        "tournaments.",
+    )
+    return Section(
+        title if title.lower().startswith("tournament") else f"Tournament: {title}",
+        plates=page.present([plate]),
+        tables=page.given(
+            [
+                pools.targets(found, played),
+                pools.cross(played, by_player=False),
+                pools.ratings(played),
+                pools.cross(played, by_player=True),
+            ]
+        ),
+    )
+
+
+def _terms(played: dict[str, Any]) -> str:
+    """How a tournament was played and rated."""
+    known = [
+        ("{} simulations per move", "num_simulations", 0),
+        ("{} games per pair", "games_per_pair", 0),
+        ("{} games", "games", 0),
+        ("{} of them distinct", "distinct_games", 0),
+        ("advantage of the first mover {} Elo", "advantage", 1),
+        ("draw Elo {}", "draw_elo", 1),
+    ]
+    said = [
+        text.format(number(played[key], digits))
+        for text, key, digits in known
+        if played.get(key) is not None
+    ]
+    return f"{'; '.join(said)}." if said else ""

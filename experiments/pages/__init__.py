@@ -1,0 +1,1 @@
+"""What every report is made of: finished studies, tables, figures, words, the HTML page."""

@@ -1,0 +1,159 @@
+"""One self-contained HTML page out of sections, figures and tables."""
+
+import io
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+import jinja2
+from markupsafe import Markup
+from matplotlib.figure import Figure
+
+from experiments.pages import style
+from experiments.pages.tables import Table
+
+_PNG_DPI = 160
+_SVG_DPI = 80  # of thin lines that are stored as an image inside an SVG
+
+
+@dataclass(frozen=True)
+class Plate:
+    """A figure with its caption; `name` is its file name and its anchor."""
+
+    name: str
+    figure: Figure
+    title: str
+    caption: str
+
+
+@dataclass(frozen=True)
+class Section:
+    """A heading with text, figures and tables, shown in this order."""
+
+    title: str
+    text: tuple[str, ...] = ()
+    plates: tuple[Plate, ...] = ()
+    tables: tuple[Table, ...] = ()
+
+    @property
+    def anchor(self) -> str:
+        return "section-" + re.sub(r"[^a-z0-9]+", "-", self.title.lower()).strip("-")
+
+
+@dataclass(frozen=True)
+class Page:
+    """Everything that the template shows."""
+
+    title: str
+    subtitle: str
+    verdicts: Sequence[str]
+    missing: Sequence[str]
+    facts: Sequence[tuple[str, str]]
+    sections: Sequence[Section]
+
+
+def plate(name: str, figure: Figure | None, title: str, caption: str) -> Plate | None:
+    """A figure with its caption, or None where nothing was drawn."""
+    return None if figure is None else Plate(name, figure, title, " ".join(caption.split()))
+
+
+def present(plates: Sequence[Plate | None]) -> tuple[Plate, ...]:
+    """Those that were drawn."""
+    return tuple(one for one in plates if one is not None)
+
+
+def given(tables: Sequence[Table | None]) -> tuple[Table, ...]:
+    """Those that have rows."""
+    return tuple(table for table in tables if table is not None)
+
+
+def write(page: Page, workdir: Path, *, name: str = "report.html") -> Path:
+    """Writes `figures/*.svg`, `figures/*.png` and the page; returns the path of the latter."""
+    folder = workdir / "figures"
+    folder.mkdir(parents=True, exist_ok=True)
+    inlined = {}
+    for section in page.sections:
+        for shown in section.plates:
+            svg = save(shown.figure, folder / shown.name)
+            inlined[shown.name] = Markup(inline(svg, shown.name))
+    path = workdir / name
+    path.write_text(_template().render(page=page, svg=inlined), encoding="utf-8")
+    return path
+
+
+@style.styled
+def save(figure: Figure, stem: Path) -> str:
+    """Writes `<stem>.svg` and `<stem>.png` and returns the SVG's text."""
+    style.lighten(figure)
+    stem.parent.mkdir(parents=True, exist_ok=True)
+    buffer = io.StringIO()
+    figure.savefig(buffer, format="svg", dpi=_SVG_DPI, metadata={"Date": None, "Creator": None})
+    svg = _compact(buffer.getvalue())
+    stem.with_suffix(".svg").write_text(svg, encoding="utf-8")
+    figure.savefig(stem.with_suffix(".png"), dpi=_PNG_DPI)
+    return svg
+
+
+def _compact(svg: str) -> str:
+    """Shorter numbers and paths: a quarter of the size, with no difference that can be seen."""
+    svg = re.sub(r' d="([^"]*)"', lambda match: f' d="{_path(match.group(1))}"', svg)
+    return re.sub(r' ([xy])="(-?\d+\.\d+)"', lambda m: f' {m[1]}="{float(m[2]):.2f}"', svg)
+
+
+def _path(d: str) -> str:
+    """A path with its straight lines relative, in steps of a tenth of a point (a hundredth for
+    small shapes such as markers). Steps are taken between rounded points, so errors do not add up.
+    """
+    tokens = re.findall(r"[A-Za-z]|-?[\d.]+(?:e-?\d+)?", d)
+    digits = 2 if len(tokens) < 60 else 1
+    if set("CQ") & set(tokens):
+        return " ".join(t if t.isalpha() else f"{float(t):.{digits}f}" for t in tokens)
+    scale, out, place, at = 10**digits, [], 0, (0, 0)
+    while place < len(tokens):
+        command = tokens[place]
+        if command not in "ML":
+            out.append(command)
+            place += 1
+            continue
+        x, y = (round(float(t) * scale) for t in tokens[place + 1 : place + 3])
+        step = (x, y) if command == "M" else (x - at[0], y - at[1])
+        out.append(f"{command if command == 'M' else 'l'}{step[0] / scale:g} {step[1] / scale:g}")
+        place, at = place + 3, (x, y)
+    return "".join(out).replace(" -", "-")
+
+
+def inline(svg: str, name: str) -> str:
+    """An SVG for the middle of a page: no prolog, no metadata, scalable, ids of its own."""
+    svg = svg[svg.index("<svg") :]
+    svg = re.sub(r"<metadata>.*?</metadata>", "", svg, flags=re.DOTALL)
+    # One and a half pixels a point at most: lettering is of one size in all figures of a page.
+    svg = re.sub(
+        r'(<svg[^>]*?) width="([\d.]+)pt"',
+        lambda match: f'{match[1]} style="max-width: {1.5 * float(match[2]):.0f}px"',
+        svg,
+        count=1,
+    )
+    svg = re.sub(
+        r'(<svg[^>]*?) height="[^"]*"',
+        rf'\1 role="img" aria-labelledby="{name}-title"',
+        svg,
+        count=1,
+    )
+    svg = re.sub(r'\bid="([^"]+)"', rf'id="{name}-\1"', svg)
+    svg = re.sub(r'href="#([^"]+)"', rf'href="#{name}-\1"', svg)
+    return re.sub(r"url\(#([^)]+)\)", rf"url(#{name}-\1)", svg)
+
+
+@cache
+def _template() -> jinja2.Template:
+    loader = jinja2.PackageLoader("experiments.pages", package_path="")
+    environment = jinja2.Environment(
+        loader=loader,
+        autoescape=True,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        undefined=jinja2.StrictUndefined,
+    )
+    return environment.get_template("report.html.jinja")

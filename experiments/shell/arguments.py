@@ -1,0 +1,88 @@
+"""Command lines of programs that take finished runs: `python -m experiments.X RUN RUN --flag=...`.
+
+The studies, which take settings, have `cli`. Both answer a wrong word in one line.
+"""
+
+import argparse
+import difflib
+import sys
+from collections.abc import Callable, Sequence
+from typing import Any, NoReturn
+
+from jaxzero.play.terminal import pipes
+from jaxzero.settings.config import ConfigError
+
+
+class Parser(argparse.ArgumentParser):
+    """An `ArgumentParser` that raises `ConfigError`, and knows the nearest flag."""
+
+    def __init__(self, **settings: Any) -> None:
+        self._flags: list[str] = []
+        settings.setdefault("formatter_class", argparse.RawDescriptionHelpFormatter)
+        super().__init__(allow_abbrev=False, **settings)
+
+    def add_argument(self, *names: Any, **settings: Any) -> Any:
+        """As `ArgumentParser.add_argument`."""
+        self._flags += [name for name in names if name.startswith("--")]
+        return super().add_argument(*names, **settings)
+
+    def parse(self, words: Sequence[str] | None = None) -> argparse.Namespace:
+        """The flags' values.
+
+        Raises:
+          ConfigError: one line about the first word that is wrong.
+        """
+        known, unknown = self.parse_known_args(words)
+        if unknown:
+            flag = unknown[0].partition("=")[0]
+            close = difflib.get_close_matches(flag, self._flags, n=1)
+            hint = f"did you mean {close[0]}?" if close else "see --help"
+            raise ConfigError(f"unknown argument {unknown[0]!r}: {hint}")
+        return known
+
+    def error(self, message: str) -> NoReturn:
+        """Called by argparse for a bad value."""
+        raise ConfigError(message.removeprefix("argument "))
+
+
+def words(text: str) -> tuple[str, ...]:
+    """`("a", "b")` of `"a,b"`."""
+    return tuple(word.strip() for word in text.split(",") if word.strip())
+
+
+def check_games(games: int, said: str) -> None:
+    """Refuses a number of games that two colours can't share.
+
+    Raises:
+      ConfigError: it is odd, or not positive.
+    """
+    if games < 2 or games % 2:
+        raise ConfigError(
+            f"{said}={games}: both colours need an even number, e.g. {max(2, games + 1)}"
+        )
+
+
+def check_at_least(value: int | None, least: int, said: str) -> None:
+    """Refuses a number that is too small; None is not given.
+
+    Raises:
+      ConfigError: it is below `least`.
+    """
+    if value is not None and value < least:
+        raise ConfigError(f"{said}={value}: at least {least} is needed")
+
+
+@pipes.reader_may_leave()
+def run(program: Callable[[], None]) -> None:
+    """Runs a program and turns what stops it into one line and a status.
+
+    Exits with status 2 for what can't work, 130 when interrupted, 141 when nobody reads the output.
+    """
+    try:
+        program()
+    except ConfigError as error:
+        print(f"error: {error}", file=sys.stderr)
+        sys.exit(2)
+    except KeyboardInterrupt:
+        print("interrupted; the same command starts again", file=sys.stderr)
+        sys.exit(130)

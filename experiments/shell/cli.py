@@ -1,0 +1,205 @@
+"""The studies' command line: `--config=FILE:PRESET --workdir=DIR [--config.key=value ...]`."""
+
+import contextlib
+import difflib
+import inspect
+import re
+import runpy
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from absl import flags
+from ml_collections import ConfigDict
+from ml_collections.config_flags import config_flags
+
+from experiments.shell import usage
+from jaxzero.play.terminal import pipes
+from jaxzero.runs.stopping import Stopped
+from jaxzero.settings.config import KEYS, ConfigError, Preset, flatten
+from jaxzero.settings.keys import Key, table
+
+Study = Callable[[ConfigDict, Path], None]
+_ROOT = Path(__file__).resolve().parents[2]
+
+
+@pipes.reader_may_leave()
+def run(study: Study, default_config: str) -> None:
+    """Parses `sys.argv`, runs the study, and turns what stops it into one line and a status.
+
+    Args:
+      study: (config, workdir) -> None.
+      default_config: file and preset when `--config` is not given.
+
+    Exits with status 2 for a setting that cannot work, 1 for training that broke down, 130 when
+    interrupted, 141 when nobody reads the output, 143 after SIGTERM; with 0 after `--help` and
+    `--max-minutes`.
+    """
+    words = sys.argv[1:]
+    try:
+        if "--help" in words or "-h" in words:
+            print(_help(words, study, default_config))
+            return
+        config, workdir = _parse(words, default_config)
+        study(config, workdir)
+    except ConfigError as error:
+        _stop(f"error: {error}", 2)
+    except FloatingPointError as error:
+        _stop(f"error: {error}", 1)
+    except Stopped as stopped:
+        _stop(str(stopped), stopped.status)
+    except KeyboardInterrupt:
+        _stop("interrupted; the same command goes on from the newest checkpoint", 130)
+
+
+def _stop(message: str, status: int) -> None:
+    print(message, file=sys.stderr)
+    sys.exit(status)
+
+
+class Settings(NamedTuple):
+    """A settings file: what `--config=FILE:PRESET` names.
+
+    Attributes:
+      path, preset: as they were given; `preset` is empty where the file's own default is taken.
+      config: of the preset, locked.
+      presets: all that the file has, by name; empty if it declares none.
+      keys: of the table and of the study, by name.
+    """
+
+    path: str
+    preset: str
+    config: ConfigDict
+    presets: Mapping[str, Preset]
+    keys: Mapping[str, Key]
+
+
+def load(named: str, default_config: str) -> Settings:
+    """Runs a settings file, once.
+
+    Args:
+      named: FILE or FILE:PRESET; relative to the working directory, or to this package's parent.
+      default_config: the study's own, whose keys a file without `KEYS` is taken to have.
+
+    Raises:
+      ConfigError: no such file, or no such preset in it.
+    """
+    path, _, preset = named.partition(":")
+    found = _run_file(path, default_config)
+    config = found["get_config"](preset) if preset else found["get_config"]()
+    if "KEYS" not in found:
+        found["KEYS"] = _run_file(default_config.partition(":")[0], default_config)["KEYS"]
+    keys, values = table(KEYS, found["KEYS"]), flatten(config)
+    undeclared = [Key(n, value, "", kind=str) for n, value in values.items() if n not in keys]
+    return Settings(
+        path, preset, config, found.get("PRESETS", {}), table(keys.values(), undeclared)
+    )
+
+
+def _run_file(path: str, default_config: str) -> dict[str, Any]:
+    for candidate in (Path(path), _ROOT / path):
+        if candidate.is_file():
+            try:
+                found = runpy.run_path(str(candidate))
+            except SyntaxError as error:
+                raise ConfigError(f"--config={path!r} is no Python file: {error}") from error
+            if callable(found.get("get_config")):
+                return found
+    raise ConfigError(f"--config={path!r}: no such settings file, e.g. --config={default_config}")
+
+
+def _help(words: Sequence[str], study: Study, default_config: str) -> str:
+    named = [word.partition("=")[2] for word in words if word.startswith("--config=")]
+    settings = load(named[-1] if named else default_config, default_config)
+    module = inspect.getmodule(study)
+    spec = getattr(module, "__spec__", None)
+    return usage.page(
+        title=(inspect.getdoc(module) or "").partition("\n")[0],
+        command=f"python -m {spec.name.removesuffix('.study')}" if spec else sys.argv[0],
+        default_config=default_config,
+        path=settings.path,
+        preset=settings.preset,
+        presets=settings.presets,
+        keys=settings.keys,
+        values=flatten(settings.config),
+    )
+
+
+def _parse(words: Sequence[str], default_config: str) -> tuple[ConfigDict, Path]:
+    given = _flags(words)
+    settings = load(given.get("config", default_config), default_config)
+    changes = {n.removeprefix("config."): v for n, v in given.items() if n.startswith("config.")}
+    for name in changes:
+        _check_known(name, list(settings.keys))
+    config = _overruled(settings, changes)
+    if "max-minutes" in given:
+        config.execution.max_minutes = _minutes(given["max-minutes"])
+    if "shard" in given:
+        if not usage.has_shares(settings.keys):
+            raise ConfigError(f"--shard={given['shard']}: this study has no shares, leave it out")
+        config.execution.shard = given["shard"]
+    if not given.get("workdir"):
+        raise ConfigError("--workdir is missing: name a directory for results, e.g. runs/first")
+    shard = given.get("shard", "1/1").replace("/", "of")
+    return config, Path(given["workdir"].replace("{shard}", shard))
+
+
+def _flags(words: Sequence[str]) -> dict[str, str]:
+    """Values by flag, without the dashes; the last one counts, as in all shells' programs."""
+    given = {}
+    for word in words:
+        name, equals, value = word.removeprefix("--").partition("=")
+        if not word.startswith("--"):
+            raise ConfigError(
+                f"unexpected argument {word!r}: settings look like --config.key=value"
+            )
+        if name not in usage.FLAGS and not name.startswith("config."):
+            close = difflib.get_close_matches(name, [*usage.FLAGS, "config.key"], n=1)
+            hint = f"did you mean --{close[0]}?" if close else "see --help"
+            raise ConfigError(f"unknown flag --{name}: {hint}")
+        if not equals:
+            raise ConfigError(f"--{name} has no value: write --{name}=VALUE, without spaces")
+        given[name] = value
+    return given
+
+
+def _check_known(name: str, known: list[str]) -> None:
+    if name not in known:
+        close = difflib.get_close_matches(name, known, n=1, cutoff=0.4)
+        hint = f"did you mean config.{close[0]}?" if close else "see --help"
+        raise ConfigError(f"unknown key config.{name}: {hint}")
+
+
+def _overruled(settings: Settings, changes: Mapping[str, str]) -> ConfigDict:
+    """The preset's settings with those of the command line, each read as its key's kind."""
+    words = [f"--config.{n}={_in_brackets(settings.keys[n], t)}" for n, t in changes.items()]
+    values, argv = flags.FlagValues(), ["study", *words]
+    config_flags.DEFINE_config_dict(
+        "config", settings.config, lock_config=True, flag_values=values, sys_argv=argv
+    )
+    try:
+        values(argv)
+    except flags.Error as error:
+        named = re.match(r"flag --config\.([\w.]+)=(.*?): ", str(error), re.DOTALL)
+        if named is None:
+            raise ConfigError(str(error).replace("\n", " ")) from error
+        raise settings.keys[named[1]].refusal(repr(named[2])) from error
+    return values.config
+
+
+def _in_brackets(key: Key, text: str) -> str:
+    """`('sum', 'value')` for `sum,value` or `sum,value,`: words in a tuple need no quotes."""
+    if key.kind is tuple and key.item is str and not set(text) & set("()[]'\""):
+        return repr(tuple(word.strip() for word in text.strip().removesuffix(",").split(",")))
+    return text
+
+
+def _minutes(text: str) -> float:
+    """Of `--max-minutes`."""
+    limit = table(KEYS)["execution.max_minutes"]
+    with contextlib.suppress(ValueError, ConfigError):
+        minutes = float(text)
+        limit.check(minutes)
+        return minutes
+    raise ConfigError(f"--max-minutes={text!r}: give {limit.allowed}; 0 for no limit")

@@ -1,0 +1,1 @@
+"""Who is how strong: tournaments, fixed opponents, exact solutions."""

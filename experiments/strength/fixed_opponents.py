@@ -1,0 +1,240 @@
+"""How strong the networks of runs are over training, on one scale: fixed opponents, random = 0."""
+
+import dataclasses
+import sys
+from collections.abc import Sequence
+from typing import Any
+
+import jax
+import numpy as np
+from tqdm import tqdm
+
+from experiments.shell import arguments
+from experiments.strength import contestants, opponents
+from experiments.strength.opponents import Entry
+from jaxzero import workdir
+from jaxzero.matches import tournament
+from jaxzero.matches.ladder import Climb, above
+from jaxzero.players import Players
+from jaxzero.ratings import Ratings
+from jaxzero.runs import Run
+from jaxzero.settings import devices
+from jaxzero.settings.config import ConfigError
+
+OPPONENTS = ("random", "greedy", "mcts_50", "mcts_200")
+POINTS = 12
+ZERO = "random"  # whose rating is 0
+
+
+@dataclasses.dataclass(frozen=True)
+class Settings:
+    """How runs are measured.
+
+    Attributes:
+      games: of each network against each opponent, both colours together.
+      opponents: names, see `opponents.NAMES`; `random` among them.
+      iterations: `all` that a run kept, `last`, or numbers.
+      points: measured iterations of a run, at most; evenly chosen, first and last among them.
+      simulations: m of all networks; None: each its own run's.
+      openings: random plies before each colour-swapped pair of games.
+      seed: of the games.
+    """
+
+    games: int = 20
+    opponents: tuple[str, ...] = OPPONENTS
+    iterations: str = "all"
+    points: int = POINTS
+    simulations: int | None = None
+    openings: int = 2
+    seed: int = 0
+
+
+def check(settings: Settings, said: str = "--") -> None:
+    """Refuses what needs no run to be seen as wrong.
+
+    Args:
+      settings: to be checked.
+      said: what flags or keys begin with, for messages.
+
+    Raises:
+      ConfigError: one line with flag, value and remedy.
+    """
+    arguments.check_games(settings.games, f"{said}games")
+    arguments.check_at_least(settings.points, 2, f"{said}points")
+    arguments.check_at_least(settings.simulations, 1, f"{said}simulations")
+    arguments.check_at_least(settings.openings, 0, f"{said}openings")
+    opponents.check(settings.opponents, f"{said}opponents")
+    if ZERO not in settings.opponents:
+        raise ConfigError(
+            f"{said}opponents={','.join(settings.opponents)}: {ZERO} is missing, its rating is the "
+            "zero of the scale"
+        )
+
+
+@dataclasses.dataclass(frozen=True)
+class Task:
+    """A run, and what of it is measured.
+
+    Attributes:
+      place: of the run among the runs, from 0.
+      iterations: measured ones.
+      newcomers: its members that did not fail after the first of them.
+      same: for each of these, by number, the one that is the same player before training.
+      climb: the compiled games.
+    """
+
+    place: int
+    run: Run
+    iterations: Sequence[int]
+    newcomers: Players
+    same: dict[int, int]
+    climb: Climb
+
+    def key(self, member: int, at: int) -> tuple[int, int, int]:
+        """Who a member is at an iteration: untrained, runs of a seed are one player."""
+        return self.place, self.same[member] if at == 0 else member, at
+
+
+def measure(opened: Sequence[Run], settings: Settings) -> list[dict[str, Any]]:
+    """Plays and rates the networks of runs on one board, all in one pool; says who failed.
+
+    Args:
+      opened: the runs.
+      settings: checked.
+
+    Returns:
+      For each run what `ladder.json` holds: `runs` ({name: {iterations, elo, stderr}}, Elo above
+      the random player and its standard error; without members that failed), `anchors` (the
+      opponents' ratings), `settings` and numbers of games.
+
+    Raises:
+      ConfigError: runs of several boards; an iteration that a run does not keep; all members of a
+        run failed.
+    """
+    contestants.same_board(opened)
+    contestants.say_who_failed(opened)
+    entries, anchors = opponents.build(opened[0].spec.game, settings.opponents)
+    points = [choose_points(run, settings) for run in opened]
+    tasks = _tasks(opened, points, anchors, settings)
+    total = sum(task.climb.games * len(task.iterations) for task in tasks)
+    _say(f"ladder: {total:,} games on {devices.describe()}; compiling...")
+    for task in tasks:
+        task.climb.compile()
+    numbers: dict[tuple[int, int, int], int] = {}  # of the networks, after the anchors
+    rows = []
+    with tqdm(total=total, unit="game", desc="ladder", mininterval=0.5) as bar:
+        for task in tasks:
+            for at in task.iterations:
+                for member in task.same:
+                    numbers.setdefault(task.key(member, at), len(entries) + len(numbers))
+                who = [numbers[task.key(member, at)] for member in task.same]
+                rows.append(_play(task, at, np.array([*who, *range(len(entries))]), settings, bar))
+    results = np.concatenate(rows)
+    ratings = tournament.fit(results, len(entries) + len(numbers))
+    common = {
+        "game": opened[0].spec.game.name,
+        "settings": described(opened, settings),
+        "games": total,
+        "distinct_games": int(results[:, 2:].sum()),
+        "advantage": ratings.advantage,
+        "draw_elo": ratings.draw_elo,
+    }
+    return [workdir.plain(common | _rated(task, entries, numbers, ratings)) for task in tasks]
+
+
+def _tasks(
+    opened: Sequence[Run],
+    points: Sequence[Sequence[int]],
+    anchors: Sequence[Players],
+    settings: Settings,
+) -> list[Task]:
+    games = settings.games // 2
+    at_once = _at_once(games, sum(map(len, points)))
+    climbs: dict[Any, Climb] = {}  # runs of equal programs share one
+    tasks = []
+    for place, (run, iterations) in enumerate(zip(opened, points, strict=True)):
+        members = contestants.going(run)
+        newcomers = contestants.members_of(run, members, iterations[0], settings.simulations)
+        most = max(contestants.simulations_of(run, i, settings.simulations) for i in members)
+        program = (run.spec, len(members), most)
+        if program not in climbs:
+            climbs[program] = Climb(
+                run.spec.game,
+                newcomers,
+                anchors,
+                games_per_direction=games,
+                opening_plies=settings.openings,
+                at_once=at_once,
+            )
+        same = contestants.twins(run, members, settings.simulations)
+        tasks.append(Task(place, run, iterations, newcomers, same, climbs[program]))
+    return tasks
+
+
+def _at_once(games_per_direction: int, calls: int) -> int:
+    """Games that are played together: on a CPU so few that a bar moves about 24 times."""
+    if jax.default_backend() != "cpu":
+        return games_per_direction
+    parts = max(1, min(games_per_direction, 24 // calls))
+    return -(-games_per_direction // parts)
+
+
+def _play(task: Task, at: int, who: np.ndarray, settings: Settings, bar: tqdm) -> np.ndarray:
+    """int64[M, 5]: results of a run's networks after an iteration, with the pool's numbers."""
+    params = task.newcomers.params
+    if at != task.iterations[0]:
+        networks = contestants.networks_of(task.run, list(task.same), at)
+        params = params._replace(variables=networks)
+    key = jax.random.fold_in(jax.random.key(settings.seed), task.place)
+    rows = task.climb.play(params, jax.random.fold_in(key, at), bar)
+    return np.concatenate([who[rows[:, :2]], rows[:, 2:]], axis=1)
+
+
+def _rated(
+    task: Task, entries: Sequence[Entry], numbers: dict[Any, int], ratings: Ratings
+) -> dict[str, Any]:
+    """The curves of one run's members, and the anchors' ratings."""
+    names = [entry.name for entry in entries]
+    elo, stderr = above(ratings, names.index(ZERO))
+    curves = {}
+    for i in task.same:
+        own = [numbers[task.key(i, at)] for at in task.iterations]
+        curves[task.run.members[i].name] = {
+            "iterations": list(task.iterations),
+            "elo": elo[own],
+            "stderr": stderr[own],
+        }
+    anchors = [{"name": n, "elo": elo[i], "stderr": stderr[i]} for i, n in enumerate(names)]
+    return {"anchors": anchors, "runs": curves}
+
+
+def choose_points(run: Run, settings: Settings) -> list[int]:
+    """The iterations that are measured: of those asked for at most so many, evenly spread.
+
+    Raises:
+      ConfigError: an iteration that the run does not keep.
+    """
+    asked = contestants.choose_iterations(run, settings.iterations)
+    if len(asked) <= settings.points:
+        return asked
+    goals = np.linspace(asked[0], asked[-1], settings.points)
+    nearest = np.abs(np.array(asked)[None, :] - goals[:, None]).argmin(axis=1)
+    return sorted({asked[i] for i in nearest.tolist()})
+
+
+def described(opened: Sequence[Run], settings: Settings) -> dict[str, Any]:
+    """The settings as they are stored: equal for equal measurements."""
+    told = dataclasses.asdict(settings)
+    del told["iterations"], told["points"]
+    alone = len(opened) == 1  # a run directory may be moved
+    pool = [
+        f"{'this run' if alone else run.directory.resolve()}, iterations "
+        + " ".join(map(str, choose_points(run, settings)))
+        + "".join(f", without {name}" for name in contestants.failed_in(run))
+        for run in opened
+    ]
+    return workdir.plain(told | {"pool": pool})
+
+
+def _say(text: str) -> None:
+    print(text, file=sys.stderr, flush=True)

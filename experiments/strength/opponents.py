@@ -1,0 +1,97 @@
+"""Opponents that never learn: a random player, a greedy one, plain MCTS with random rollouts."""
+
+import re
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import jax.numpy as jnp
+
+from jaxzero.games.base import Game
+from jaxzero.players import (
+    Players,
+    Searcher,
+    greedy_players,
+    random_players,
+    rollout_evaluate,
+    search_players,
+)
+from jaxzero.search.options import SearchOptions
+from jaxzero.settings.config import ConfigError, nearest
+
+NAMES = ("random", "greedy", "mcts_50", "mcts_200", "mcts_800")  # any mcts_NUMBER will do
+_MCTS = re.compile(r"mcts_([1-9]\d{0,5})")
+
+
+class Entry(NamedTuple):
+    """A player of a tournament, as results.json describes it.
+
+    Attributes:
+      name: unique in its tournament.
+      kind: trained, untrained, random, greedy or rollouts.
+      target, seed: of a network.
+      run: of a network, the label of its run directory where there are several.
+      iteration: of a network, how long it was trained.
+      simulations: m of a search.
+    """
+
+    name: str
+    kind: str
+    target: str | None = None
+    seed: int | None = None
+    run: str | None = None
+    iteration: int | None = None
+    simulations: int | None = None
+
+
+def check(names: Sequence[str], said: str) -> tuple[str, ...]:
+    """The names, each known and given once.
+
+    Args:
+      names: like `NAMES`.
+      said: the flag or key that they were given by, for messages.
+
+    Raises:
+      ConfigError: one is unknown, or given twice.
+    """
+    for name in names:
+        if name not in NAMES and not _MCTS.fullmatch(name):
+            raise ConfigError(f"{said}={name!r}: {nearest(name, NAMES)}")
+        if names.count(name) > 1:
+            raise ConfigError(f"{said}: {name!r} is named twice, name each opponent once")
+    return tuple(names)
+
+
+def rollouts_of(name: str) -> int:
+    """50 of `"mcts_50"`; 0 of an opponent who does not search."""
+    found = _MCTS.fullmatch(name)
+    return int(found[1]) if found else 0
+
+
+def build(game: Game, names: Sequence[str]) -> tuple[list[Entry], list[Players]]:
+    """Opponents by kind: plain MCTS by number of rollouts, then greedy, then random."""
+    entries: list[Entry] = []
+    kinds: list[Players] = []
+    rollouts = sorted(filter(None, map(rollouts_of, names)))
+    if rollouts:
+        entries += [Entry(f"mcts_{m}", "rollouts", simulations=m) for m in rollouts]
+        kinds.append(_rollout_players(game, rollouts))
+    for name, players in (("greedy", greedy_players), ("random", random_players)):
+        if name in names:
+            entries.append(Entry(name, name))
+            kinds.append(players(game))
+    return entries, kinds
+
+
+def _rollout_players(game: Game, rollouts: Sequence[int]) -> Players:
+    """Plain MCTS, c = sqrt(2)."""
+    searchers = Searcher(
+        (),
+        jnp.array(rollouts, jnp.int32),
+        jnp.full((len(rollouts),), jnp.sqrt(2.0), jnp.float32),
+    )
+    return search_players(
+        game,
+        lambda _: rollout_evaluate(game),
+        searchers,
+        SearchOptions(capacity=max(rollouts) + 1),
+    )

@@ -1,0 +1,203 @@
+"""The final pool of a study: trained and untrained networks, plain MCTS and a random player."""
+
+import dataclasses
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from ml_collections import ConfigDict
+
+from experiments.published import ADVANTAGE, DRAW_ELO
+from experiments.strength import opponents
+from experiments.strength.contestants import network_players
+from experiments.strength.opponents import Entry
+from jaxzero.matches import tournament
+from jaxzero.matches.arena import Match
+from jaxzero.matches.round_robin import compile_round_robin
+from jaxzero.matches.tournament import Tournament
+from jaxzero.players import Players
+from jaxzero.runs import Member
+from jaxzero.runs.runner import Trained
+from jaxzero.training import iteration
+
+
+def networks_of(trained: Trained, members: Sequence[Member]) -> tuple[list[Entry], Any]:
+    """The final networks, then the untrained one of each seed: entries and learners [P].
+
+    Runs that failed are left out.
+    """
+    spec = trained.spec
+    seeds = sorted({m.seed for m in members})
+    going = [i for i, m in enumerate(members) if m.name not in trained.failed]
+    entries = [Entry(members[i].name, "trained", members[i].target, members[i].seed) for i in going]
+    entries += [Entry(f"untrained_seed{s}", "untrained", None, s) for s in seeds]
+    finals = dataclasses.replace(trained.states.learner, opt_state=())
+    if spec.switches.tournament_one_model_per_target:
+        last = {members[i].target: i for i in going}
+        going = [last[members[i].target] for i in going]
+    if going != list(range(len(members))):
+        index = jnp.array(going)
+        finals = jax.tree.map(lambda x: x[index], finals)
+    start = jax.jit(jax.vmap(lambda seed: iteration.init(spec, seed).learner))
+    untrained = dataclasses.replace(start(jnp.array(seeds, jnp.int32)), opt_state=())
+    return entries, jax.tree.map(lambda a, b: jnp.concatenate([a, b]), finals, untrained)
+
+
+class Pool:
+    """All networks of a study, one rollout player and a random one; plays at any m.
+
+    Attributes:
+      entries: the players.
+    """
+
+    def __init__(self, config: ConfigDict, trained: Trained, members: Sequence[Member]) -> None:
+        self._config, self._spec = config, trained.spec
+        networks, self._networks = networks_of(trained, members)
+        others, self._opponents = opponents.build(
+            trained.spec.game, (f"mcts_{config.study.rollout_simulations}", "random")
+        )
+        self._count = len(networks)
+        self.entries = [*networks, *others]
+        self._programs: dict[int, Callable[..., Match]] = {}
+
+    def play(self, simulations: int, key: jax.Array, title: str | None = None) -> Match:
+        """A round robin, the networks with m simulations. Has a bar if it has a title."""
+        kinds = self._kinds(simulations)
+        # Sequential halving is compiled for its m; one program of PUCT takes any.
+        static = simulations if self._spec.search.algorithm == "gumbel" else 0
+        if static not in self._programs:
+            self._programs[static] = self._compile(kinds)
+        return self._programs[static]([players.params for players in kinds], key, title)
+
+    def _kinds(self, simulations: int) -> list[Players]:
+        study = self._config.study
+        networks = network_players(
+            self._spec,
+            self._networks,
+            [simulations] * self._count,
+            [self._config.search.c_puct] * self._count,
+            tree_moves=self._config.search.tree_moves,
+            most=max(study.tournament_simulations, study.low_simulations),
+        )
+        return [networks, *self._opponents]
+
+    def _compile(self, kinds: Sequence[Players]) -> Callable[..., Match]:
+        return compile_round_robin(
+            self._spec.game,
+            kinds,
+            games_per_direction=self._config.study.tournament_games // 2,
+            opening_plies=self._spec.opening_plies,
+            draw_for_asked=self._spec.search.draw_for_asked,
+        )
+
+
+def rate(match: Match, num_players: int, *, published: bool) -> Tournament:
+    """Rated with the mover's advantage and the draw rate fitted, or with BayesElo's defaults."""
+    return tournament.rate(
+        match,
+        num_players,
+        advantage=ADVANTAGE if published else "fit",
+        draw_elo=DRAW_ELO if published else "fit",
+        first_listed=published,
+    )
+
+
+def contrast(played: Tournament, plus: Sequence[int], minus: Sequence[int]) -> tuple[float, float]:
+    """(mean Elo of some players less the mean of others, its standard error from the games)."""
+    weights = np.zeros(len(played.ratings.elo))
+    weights[list(plus)] += 1 / len(plus)
+    weights[list(minus)] -= 1 / len(minus)
+    variance = weights @ played.ratings.covariance @ weights
+    return float(weights @ played.ratings.elo), float(np.sqrt(max(float(variance), 0.0)))
+
+
+def score(results: np.ndarray, ours: Sequence[int], theirs: Sequence[int]) -> tuple[float, float]:
+    """(share of the points in direct games, its standard error), draws half a point."""
+    points = np.zeros(3)  # wins, draws, losses
+    for first, second, *counts in results.tolist():
+        if first in ours and second in theirs:
+            points += counts
+        elif second in ours and first in theirs:
+            points += counts[::-1]
+    games = points.sum()
+    share: np.ndarray = points / max(games, 1)
+    mean = share[0] + share[1] / 2
+    variance = float((share * (np.array([1, 0.5, 0]) - mean) ** 2).sum())
+    return float(mean), float(np.sqrt(variance / max(games, 1)))
+
+
+def checks(
+    members: Sequence[Member],
+    rows: Sequence[dict[str, Any]],
+    tournaments: dict[str, Tournament],
+    entries: Sequence[Entry],
+) -> list[dict[str, Any]]:
+    """Whether the runs learned at all, in numbers that luck would not give.
+
+    Losses are of runs that have metrics and are among the players: those that did not fail.
+    """
+    playing = {entry.name for entry in entries}
+    by_kind = {kind: [i for i, e in enumerate(entries) if e.kind == kind] for kind in
+               ("trained", "untrained", "random", "rollouts")}  # fmt: skip
+    learners = [
+        i for i, e in enumerate(entries)
+        if e.kind == "trained" and e.target in ("value", "sum", "product")
+    ] or by_kind["trained"]  # fmt: skip
+    final, low = tournaments["final"], tournaments["low"]
+    found = []
+
+    def add(name: str, statement: str, value: float, stderr: float, bar: float | None) -> None:
+        holds = None if bar is None else bool(value >= bar)
+        found.append(
+            {
+                "name": name,
+                "statement": statement,
+                "value": value,
+                "stderr": stderr,
+                "bar": bar,
+                "holds": holds,
+            }
+        )
+
+    add(
+        "above_untrained",
+        "l_v, l_+ and l_x: mean Elo above the untrained networks, same search",
+        *contrast(final, learners, by_kind["untrained"]),
+        50.0,
+    )
+    add(
+        "above_random_low",
+        "l_v, l_+ and l_x: mean Elo above the random player, hardly any search",
+        *contrast(low, learners, by_kind["random"]),
+        150.0,
+    )
+    add(
+        "score_against_rollouts",
+        "l_v, l_+ and l_x: share of the points against plain MCTS with rollouts",
+        *score(final.results, learners, by_kind["rollouts"]),
+        None,
+    )
+    for target in dict.fromkeys(m.target for m in members):
+        drops, unseen = [], []
+        for member in (m for m in members if m.target == target):
+            own = sorted((r for r in rows if r["run"] == member.name), key=lambda r: r["iteration"])
+            if len(own) < 2 or member.name not in playing:
+                continue
+            drops.append(own[0]["loss/minimised"] - own[-1]["loss/minimised"])
+            unseen.append(own[-1]["heldout/value"])
+        if not drops:
+            continue
+        spread = float(np.std(drops, ddof=1) / np.sqrt(len(drops))) if len(drops) > 1 else np.nan
+        add(
+            f"{target}_falls",
+            f"minimised loss of {target}: first window, untrained, less the last epoch",
+            float(np.mean(drops)),
+            spread,
+            None if target in ("value", "lambda_0") else 0.0,
+        )
+        if target == "value":
+            add("value_heldout", "l_v on the held-out games when l_v is minimised",
+                float(np.mean(unseen)), np.nan, None)  # fmt: skip
+    return found

@@ -1,0 +1,73 @@
+"""Tournaments as files: their entry in results.json, and their games."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from experiments.strength.opponents import Entry
+from jaxzero.matches.tournament import Tournament
+from jaxzero.ratings.triples import intransitivity
+
+
+def entry(
+    played: Tournament,
+    players: Sequence[Entry],
+    *,
+    name: str,
+    title: str,
+    num_simulations: int | None,
+    games_per_pair: int,
+) -> dict[str, Any]:
+    """A tournament in results.json, as the reports read it.
+
+    Args:
+      played: rated.
+      players: its players, in their order.
+      name, title: of the tournament.
+      num_simulations: m of the networks; None where each has its own.
+      games_per_pair: both colours together.
+    """
+    return {
+        "name": name,
+        "title": title,
+        "num_simulations": num_simulations,
+        "games_per_pair": games_per_pair,
+        "players": [player._asdict() for player in players],
+        "results": played.results,
+        "elo": played.ratings.elo,
+        "stderr": played.ratings.stderr,
+        "superiority": played.ratings.superiority,
+        "advantage": played.ratings.advantage,
+        "draw_elo": played.ratings.draw_elo,
+        "games": played.games,
+        "distinct_games": played.distinct,
+        "evaluations": played.evaluations,
+    }
+
+
+def circles(played: Tournament) -> dict[str, Any]:
+    """What ratings cannot tell: `intransitive` in a tournament's entry."""
+    found = intransitivity(played.results, played.ratings)
+    return {
+        "intransitive": {
+            "count": len(found.triples),
+            "of": found.compared,
+            "expected": found.expected,
+            "spread": found.spread,
+            "triples": [triple._asdict() for triple in found.triples],
+        }
+    }
+
+
+def games(directory: Path, tournaments: Mapping[str, Tournament], players: Sequence[Entry]) -> None:
+    """games/<tournament>.npz: moves int16[max_plies, M, k] (-1 after the end) and the names."""
+    (directory / "games").mkdir(exist_ok=True)
+    for name, played in tournaments.items():
+        np.savez_compressed(
+            directory / "games" / f"{name}.npz",
+            actions=played.actions,
+            pairs=played.results[:, :2],
+            names=np.array([player.name for player in players]),
+        )

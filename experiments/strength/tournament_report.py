@@ -1,0 +1,346 @@
+"""The page of a tournament between runs: `tournament.html` and its figures, from results.json."""
+
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+from matplotlib.figure import Figure
+
+from experiments.pages import page, style
+from experiments.pages.page import Plate, Section
+from experiments.pages.study import floats
+from experiments.pages.tables import Table
+from experiments.pages.wording import (
+    ABSENT,
+    NONE,
+    duration,
+    game_title,
+    joined,
+    number,
+    percent,
+    plural,
+    plus_minus,
+    short,
+)
+from experiments.strength import tournament_figures
+from experiments.strength.ladder_figures import PALETTE
+
+PAGE: Final = "tournament.html"
+_SHOWN_TRIPLES = 30
+_WIDE = 16  # players from which square tables are shown closed
+_SURE = 0.95
+
+
+def write_page(directory: Path, results: dict[str, Any]) -> Path:
+    """Writes the figures and `tournament.html`; returns the latter's path."""
+    return page.write(build(directory.resolve().name, results), directory, name=PAGE)
+
+
+def build(name: str, results: dict[str, Any]) -> page.Page:
+    """The page of a finished tournament, figures drawn, nothing written yet."""
+    played = by_rating(results["tournaments"][0])
+    return page.Page(
+        title=f"Tournament: {game_title(results['game'])}",
+        subtitle=f"{results['game']}, {name}",
+        verdicts=sentences(played),
+        missing=_missing(played),
+        facts=_facts(results, played),
+        sections=[
+            section
+            for section in (_ratings(played), _training(played), _scores(played), _circles(played))
+            if section.plates or section.tables or section.text
+        ],
+    )
+
+
+def by_rating(played: dict[str, Any]) -> dict[str, Any]:
+    """The same tournament with its players renumbered, best first."""
+    order = np.argsort(-floats(played["elo"]), kind="stable")
+    place = np.argsort(order)
+    rows = [[int(place[i]), int(place[j]), *counts] for i, j, *counts in played["results"]]
+    circles = played["intransitive"]
+    triples = [
+        {**triple, "players": [int(place[i]) for i in triple["players"]]}
+        for triple in circles["triples"]
+    ]
+    return {
+        **played,
+        "players": [played["players"][i] for i in order],
+        "elo": [played["elo"][i] for i in order],
+        "stderr": [played["stderr"][i] for i in order],
+        "superiority": [[played["superiority"][i][j] for j in order] for i in order],
+        "results": rows,
+        "intransitive": {**circles, "triples": triples},
+    }
+
+
+def sentences(played: dict[str, Any]) -> list[str]:
+    """Who is best and how sure that is, and how well a line of ratings fits; best first."""
+    names = [player["name"] for player in played["players"]]
+    elo, errors = played["elo"], played["stderr"]
+    found = [f"{names[0]} is rated highest, {plus_minus(elo[0], errors[0])} Elo."]
+    surer = [i for i in range(1, len(names)) if played["superiority"][0][i] >= _SURE]
+    if len(surer) == len(names) - 1:
+        found[0] += " It is stronger than every other player with 95 % likelihood or more."
+    else:
+        rivals = [names[i] for i in range(1, len(names)) if i not in surer]
+        shown = rivals if len(rivals) < 6 else [*rivals[:4], f"{len(rivals) - 4} more"]
+        found.append(f"With less than 95 % likelihood it is stronger than {joined(shown)}.")
+    circles = played["intransitive"]
+    if circles["of"]:
+        found.append(
+            f"{number(circles['count'])} of {plural(circles['of'], 'triple')} of players beat "
+            "each other in a circle; if the ratings were the whole truth, luck would make "
+            f"{plus_minus(circles['expected'], circles['spread'], 1)}."
+        )
+    return found
+
+
+def _missing(played: dict[str, Any]) -> list[str]:
+    games, distinct = played["games"], played["distinct_games"]
+    if distinct < games / 2:
+        return [
+            f"Only {number(distinct)} of {number(games)} games differ, and only those count: more "
+            "random plies before the games (--openings) make more of them."
+        ]
+    return []
+
+
+def _facts(results: dict[str, Any], played: dict[str, Any]) -> list[tuple[str, str]]:
+    settings, environment = results["settings"], results["environment"]
+    m = settings["simulations"]
+    return [
+        ("Runs", "; ".join(settings["runs"])),
+        ("Players", number(len(played["players"]))),
+        (
+            "Games",
+            f"{number(played['games'])} ({number(played['games_per_pair'])} a pair, both colours), "
+            f"{number(played['distinct_games'])} of them distinct; "
+            f"{number(settings['openings'])} random plies before each pair of games",
+        ),
+        ("Search", f"m = {m}" if m else "m = each network's own"),
+        (
+            "Ratings",
+            f"Bayesian Elo, mean 0; moving first is worth {number(played['advantage'], 1)} Elo, "
+            f"draw Elo {number(played['draw_elo'], 1)}, both fitted",
+        ),
+        ("Evaluations", number(int(played["evaluations"]))),
+        ("Wall time", duration(results["cost"]["wall_seconds"])),
+        ("Device", str(environment.get("device", ABSENT))),
+        ("Commit", str(environment.get("commit", ABSENT))),
+        ("Software", ", ".join(f"{k} {short(v)}" for k, v in environment["packages"].items())),
+        ("Command", results["command"]),
+    ]
+
+
+def _ratings(played: dict[str, Any]) -> Section:
+    return Section(
+        "Ratings",
+        plates=(
+            Plate(
+                "ratings",
+                ratings_figure(played),
+                "Ratings",
+                "Points are ratings, bars their standard errors against the mean of all, which is "
+                "0. Grey: players that do not learn.",
+            ),
+        ),
+        tables=(ratings_table(played),),
+    )
+
+
+def ratings_table(played: dict[str, Any]) -> Table:
+    """Every player, best first (`by_rating`)."""
+    points, games = tournament_figures.pairings(played)
+    elo, errors, better = played["elo"], played["stderr"], played["superiority"]
+    rows = []
+    for i, player in enumerate(played["players"]):
+        total = float(games[i].sum())
+        m = player.get("simulations")
+        rows.append(
+            (
+                str(i + 1),
+                player["name"],
+                NONE if m is None else str(m),
+                number(elo[i], 1),
+                number(errors[i], 1),
+                percent(better[i][i + 1]) if i + 1 < len(elo) else NONE,
+                number(int(total)),
+                percent(points[i].sum() / total) if total else NONE,
+            )
+        )
+    headers = ("", "player", "m", "Elo", "± error", "above the next", "games", "score")
+    note = (
+        "m: simulations of a move. Above the next: likelihood that the player is stronger than the "
+        "one below it. Games: distinct ones, a repeated game counts once."
+    )
+    return Table("Ratings", headers, tuple(rows), note, text_columns=2)
+
+
+def _colours(played: dict[str, Any]) -> dict[tuple[Any, Any], str]:
+    """A colour for each run, or for each target where there is one run."""
+    learned = [p for p in played["players"] if p.get("run")]
+    runs = dict.fromkeys(p["run"] for p in learned)
+    if len(runs) == 1:
+        return {(p["run"], p["target"]): style.colour(str(p["target"])) for p in learned}
+    shades = {run: PALETTE[i % len(PALETTE)] for i, run in enumerate(sorted(runs))}
+    return {(p["run"], p["target"]): shades[p["run"]] for p in learned}
+
+
+def _colour(player: dict[str, Any], colours: dict[tuple[Any, Any], str]) -> str:
+    return colours.get((player.get("run"), player.get("target")), "#6B6B6B")
+
+
+@style.styled
+def ratings_figure(played: dict[str, Any]) -> Figure:
+    """Every player's rating with its error, best on top."""
+    players, colours = played["players"], _colours(played)
+    figure, (axes,) = style.new_figure(1, 1, panel=(7.6, 0.55 + 0.21 * len(players)))
+    for place, player in enumerate(players):
+        axes.errorbar(
+            played["elo"][place],
+            -place,
+            xerr=played["stderr"][place],
+            fmt="o" if player.get("run") else "s",
+            color=_colour(player, colours),
+            markersize=4.5,
+            elinewidth=1.2,
+        )
+    axes.set_yticks(range(0, -len(players), -1), [player["name"] for player in players])
+    axes.set_ylim(-len(players) + 0.4, 0.6)
+    axes.set_xlabel("Elo (mean of all players 0)")
+    return figure
+
+
+def _training(played: dict[str, Any]) -> Section:
+    curves = training_curves(played)
+    if not curves:
+        return Section("Over training")
+    plate = Plate(
+        "training",
+        training_figure(played),
+        "Ratings over training",
+        "Networks of one run after several iterations, in this tournament: unlike training Elo, "
+        "all curves have one scale. Bars are standard errors.",
+    )
+    return Section("Over training", plates=(plate,))
+
+
+def training_curves(played: dict[str, Any]) -> dict[str, list[int]]:
+    """Players of one network's run by iteration, where there are several: name -> numbers.
+
+    An untrained network begins the curves of all runs of its seed.
+    """
+    players = played["players"]
+    networks = [i for i, player in enumerate(players) if player.get("run")]
+    found: dict[str, list[int]] = {}
+    for i in networks:
+        if players[i]["target"]:
+            found.setdefault(players[i]["name"].rpartition("@")[0], []).append(i)
+    for indices in found.values():
+        own = players[indices[0]]
+        indices += [
+            i
+            for i in networks
+            if not players[i]["target"]
+            and (players[i]["run"], players[i]["seed"]) == (own["run"], own["seed"])
+        ]
+    return {
+        name: sorted(indices, key=lambda i: players[i]["iteration"])
+        for name, indices in sorted(found.items())
+        if len(indices) > 1
+    }
+
+
+@style.styled
+def training_figure(played: dict[str, Any]) -> Figure:
+    """Rating by iteration, a line for each member; dashed: players that do not learn."""
+    curves, colours = training_curves(played), _colours(played)
+    figure, (axes,) = style.new_figure(1, 1, panel=(7.6, 3.4))
+    players = played["players"]
+    labelled: set[str] = set()
+    one_run = len({key[0] for key in colours}) == 1
+    for indices in curves.values():
+        first = players[indices[-1]]
+        group = style.label(str(first["target"])) if one_run else str(first["run"])
+        axes.errorbar(
+            [players[i]["iteration"] for i in indices],
+            [played["elo"][i] for i in indices],
+            yerr=[played["stderr"][i] for i in indices],
+            color=_colour(first, colours),
+            marker="o",
+            markersize=3.5,
+            linewidth=1.3,
+            elinewidth=0.8,
+            label=None if group in labelled else group,
+        )
+        labelled.add(group)
+    last = max(players[i]["iteration"] for indices in curves.values() for i in indices)
+    style.iteration_axis(axes, last)
+    rated = zip(players, played["elo"], strict=True)
+    style.levels(axes, [(player["name"], elo) for player, elo in rated if not player.get("run")])
+    axes.set_ylabel("Elo (mean of all players 0)")
+    figure.legend(loc="outside lower center", ncols=4)
+    return figure
+
+
+def _scores(played: dict[str, Any]) -> Section:
+    names = [player["name"] for player in played["players"]]
+    numbers = tuple(str(i + 1) for i in range(len(names)))
+    points, games = tournament_figures.pairings(played)
+    with np.errstate(invalid="ignore"):
+        share = 100 * points / games
+
+    def square(title: str, cells: np.ndarray, digits: int, note: str) -> Table:
+        rows = tuple(
+            (
+                numbers[i],
+                names[i],
+                *(
+                    NONE if i == j or np.isnan(cells[i, j]) else number(float(cells[i, j]), digits)
+                    for j in range(len(names))
+                ),
+            )
+            for i in range(len(names))
+        )
+        headers = ("", "player", *numbers)
+        folded = len(names) >= _WIDE
+        return Table(title, headers, rows, note, text_columns=2, folded=folded)
+
+    return Section(
+        "Who scored against whom",
+        tables=(
+            square("Cross table", share, 0, "Score in per cent of the row against the column, best "
+                   "players first; a draw counts half, a repeated game once."),
+            square("Likelihood of superiority", 100 * np.array(played["superiority"]), 0,
+                   "Likelihood in per cent that the row's player is stronger than the column's, "
+                   "from all games."),
+        ),
+    )  # fmt: skip
+
+
+def _circles(played: dict[str, Any]) -> Section:
+    circles = played["intransitive"]
+    names = [player["name"] for player in played["players"]]
+    if not circles["of"]:
+        return Section("Circles")
+    text = (
+        f"{number(circles['count'])} of {plural(circles['of'], 'triple')} of players who all met: "
+        "the first beat the second, the second the third and the third the first, each by more "
+        "than half of the points. Replaying the same games with the ratings' own chances makes "
+        f"{plus_minus(circles['expected'], circles['spread'], 1)} (mean and standard deviation "
+        "of 200 replays): only what is clearly above that is a trait of the players.",
+    )
+    shown = circles["triples"][:_SHOWN_TRIPLES]
+    rows = tuple(
+        (*(names[i] for i in triple["players"]), *(percent(s) for s in triple["scores"]))
+        for triple in shown
+    )
+    if not rows:
+        return Section("Circles", text)
+    more = circles["count"] - len(rows)
+    note = "The circle whose lowest score is highest comes first." + (
+        f" {plural(more, 'more circle')}: see results.json." if more else ""
+    )
+    headers = ("first", "second", "third", "1st : 2nd", "2nd : 3rd", "3rd : 1st")
+    return Section("Circles", text, tables=(Table("Circles", headers, rows, note, text_columns=3),))

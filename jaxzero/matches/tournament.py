@@ -1,0 +1,128 @@
+"""What a round robin says: its results without repeated games, and ratings.
+
+Two deterministic players repeat themselves when an opening comes up again, and a repeated game says
+nothing new. A game whose moves equal an earlier one's of the same ordered pair is therefore left
+out of the counts, so that error bars do not pretend to more games than there are.
+"""
+
+import dataclasses
+from typing import Literal
+
+import numpy as np
+
+from jaxzero.matches import arena
+from jaxzero.ratings import Ratings, bayes_elo
+
+DEFAULT_DRAW_ELO = 97.3  # BayesElo's
+
+
+@dataclasses.dataclass(frozen=True)
+class Tournament:
+    """A finished round robin, on the host.
+
+    Attributes:
+      results: int64[M, 5] rows (first, second, wins of first, draws, losses of first) over distinct
+        games; "first" moved first.
+      ratings: Bayesian Elo of the P players, mover's advantage and draw rate fitted.
+      games: games played.
+      distinct: games counted.
+      actions: int16[max_plies, M, k], -1 after the end.
+      evaluations: network evaluations made.
+    """
+
+    results: np.ndarray
+    ratings: Ratings
+    games: int
+    distinct: int
+    actions: np.ndarray
+    evaluations: float
+
+
+def is_first_of_its_kind(actions: np.ndarray, played: np.ndarray) -> np.ndarray:
+    """bool[M, k]: played games that no earlier game of the same ordered pair equals.
+
+    Args:
+      actions: int[max_plies, M, k].
+      played: bool[M, k].
+    """
+    new = np.zeros_like(played)
+    for m in range(played.shape[0]):
+        seen: set[bytes] = set()
+        for g in np.flatnonzero(played[m]):
+            moves = actions[:, m, g].tobytes()
+            new[m, g] = moves not in seen
+            seen.add(moves)
+    return new
+
+
+def result_rows(outcome: np.ndarray, counted: np.ndarray, pairs: np.ndarray) -> np.ndarray:
+    """int64[M, 5] rows from results.
+
+    Args:
+      outcome: float[M, k, 2], for the player who moved first and for the other.
+      counted: bool[M, k].
+      pairs: int[M, 2], who moved first and who second.
+    """
+    first = outcome[..., 0]
+    columns = [(counted & (first == result)).sum(-1) for result in (1, 0, -1)]
+    return np.concatenate([pairs, np.stack(columns, -1)], axis=1).astype(np.int64)
+
+
+def rate(
+    match: arena.Match,
+    num_players: int,
+    *,
+    advantage: float | Literal["fit"] = "fit",
+    draw_elo: float | Literal["fit"] = "fit",
+    first_listed: bool = False,
+) -> Tournament:
+    """Counts and rates a finished match.
+
+    Args:
+      match: on the host.
+      num_players: P.
+      advantage, draw_elo: of `ratings.bayes_elo`. Where one side never wins, "fit" keeps draw_elo
+        at BayesElo's default (the one used stands in the ratings).
+      first_listed: rate as papers 000/001/003 did: one row for each pair, whoever moved first, and
+        the advantage to the player with the lower number.
+    """
+    actions, played = np.asarray(match.actions), np.asarray(match.played)
+    counted = is_first_of_its_kind(actions, played)
+    rows = result_rows(np.asarray(match.outcome), counted, arena.ordered_pairs(num_players))
+    rated = merge_colours(rows) if first_listed else rows
+    return Tournament(
+        results=rows,
+        ratings=fit(rated, num_players, advantage=advantage, draw_elo=draw_elo),
+        games=int(played.sum()),
+        distinct=int(counted.sum()),
+        actions=actions,
+        evaluations=float(match.cost.evaluations),
+    )
+
+
+def fit(
+    rows: np.ndarray,
+    num_players: int,
+    *,
+    advantage: float | Literal["fit"] = "fit",
+    draw_elo: float | Literal["fit"] = "fit",
+) -> Ratings:
+    """`bayes_elo`, for pools in which one side may never win: draw_elo is BayesElo's default then.
+
+    Advantage and draws cannot be told apart there.
+    """
+    decided_both_ways = rows[:, 2].any() and rows[:, 4].any()
+    if draw_elo == "fit" and not decided_both_ways:
+        draw_elo = DEFAULT_DRAW_ELO
+    return bayes_elo(rows, advantage=advantage, draw_elo=draw_elo, num_players=num_players)
+
+
+def merge_colours(rows: np.ndarray) -> np.ndarray:
+    """int64[P (P - 1) / 2, 5]: both colours of a pair in one row, the lower number first."""
+    merged: dict[tuple[int, int], np.ndarray] = {}
+    for first, second, *counts in rows.tolist():
+        swapped = first > second
+        pair = (second, first) if swapped else (first, second)
+        seen = counts[::-1] if swapped else counts
+        merged[pair] = merged.get(pair, np.zeros(3, np.int64)) + np.array(seen)
+    return np.array([[*pair, *counts] for pair, counts in sorted(merged.items())], np.int64)

@@ -1,0 +1,196 @@
+"""Several processes of a UCI engine that answer many positions at once, and survive their faults.
+
+The protocol is python-chess's (extra `engines`, GPL), imported only here and when engines start.
+"""
+
+import asyncio
+import collections
+import contextlib
+import dataclasses
+import importlib
+import queue
+import shutil
+from collections.abc import Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from types import TracebackType
+from typing import Any, NamedTuple, Self
+
+from jaxzero.settings.config import ConfigError
+
+INSTALL = "apt-get install fairy-stockfish"
+_GRACE = 5.0  # seconds beyond a move's time before a process counts as hung
+_TRIES = 3  # processes that may fail at one position
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class EngineSettings:
+    """How an engine plays. 004: Stockfish at "level 2", which it does not explain.
+
+    Attributes:
+      command: program and arguments; a name is looked for in PATH.
+      skill: UCI's Skill Level; None leaves the engine's default.
+      nodes, depth: limits of a search; 0 for none.
+      seconds: of a move, at most.
+      processes: engines side by side, one thread each.
+    """
+
+    command: tuple[str, ...] = ("fairy-stockfish",)
+    skill: int | None = 2
+    nodes: int = 0
+    depth: int = 0
+    seconds: float = 5.0
+    processes: int = 2
+
+
+class Answer(NamedTuple):
+    """To one position: the move in UCI's notation, or None where every try failed."""
+
+    move: str | None
+
+
+class Engines:
+    """A context manager: the processes run inside it.
+
+    Attributes:
+      problems: how often what went wrong, in words; nothing is hidden.
+    """
+
+    def __init__(self, settings: EngineSettings, variant: str) -> None:
+        """Starts the processes.
+
+        Args:
+          settings: of each.
+          variant: a UCI variant that python-chess knows, e.g. `"racingkings"`.
+
+        Raises:
+          ConfigError: python-chess or the engine is not there, or the engine does not start.
+        """
+        self._chess = load_chess()
+        self._board = self._chess.variant.find_variant(variant)
+        self._settings = settings
+        self.problems: collections.Counter[str] = collections.Counter()
+        self._command = find(settings.command)
+        self._idle: queue.SimpleQueue[Any] = queue.SimpleQueue()
+        self._pool = ThreadPoolExecutor(settings.processes)
+        try:
+            for _ in range(settings.processes):
+                self._idle.put(self._start())
+        except Exception as error:
+            self.close()
+            raise ConfigError(
+                f"the engine {' '.join(settings.command)} does not start "
+                f"({type(error).__name__}: {error}): is it a UCI engine that knows {variant}?"
+            ) from error
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Ends the processes. More than once is as good as once."""
+        self._pool.shutdown(wait=True)
+        with contextlib.suppress(queue.Empty):
+            while True:
+                _stop(self._idle.get_nowait())
+
+    def ask(self, fens: Sequence[str]) -> list[Future[Answer]]:
+        """Begins to answer positions; at most `processes` at a time."""
+        return [self._pool.submit(self._answer, fen) for fen in fens]
+
+    def _answer(self, fen: str) -> Answer:
+        engine = self._idle.get()
+        try:
+            for _ in range(_TRIES):
+                try:
+                    engine = engine or self._start()
+                    return Answer(self._move(engine, self._board(fen)))
+                except self._faults as error:
+                    self.problems[self._name(error)] += 1
+                    _stop(engine)
+                    engine = None
+            self.problems["positions without an answer"] += 1
+            return Answer(None)
+        finally:
+            self._idle.put(engine)  # None: the next position starts a process
+
+    def _move(self, engine: Any, board: Any) -> str:
+        s = self._settings
+        limit = self._chess.engine.Limit(
+            nodes=s.nodes or None, depth=s.depth or None, time=s.seconds
+        )
+        move = engine.play(board, limit, game=object()).move
+        if move is None:
+            raise self._chess.engine.EngineError("no move")
+        return move.uci()
+
+    def _start(self) -> Any:
+        engine = self._chess.engine.SimpleEngine.popen_uci(list(self._command), timeout=_GRACE)
+        options: dict[str, Any] = {"Threads": 1, "Skill Level": self._settings.skill}
+        known = {k: v for k, v in options.items() if v is not None and k in engine.options}
+        if self._settings.skill is not None and "Skill Level" not in known:
+            _stop(engine)
+            raise self._chess.engine.EngineError("it has no Skill Level: set none")
+        engine.configure(known)
+        return engine
+
+    @property
+    def _faults(self) -> tuple[type[BaseException], ...]:
+        return (
+            self._chess.engine.EngineError,
+            asyncio.TimeoutError,
+            TimeoutError,
+            OSError,
+        )
+
+    def _name(self, error: BaseException) -> str:
+        if isinstance(error, self._chess.engine.EngineTerminatedError):
+            return "engine died"
+        if isinstance(error, asyncio.TimeoutError | TimeoutError):
+            return "no answer in time"
+        return "illegal or senseless answer"
+
+
+def load_chess() -> Any:
+    """python-chess with its engines and variants.
+
+    Raises:
+      ConfigError: it is not installed.
+    """
+    try:
+        chess = importlib.import_module("chess")
+        importlib.import_module("chess.engine")
+        importlib.import_module("chess.variant")
+    except ModuleNotFoundError as error:
+        raise ConfigError(
+            'engines need python-chess: install it with `pip install "jaxzero[engines]"`'
+        ) from error
+    return chess
+
+
+def find(command: Sequence[str]) -> tuple[str, ...]:
+    """The command with its program's path.
+
+    Raises:
+      ConfigError: there is no such program.
+    """
+    places = "/usr/games:/usr/local/bin"  # Debian's place for games is not in everyone's PATH
+    path = shutil.which(command[0]) or shutil.which(command[0], path=places)
+    if path is None:
+        raise ConfigError(
+            f"there is no program {command[0]!r}: install it ({INSTALL}) or name another engine"
+        )
+    return (path, *command[1:])
+
+
+def _stop(engine: Any) -> None:
+    """Ends a process that may have died or hung."""
+    if engine is not None:
+        with contextlib.suppress(Exception):
+            engine.close()

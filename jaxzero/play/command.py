@@ -1,0 +1,239 @@
+"""A person against a player, or two players against each other, in the terminal.
+
+python -m jaxzero.play --run=runs/quick                       # you against a trained network
+python -m jaxzero.play --game=othello_6x6 --opponent=mcts_200 # without training anything
+python -m jaxzero.play --run=runs/quick --versus=mcts_200 --games=4 --record=games.svg
+python -m jaxzero.play --replay=game.txt                      # a record again, move by move
+"""
+
+import argparse
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NoReturn, TextIO
+
+import numpy as np
+
+from jaxzero import runs
+from jaxzero.games import Game, make_game
+from jaxzero.play.display import boards, records, session
+from jaxzero.play.display.records import Record
+from jaxzero.play.terminal import pipes, thinkers
+from jaxzero.play.terminal.console import Console
+from jaxzero.play.terminal.dialogue import Table, converse
+from jaxzero.play.terminal.spectator import show_records, watch
+from jaxzero.play.terminal.thinkers import Thinker, thought_of
+from jaxzero.runs import Run, runner
+from jaxzero.settings.config import ConfigError, default_config, nearest
+
+_COUNSEL = "mcts_200"  # where the opponent does not search
+_SIDES = {"first": 0, "second": 1, "random": None}
+_OPENING = 2  # random moves before each pair of several games
+_RUN_FLAGS = ("member", "iteration", "simulations")
+
+
+class _Parser(argparse.ArgumentParser):
+    """Refuses a bad command line with one line."""
+
+    def error(self, message: str) -> NoReturn:
+        unknown = message.removeprefix("unrecognized arguments: ").split()[0].partition("=")[0]
+        if message.startswith("unrecognized"):
+            flags = [flag for action in self._actions for flag in action.option_strings]
+            raise ConfigError(f"unknown flag {unknown}: {nearest(unknown, flags)}")
+        raise ConfigError(message.removeprefix("argument "))
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = _Parser(
+        prog="python -m jaxzero.play",
+        description="A person against a player, or two players, on any game.",
+        allow_abbrev=False,
+    )
+    add = parser.add_argument
+    add("--run", metavar="DIR", help="the player: a network of this run directory")
+    add("--member", metavar="NAME", help="which run of a population (default: the first)")
+    add("--iteration", metavar="N", type=int, help="the network after it (default: the newest)")
+    add("--simulations", metavar="M", type=int, help="of each search (default: as in training)")
+    add("--game", metavar="NAME", help="the board, e.g. othello_6x6; with --run: its own")
+    add("--opponent", metavar="NAME", help="without a network: random, greedy or mcts_200")
+    add("--side", choices=_SIDES, default="first", help="yours, or the player's with --versus")
+    add("--seed", metavar="N", type=int, default=0, help="of everything that is drawn by lot")
+    add("--opening", metavar="K", type=int, help="random moves before a game (default: 0; 2 before "
+        "each pair of several games)")  # fmt: skip
+    add(
+        "--versus",
+        metavar="DIR|NAME",
+        help="watch it against another run, random, greedy or mcts_200",
+    )
+    add("--versus-member", metavar="NAME", help="of the other run")
+    add("--versus-iteration", metavar="N", type=int, help="of the other run")
+    add("--versus-simulations", metavar="M", type=int, help="of the other run")
+    add("--games", metavar="N", type=int, help="how many with --versus, sides in turn")
+    add("--record", metavar="FILE", help="keep the games as .txt or as a picture, .svg")
+    add("--replay", metavar="FILE.txt", help="print a recorded game again")
+    return parser
+
+
+def main(
+    argv: Sequence[str] | None = None,
+    source: TextIO | None = None,
+    target: TextIO | None = None,
+) -> int:
+    """The command.
+
+    Args:
+      argv: without the program's name; of the process by default.
+      source, target: where a person types and reads; standard input and output by default.
+
+    Returns:
+      The exit status: 0, 2 for something that can't be, 130 when interrupted.
+    """
+    console = Console(source or sys.stdin, target or sys.stdout)
+    try:
+        _run(_parser().parse_args(argv), console)
+    except ConfigError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        console.say("", "interrupted")
+        return 130
+    return 0
+
+
+def _run(given: argparse.Namespace, console: Console) -> None:
+    _refuse_contradictions(given)
+    if given.record:
+        records.check_target(given.record)
+    if given.replay:
+        found = records.read(given.replay)
+        show_records(found, console)
+        _keep(given.record, found, console)
+        return
+    runner.prepare(default_config())  # compiled programs are kept, as those of training
+    game, player = _player(given, console)
+    side = _SIDES[given.side]
+    if given.versus is None:
+        counsel = player if player.searches else thinkers.plain(_COUNSEL, game)
+        table = Table(game, player, counsel, side, given.seed, given.opening or 0)
+        _compile(game, [player, counsel], console)
+        converse(table, console)
+        return
+    other = _other(given, game)
+    _compile(game, [player, other], console)
+    games = given.games or 1
+    first = int(np.random.default_rng(given.seed).integers(2)) if side is None else side
+    default = _OPENING if games > 1 else 0  # deterministic players would repeat themselves
+    played = watch(
+        game,
+        (player, other),
+        console,
+        games=games,
+        first=first,
+        opening=default if given.opening is None else given.opening,
+        seed=given.seed,
+    )
+    _keep(given.record, played, console)
+
+
+def _refuse_contradictions(given: argparse.Namespace) -> None:
+    """Flags that can't go together, before anything is opened."""
+    if given.replay:
+        others = ("run", "game", "opponent", "versus", "games", "opening", *_RUN_FLAGS)
+        clash = [name for name in others if getattr(given, name) is not None]
+        if clash:
+            raise ConfigError(f"--replay={given.replay} goes with --record only, not --{clash[0]}")
+        return
+    if given.run and given.opponent:
+        raise ConfigError(
+            f"--run={given.run} and --opponent={given.opponent}: choose one to play against, or "
+            f"watch them with --run={given.run} --versus={given.opponent}"
+        )
+    if not given.run and not given.opponent:
+        raise ConfigError(
+            "who is to play? --run=DIR, or --game=othello_6x6 --opponent=random, greedy or mcts_200"
+        )
+    if given.opponent and not given.game:
+        raise ConfigError(f"--opponent={given.opponent} needs a board: --game=othello_6x6")
+    for name in _RUN_FLAGS:
+        value, of_other = getattr(given, name), getattr(given, f"versus_{name}")
+        if value is not None and not given.run:
+            raise ConfigError(f"--{name}={value} belongs to a network: give its --run=DIR")
+        if of_other is not None and (given.versus is None or _is_plain(given.versus)):
+            raise ConfigError(f"--versus-{name}={of_other} belongs to a network: --versus=DIR")
+    if given.versus is None:
+        for name in ("games", "record"):
+            if getattr(given, name) is not None:
+                value = getattr(given, name)
+                raise ConfigError(f"--{name}={value} is for --versus; a person types save FILE")
+    for name, least in (("games", 1), ("opening", 0), ("seed", 0)):
+        value = getattr(given, name)
+        if value is not None and value < least:
+            raise ConfigError(f"--{name}={value}: choose {least} or more")
+
+
+def _is_plain(name: str) -> bool:
+    return name in thinkers.PLAIN_NAMES or name.startswith("mcts_")
+
+
+def _player(given: argparse.Namespace, console: Console) -> tuple[Game, Thinker]:
+    """The board, and who plays on it."""
+    if given.run:
+        run = runs.open_run(given.run)
+        if given.game is not None and given.game != run.spec.game.name:
+            raise ConfigError(f"--game={given.game}: {given.run} plays {run.spec.game.name}")
+        if given.member is None and len(run.members) > 1:
+            names = ", ".join(member.name for member in run.members)
+            console.say(f"runs of {given.run}, of which --member chooses: {names}")
+        return run.spec.game, _network(run, given.member, given.iteration, given.simulations)
+    game = _game(given.game)
+    return game, thinkers.plain(given.opponent, game)
+
+
+def _other(given: argparse.Namespace, game: Game) -> Thinker:
+    """Whom the player is watched against."""
+    if _is_plain(given.versus):
+        return thinkers.plain(given.versus, game)
+    if not Path(given.versus).is_dir():
+        hint = nearest(given.versus, thinkers.PLAIN_NAMES)
+        raise ConfigError(f"--versus={given.versus} is no run directory and no player: {hint}")
+    run = runs.open_run(given.versus)
+    if run.spec.game.name != game.name:
+        raise ConfigError(f"--versus={given.versus} plays {run.spec.game.name}, not {game.name}")
+    return _network(run, given.versus_member, given.versus_iteration, given.versus_simulations)
+
+
+def _network(run: Run, member: str | None, at: int | None, simulations: int | None) -> Thinker:
+    return thinkers.of_run(run, runs.choose(run, member), at=at, simulations=simulations)
+
+
+def _game(name: str) -> Game:
+    try:
+        return make_game(name)
+    except (ValueError, ImportError) as error:
+        raise ConfigError(f"--game={name}: {error}") from error
+
+
+def _compile(game: Game, players: Sequence[Thinker], console: Console) -> None:
+    """Makes everything that will be asked for once: the rules, the board, every player."""
+    names = list(dict.fromkeys(player.name for player in players))
+    console.say(f"compiling {game.name} and {' and '.join(names)}...")
+    started = time.monotonic()
+    start = session.begin(game)
+    moved = session.play(start, int(np.flatnonzero(start.now.legal)[0]))
+    boards.board(moved)
+    for player in players:
+        thought_of(player, start, 0)
+    console.say(f"compiled in {time.monotonic() - started:.1f} s", "")
+
+
+def _keep(path: str | None, played: Sequence[Record], console: Console) -> None:
+    if path is not None:
+        records.write(path, played)
+        console.say(f"kept in {path}")
+
+
+def start() -> None:
+    """`python -m jaxzero.play`."""
+    with pipes.reader_may_leave():
+        sys.exit(main())

@@ -1,0 +1,80 @@
+"""Pictures of Racing Kings as SVG: boards with pieces, from positions to text."""
+
+from collections.abc import Iterable, Sequence
+
+from jaxzero.games.racing_kings import NUM_MOVES, RacingKings, RacingKingsState, glyph
+from jaxzero.play.display import svg
+from jaxzero.play.display.notation import make_notation
+from jaxzero.play.display.session import Session
+
+LARGE, SMALL = 40, 14  # side of a square in pixels
+LIGHT, DARK, GOAL, MOVED = "#eadcc2", "#b58c66", "#a9c48a", "#e4572e"
+_EDGE = 22  # for the labels
+
+
+def board_picture(
+    letters: Sequence[str], cell: int, *, moved: Iterable[int] = (), labels: bool = False
+) -> svg.Picture:
+    """One position; the goal, the eighth rank, in another colour.
+
+    Args:
+      letters: eight rows from the eighth rank down, see `RacingKings.letters`.
+      cell: side of a square in pixels.
+      moved: numbers of squares (a1 = 0) with a frame.
+      labels: files and ranks.
+    """
+    left, height = (_EDGE if labels else 0), 8 * cell
+    parts, texts = [], []
+    for row, text in enumerate(letters):
+        for column, letter in enumerate(text):
+            fill = DARK if (row + column) % 2 else LIGHT
+            if row == 0 and fill == LIGHT:
+                fill = GOAL
+            x, y = left + column * cell, row * cell
+            parts.append(svg.rectangle(x, y, cell, cell, radius=0, fill=fill))
+            if letter != ".":
+                texts.append(svg.text(x + cell / 2, y + cell / 2, glyph(letter)))
+    for square in moved:
+        x, y = left + square % 8 * cell, (7 - square // 8) * cell
+        parts.append(
+            f'<rect x="{svg.short(x + 1)}" y="{svg.short(y + 1)}" width="{cell - 2}" '
+            f'height="{cell - 2}" fill="none" stroke="{MOVED}" stroke-width="2"/>'
+        )
+    size = svg.short(cell * 0.8)
+    parts.append(svg.group(texts, "pieces", fill="#16181b", font_size=size))
+    if labels:
+        names = [svg.text(_EDGE / 2, (7.5 - rank) * cell, str(rank + 1)) for rank in range(8)]
+        names += [
+            svg.text(left + (file + 0.5) * cell, height + _EDGE / 2, "abcdefgh"[file])
+            for file in range(8)
+        ]
+        parts.append(svg.group(names, "faint", font_size="12"))
+    edge = _EDGE if labels else 0
+    return svg.Picture(left + height, height + edge, "\n".join(filter(None, parts)))
+
+
+def position_picture(game: RacingKings, state: RacingKingsState, cell: int = LARGE) -> svg.Picture:
+    """One labelled position, e.g. the start (004, Fig. 1a)."""
+    return board_picture(game.letters(state), cell, labels=True)
+
+
+def game_picture(session: Session) -> svg.Picture:
+    """The last position with its last move, a strip of all positions before, and the moves."""
+    game = session.game
+    if not isinstance(game, RacingKings):
+        raise TypeError(f"{game.name} has no chess pieces")
+    names = make_notation(game).names
+    history = [game.letters(position.state) for position in session.positions]
+    last = _squares(session.actions[-1]) if session.actions else ()
+    parts = [board_picture(history[-1], LARGE, moved=last, labels=True)]
+    strip = []
+    for n, action in enumerate(session.actions, 1):
+        picture = board_picture(history[n], SMALL, moved=_squares(action))
+        strip.append(svg.captioned(picture, f"{n}. {names[action]}", size=11))
+    in_row = 4
+    parts += [svg.beside(strip[i : i + in_row], svg.GAP / 2) for i in range(0, len(strip), in_row)]
+    return svg.below(parts, svg.GAP / 2)
+
+
+def _squares(action: int) -> tuple[int, ...]:
+    return divmod(action, 64) if action < NUM_MOVES else ()

@@ -1,0 +1,179 @@
+"""Records of games: text that can be played again, and pictures, in files."""
+
+import dataclasses
+import re
+from collections.abc import Sequence
+from pathlib import Path
+
+from jaxzero.games import make_game
+from jaxzero.play.display import drawing, svg
+from jaxzero.play.display.notation import make_notation
+from jaxzero.play.display.session import Session, replay
+from jaxzero.settings.config import ConfigError
+
+HEADER = "jaxzero record 1"
+SUFFIXES = (".txt", ".svg")
+_KEYS = ("game", "first", "second", "opening", "result", "moves")
+_NUMBER = re.compile(r"\d+\.")  # of a move: left out when read
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Record:
+    """A game, finished or not, and who played it.
+
+    Attributes:
+      session: its positions and moves.
+      players: who moved first, who second.
+    """
+
+    session: Session
+    players: tuple[str, str]
+
+
+def result(session: Session) -> str:
+    """`"first won"`, `"second won"`, `"draw"` or `"unfinished"`."""
+    if not session.now.is_terminal:
+        return "unfinished"
+    first, _ = session.now.outcome
+    return "draw" if first == 0 else "first won" if first > 0 else "second won"
+
+
+def to_text(records: Sequence[Record]) -> str:
+    """The games one after another, as `parse` reads them."""
+    return "\n".join(map(_one_text, records))
+
+
+def _one_text(record: Record) -> str:
+    session, notation = record.session, make_notation(record.session.game)
+    first, second = (" ".join(name.split()) for name in record.players)
+    names = [notation.names[action] for action in session.actions]
+    lines = [
+        HEADER,
+        f"game: {session.game.name}",
+        f"first: {first}",
+        f"second: {second}",
+        f"opening: {session.opening}",
+        f"result: {result(session)}",
+        "moves:",
+    ]
+    for start in range(0, len(names), 10):
+        lines.append(f"{start + 1:>4}. {' '.join(names[start : start + 10])}")
+    return "\n".join(lines) + "\n"
+
+
+def parse(text: str, source: str) -> list[Record]:
+    """The games of a text, each played again by the rules.
+
+    Args:
+      text: of `to_text`, or written by hand: numbers of moves may be left out.
+      source: where it comes from, for messages.
+
+    Raises:
+      ConfigError: in one line: it is no record, or its moves or its result are impossible.
+    """
+    lines = [line.strip() for line in text.splitlines()]
+    starts = [i for i, line in enumerate(lines) if line == HEADER]
+    if not starts or any(lines[: starts[0]]):
+        raise ConfigError(f"{source} is no record of a game: its first line must be {HEADER!r}")
+    ends = [*starts[1:], len(lines)]
+    return [
+        _parse_one(lines[start + 1 : end], f"{source}, game {number}")
+        for number, (start, end) in enumerate(zip(starts, ends, strict=True), 1)
+    ]
+
+
+def _parse_one(lines: list[str], source: str) -> Record:
+    fields, moves = _fields(lines, source)
+    try:
+        game = make_game(fields["game"])
+    except (ValueError, ImportError) as error:
+        raise ConfigError(f"{source}: {error}") from error
+    notation = make_notation(game)
+    actions = []
+    for number, name in enumerate(moves, 1):
+        action = notation.read(name)
+        if action is None:
+            raise ConfigError(f"{source}: move {number} is {name!r}, not {notation.form}")
+        actions.append(action)
+    if not fields["opening"].isdecimal() or int(fields["opening"]) > len(actions):
+        raise ConfigError(
+            f"{source}: opening: {fields['opening']!r} is no number of moves, 0 to {len(actions)}"
+        )
+    try:
+        session = replay(game, actions, opening=int(fields["opening"]))
+    except ValueError as error:
+        raise ConfigError(f"{source}: {error}") from error
+    if result(session) != fields["result"]:
+        raise ConfigError(
+            f"{source}: its moves end with {result(session)!r}, it says {fields['result']!r}"
+        )
+    return Record(session, (fields["first"], fields["second"]))
+
+
+def _fields(lines: list[str], source: str) -> tuple[dict[str, str], list[str]]:
+    """The lines `key: text` before the moves, and the moves."""
+    fields: dict[str, str] = {}
+    for i, line in enumerate(lines):
+        key, colon, value = line.partition(":")
+        if not line:
+            continue
+        if not colon or key not in _KEYS:
+            raise ConfigError(f"{source}: {line!r} is no line of a record ({', '.join(_KEYS)})")
+        fields[key] = value.strip()
+        if key == "moves":
+            missing = [k for k in _KEYS if k not in fields]
+            if missing:
+                raise ConfigError(f"{source}: the line '{missing[0]}: ...' is missing")
+            words = " ".join([fields.pop("moves"), *lines[i + 1 :]]).split()
+            return fields, [word for word in words if not _NUMBER.fullmatch(word)]
+    raise ConfigError(f"{source}: the line 'moves: ...' is missing")
+
+
+def check_target(path: str | Path) -> Path:
+    """A file that `write` may make.
+
+    Raises:
+      ConfigError: in one line: the name's end is unknown, it exists, or its folder does not.
+    """
+    path = Path(path)
+    if path.suffix not in SUFFIXES:
+        raise ConfigError(f"{path}: a record ends in {' (text) or '.join(SUFFIXES)} (picture)")
+    if path.exists():
+        raise ConfigError(f"{path} exists already: choose another name")
+    if not path.parent.is_dir():
+        raise ConfigError(f"{path}: there is no folder {path.parent}")
+    return path
+
+
+def write(path: str | Path, records: Sequence[Record]) -> None:
+    """Writes games to a new file, as text or as a picture.
+
+    Raises:
+      ConfigError: see `check_target`; or it can't be written.
+    """
+    path = check_target(path)
+    draw = path.suffix == ".svg"
+    content = svg.page([_picture(r) for r in records]) if draw else to_text(records)
+    try:
+        with path.open("x") as file:
+            file.write(content)
+    except OSError as error:
+        raise ConfigError(f"{path} can't be written: {error.strerror}") from error
+
+
+def _picture(record: Record) -> svg.Picture:
+    return drawing.game_picture(record.session, record.players, result(record.session))
+
+
+def read(path: str | Path) -> list[Record]:
+    """The games of a text file.
+
+    Raises:
+      ConfigError: it can't be read, or see `parse`.
+    """
+    try:
+        text = Path(path).read_text()
+    except (OSError, UnicodeDecodeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "it is no text"
+        raise ConfigError(f"{path} can't be read: {reason}") from error
+    return parse(text, str(path))

@@ -1,0 +1,166 @@
+"""A game against a player in a notebook: an object that is shown as its board.
+
+match = BoardGame(run.spec.game, thinkers.of_run(run, 0))
+match.play("3")  # as the last line of a cell: the board after your move and the reply
+"""
+
+from typing import Self
+
+import numpy as np
+
+from jaxzero.games import Game
+from jaxzero.play.display import boards, drawing, session, svg
+from jaxzero.play.display.notation import Notation, make_notation
+from jaxzero.play.display.session import Session
+from jaxzero.play.terminal import opinions
+from jaxzero.play.terminal.thinkers import Thinker, thought_of
+
+_CELL = 40  # side of a square in pixels
+_LINE = 18  # height of a line of text
+_RIM = "#8b949e"
+
+
+class BoardGame:
+    """You against a player. Every method returns the game itself, so that the board is shown.
+
+    Attributes:
+      session: the game so far.
+      lines: what happened last, for people.
+    """
+
+    def __init__(self, game: Game, opponent: Thinker, *, side: int = 0, seed: int = 0) -> None:
+        """Begins a game; the opponent moves at once where the turn is not yours.
+
+        Args:
+          game: the rules.
+          opponent: the other player; its first move compiles.
+          side: yours: 0 moves first, 1 second.
+          seed: of what the opponent draws by lot.
+        """
+        self.session: Session = session.begin(game)
+        self.lines: list[str] = []
+        self._opponent, self._side, self._seed = opponent, side, seed
+        self._notation = make_notation(game)
+        self._answer()
+
+    def play(self, *moves: str) -> Self:
+        """Plays your moves, each answered by the opponent.
+
+        Args:
+          moves: names like those below the board, e.g. `"3"` or `"d3"`.
+
+        Raises:
+          ValueError: one is no move, or not legal now; it and those after it are not played.
+        """
+        for move in moves:
+            action = self._notation.read(str(move))
+            if action is None:
+                legal = self._notation.list_legal(self.session.now.legal)
+                raise ValueError(
+                    f"{move!r} is no move, which is {self._notation.form}; legal: {legal}"
+                )
+            self.session = session.play(self.session, action)
+            self._answer()
+        return self
+
+    def undo(self) -> Self:
+        """Takes back your last move and what was answered; at your first move does nothing."""
+        self.session = session.undo(self.session, self._side) or self.session
+        self.lines = []
+        return self
+
+    def hint(self) -> Self:
+        """Says what the opponent would do in your place."""
+        if not self.session.now.is_terminal:
+            thought = thought_of(self._opponent, self.session, self._seed)
+            self.lines = [opinions.hint(self._opponent, self.session, thought)]
+        return self
+
+    @property
+    def moves(self) -> list[str]:
+        """The names of what is legal now; none at the end."""
+        return [self._notation.names[action] for action in np.flatnonzero(self.session.now.legal)]
+
+    @property
+    def result(self) -> float | None:
+        """Yours: +1 won, 0 drawn, -1 lost; None while the game goes on."""
+        now = self.session.now
+        return now.outcome[self._side] if now.is_terminal else None
+
+    def _answer(self) -> None:
+        """The opponent's moves, and your passes where nothing else is legal."""
+        self.lines = []
+        names = self._notation.names
+        while not self.session.now.is_terminal:
+            if self.session.now.to_move != self._side:
+                thought = thought_of(self._opponent, self.session, self._seed)
+                value = ""
+                if thought.value is not None:
+                    value = f" (for itself: {opinions.in_words(thought.value)})"
+                self.lines.append(f"{self._opponent.name} plays {names[thought.action]}{value}")
+                self.session = session.play(self.session, thought.action)
+            elif session.must_pass(self.session):
+                self.lines.append("you have no move and pass")
+                only = int(np.flatnonzero(self.session.now.legal)[0])
+                self.session = session.play(self.session, only)
+            else:
+                return
+
+    def _yours(self) -> str:
+        """Where you stand, after your disc or letter."""
+        now = self.session.now
+        if self.result is None:
+            return f"you, to move: {self._notation.list_legal(now.legal)}"
+        end = (
+            "a draw" if not self.result else "you have won" if self.result > 0 else "you have lost"
+        )
+        return f"you: {end} after {len(self.session.actions)} moves"
+
+    def __repr__(self) -> str:
+        """The board in characters."""
+        yours = f"{boards.mark(self._side)} is {self._yours()}"
+        return "\n".join([*boards.board(self.session), *self.lines, yours])
+
+    def _repr_svg_(self) -> str | None:
+        """The board for a notebook; None, so that the text is shown, for games without stones."""
+        grid = boards.stones(self.session.game, self.session.now.state)
+        if grid is None:
+            return None
+        look = drawing.look_of(self.session.game)
+        board = drawing.board_picture(
+            grid, look, _CELL, marked=self._moved(grid), labels=self._labels(grid)
+        )
+        return svg.page([svg.below([board, self._text(look.discs[self._side])], 14)])
+
+    def _moved(self, grid: np.ndarray) -> list[drawing.Square]:
+        """Where the last move put a stone, on an empty square or on one that was taken."""
+        if not self.session.actions:
+            return []
+        before = boards.stones(self.session.game, self.session.positions[-2].state)
+        if before is None:
+            return []
+        square = boards.placed(before, grid)
+        if square is not None:
+            return [square]
+        return [
+            (row, column) for row, column in np.argwhere((grid != before) & (grid != 0)).tolist()
+        ]
+
+    def _labels(self, grid: np.ndarray) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """Above the columns and beside the rows, also where actions are no squares."""
+        shown = self._notation
+        if not shown.rows:
+            shown = Notation((), "", *grid.shape)
+        return shown.column_labels, shown.row_labels
+
+    def _text(self, disc: str) -> svg.Picture:
+        """What stands below the board, the last line after a disc of your colour."""
+        lines = [*self.lines, self._yours()]
+        height = _LINE * len(lines)
+        parts = [
+            f'<text x="22" y="{_LINE * row + 13}" class="ink" font-size="13">{svg.escaped(line)}'
+            "</text>"
+            for row, line in enumerate(lines)
+        ]
+        parts.append(f'<circle cx="8" cy="{height - 9}" r="7" fill="{disc}" stroke="{_RIM}"/>')
+        return svg.Picture(22 + 7 * max(map(len, lines)), height, "".join(parts))

@@ -1,0 +1,101 @@
+"""Games between two players, and records of games, as somebody watches them."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from jaxzero.games import Game
+from jaxzero.play.display import boards, session
+from jaxzero.play.display.notation import make_notation
+from jaxzero.play.display.records import Record
+from jaxzero.play.display.session import Session
+from jaxzero.play.terminal.console import Console
+from jaxzero.play.terminal.opinions import in_words
+from jaxzero.play.terminal.thinkers import Thinker, thought_of
+
+
+def play_out(
+    start: Session, players: tuple[Thinker, Thinker], seed: int, console: Console, *, show: bool
+) -> Session:
+    """Plays a game to its end and prints every move, with the board if `show`.
+
+    Args:
+      start: where it begins.
+      players: who moves first, who second.
+      seed: of what the players draw by lot.
+      console: printed to.
+      show: the board after every move.
+    """
+    now, names = start, make_notation(start.game).names
+    while not now.now.is_terminal:
+        mover, number = now.now.to_move, len(now.actions) + 1
+        thought = thought_of(players[mover], now, seed)
+        value = "" if thought.value is None else f"  ({in_words(thought.value)})"
+        console.say(f"{number:>3}. {boards.mark(mover)} {names[thought.action]}{value}")
+        now = session.play(now, thought.action)
+        if show and not now.now.is_terminal:
+            console.say(*boards.board(now), "")
+    return now
+
+
+def watch(
+    game: Game,
+    players: tuple[Thinker, Thinker],
+    console: Console,
+    *,
+    games: int,
+    first: int,
+    opening: int,
+    seed: int,
+) -> list[Record]:
+    """Plays and prints games of two players, who change sides after each.
+
+    Args:
+      game: the rules.
+      players: who is watched, and against whom.
+      console: printed to.
+      games: how many.
+      first: 0 or 1: which of the two moves first in the first game.
+      opening: random moves at the start; two games in a row share them.
+      seed: of the openings and of what the players draw by lot.
+    """
+    played: list[Record] = []
+    scores: list[float] = []
+    for number in range(games):
+        own = (first + number) % 2  # the side of players[0]
+        sides = (players[own], players[1 - own])
+        start = session.random_opening(game, opening, seed + number // 2)
+        record_of = (sides[0].title, sides[1].title)
+        heading = f"game {number + 1} of {games}, " if games > 1 else ""
+        console.say(f"{heading}{game.name}: X is {record_of[0]}, O is {record_of[1]}")
+        _say_opening(start, console)
+        end = play_out(start, sides, seed + number, console, show=games == 1)
+        console.say(*boards.board(end), "")
+        scores.append(end.now.outcome[own])
+        played.append(Record(end, record_of))
+    if games > 1:
+        won, drawn, lost = (int((np.array(scores) == result).sum()) for result in (1, 0, -1))
+        console.say(f"{players[0].title}: {won} won, {drawn} drawn, {lost} lost")
+    return played
+
+
+def _say_opening(start: Session, console: Console) -> None:
+    if start.opening:
+        console.say("drawn by lot:", *boards.move_lines(start))
+
+
+def show_records(found: Sequence[Record], console: Console) -> None:
+    """Prints recorded games, position by position."""
+    for number, record in enumerate(found, 1):
+        game, names = record.session.game, make_notation(record.session.game).names
+        heading = f"game {number} of {len(found)}, " if len(found) > 1 else ""
+        first, second = record.players
+        console.say(f"{heading}{game.name}: X is {first}, O is {second}")
+        now = session.begin(game)
+        console.say(*boards.board(now))
+        for ply, action in enumerate(record.session.actions, 1):
+            by_lot = "  (drawn by lot)" if ply <= record.session.opening else ""
+            console.say("", f"{ply:>3}. {boards.mark(now.now.to_move)} {names[action]}{by_lot}")
+            now = session.play(now, action)
+            console.say(*boards.board(now))
+        console.say("")

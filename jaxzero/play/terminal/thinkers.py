@@ -1,0 +1,220 @@
+"""Players as somebody at a board meets them: one position at a time, with what they think of it."""
+
+import dataclasses
+import functools
+import re
+from collections.abc import Callable
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from jaxzero import runs
+from jaxzero.games import Game
+from jaxzero.games.base import State
+from jaxzero.play.display.session import Session
+from jaxzero.players import Players, greedy_players, random_players, rollout_evaluate
+from jaxzero.runs import Run
+from jaxzero.search import core
+from jaxzero.search.core import SearchResult
+from jaxzero.search.evaluation import Evaluate, StateEvaluate
+from jaxzero.search.options import SearchOptions
+from jaxzero.settings.config import ConfigError, nearest
+from jaxzero.training import learner
+from jaxzero.training.learner import Learner
+from jaxzero.training.spec import Spec
+
+PLAIN_NAMES = ("random", "greedy", "mcts_200")
+MAX_SIMULATIONS = 100_000
+_ROLLOUTS = re.compile(r"mcts_([1-9]\d*)")
+_ROLLOUT_C = float(np.sqrt(2.0))
+
+
+class Thought(NamedTuple):
+    """What a player thinks of one position; P is the player to move there.
+
+    Attributes:
+      action: its choice.
+      value: of the search, for P in [-1, 1]; None for a player who does not search, like the rest.
+      network_value: before the search; None without a network.
+      prior: float32[A], the network's probabilities; None without one.
+      visits: int32[A], of the search.
+      q: float32[A], value of each move for P; meaningless without visits.
+    """
+
+    action: int
+    value: float | None = None
+    network_value: float | None = None
+    prior: np.ndarray | None = None
+    visits: np.ndarray | None = None
+    q: np.ndarray | None = None
+
+
+@dataclasses.dataclass(frozen=True)
+class Thinker:
+    """Someone who can choose a move.
+
+    Attributes:
+      name: short, e.g. `"sum_seed0"`.
+      title: says all, e.g. `"sum_seed0 of runs/quick, iteration 30, m = 25"`.
+      think: (key, consumed; state of one game) -> Thought. The first call compiles.
+      searches: its thoughts have values and visits.
+    """
+
+    name: str
+    title: str
+    think: Callable[[jax.Array, State], Thought]
+    searches: bool
+
+
+def thought_of(thinker: Thinker, now: Session, seed: int) -> Thought:
+    """What a player thinks of the newest position: the same again for the same seed and ply."""
+    key = jax.random.fold_in(jax.random.key(seed), len(now.actions))
+    return thinker.think(key, now.now.state)
+
+
+def of_run(
+    run: Run, member: int, *, at: int | None = None, simulations: int | None = None
+) -> Thinker:
+    """The best network of a member after an iteration, with a fresh search for each move.
+
+    Args:
+      run: of `runs.open_run`.
+      member: its number.
+      at: iteration, the newest by default.
+      simulations: m, the member's own by default.
+
+    Raises:
+      ConfigError: that iteration is not kept, or a search of `simulations` is impossible.
+    """
+    config = run.members[member].config
+    m = config.search.num_simulations if simulations is None else simulations
+    least = 2 if run.spec.switches.root_expansion_counts else 1
+    if not least <= m <= MAX_SIMULATIONS:
+        raise ConfigError(f"--simulations={m}: choose from {least} to {MAX_SIMULATIONS}")
+    network = runs.member_network(run, member, at)
+    options = dataclasses.replace(run.spec.arena_search, capacity=m + 1)
+    c_puct = jnp.float32(config.search.c_puct)
+
+    def think(key: jax.Array, state: State) -> Thought:
+        found = _search_with_network(run.spec, options, m, network, c_puct, key, state)
+        return _thought(found, with_network=True)
+
+    name, at = run.members[member].name, run.iterations[-1] if at is None else at
+    return Thinker(name, f"{name} of {run.directory}, iteration {at}, m = {m}", think, True)
+
+
+def plain(name: str, game: Game) -> Thinker:
+    """A player without a network: `random`, `greedy` (one ply ahead), or `mcts_N` (N rollouts).
+
+    Raises:
+      ConfigError: there is none of that name.
+    """
+    if name == "random":
+        return _of_players(name, "a random player", game, random_players(game))
+    if name == "greedy":
+        return _of_players(name, "a greedy player", game, greedy_players(game))
+    match = _ROLLOUTS.fullmatch(name)
+    if match is None or int(match[1]) > MAX_SIMULATIONS:
+        raise ConfigError(
+            f"{name!r} is no player without a network: {nearest(name, PLAIN_NAMES)} "
+            f"(mcts_1 to mcts_{MAX_SIMULATIONS})"
+        )
+    m = int(match[1])
+    options = SearchOptions(capacity=m + 1)
+
+    def think(key: jax.Array, state: State) -> Thought:
+        return _thought(_search_with_rollouts(game, options, m, key, state), with_network=False)
+
+    return Thinker(name, f"plain MCTS with {m} rollouts a move", think, True)
+
+
+def _of_players(name: str, title: str, game: Game, players: Players) -> Thinker:
+    """The first of some players who say nothing but their move, and remember nothing."""
+    params = jax.tree.map(lambda x: x[0], players.params)
+
+    @jax.jit
+    def choose(key: jax.Array, state: State) -> jax.Array:
+        turn = players.choose(params, (), key[None], _batch_of_one(state), jnp.ones((1,), bool))
+        return turn.action[0]
+
+    return Thinker(name, title, lambda key, state: Thought(int(choose(key, state))), False)
+
+
+def _batch_of_one(state: State) -> State:
+    return jax.tree.map(lambda x: jnp.asarray(x)[None], state)
+
+
+class _Found(NamedTuple):
+    """What is read off a search from one position."""
+
+    action: jax.Array
+    value: jax.Array
+    network_value: jax.Array
+    prior: jax.Array
+    visits: jax.Array
+    q: jax.Array
+
+
+@functools.partial(jax.jit, static_argnums=(0, 1, 2))
+def _search_with_network(
+    spec: Spec,
+    options: SearchOptions,
+    simulations: int,
+    network: Learner,
+    c_puct: jax.Array,
+    key: jax.Array,
+    state: State,
+) -> _Found:
+    evaluate = learner.acting(spec, network)
+    return _search(spec.game, evaluate, options, simulations, c_puct, key, state)
+
+
+@functools.partial(jax.jit, static_argnums=(0, 1, 2))
+def _search_with_rollouts(
+    game: Game, options: SearchOptions, simulations: int, key: jax.Array, state: State
+) -> _Found:
+    evaluate = rollout_evaluate(game)
+    return _search(game, evaluate, options, simulations, jnp.float32(_ROLLOUT_C), key, state)
+
+
+def _search(
+    game: Game,
+    evaluate: Evaluate | StateEvaluate,
+    options: SearchOptions,
+    simulations: int,
+    c_puct: jax.Array,
+    key: jax.Array,
+    state: State,
+) -> _Found:
+    result: SearchResult = core.run(
+        game,
+        evaluate,
+        key[None],
+        _batch_of_one(state),
+        options=options,
+        num_simulations=simulations,
+        c_puct=c_puct,
+        noise_scale=0.0,
+    )
+    return _Found(
+        action=result.action[0],
+        value=result.value[0],
+        network_value=result.tree.raw_values[0, 0],
+        prior=jnp.exp(result.tree.children_prior_logits[0, 0]),
+        visits=result.visit_counts[0],
+        q=result.q[0],
+    )
+
+
+def _thought(found: _Found, *, with_network: bool) -> Thought:
+    found = jax.device_get(found)
+    return Thought(
+        action=int(found.action),
+        value=float(found.value),
+        network_value=float(found.network_value) if with_network else None,
+        prior=np.asarray(found.prior) if with_network else None,
+        visits=np.asarray(found.visits),
+        q=np.asarray(found.q),
+    )

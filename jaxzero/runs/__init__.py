@@ -1,0 +1,27 @@
+"""Populations of runs: trained, saved, and opened again from their run directories."""
+
+from jaxzero.runs.opened import (
+    SNAPSHOTS,
+    Member,
+    Run,
+    choose,
+    member_network,
+    networks,
+    one_for_each_seed,
+    open_run,
+    without_optimiser,
+    write_members,
+)
+
+__all__ = [
+    "SNAPSHOTS",
+    "Member",
+    "Run",
+    "choose",
+    "member_network",
+    "networks",
+    "one_for_each_seed",
+    "open_run",
+    "without_optimiser",
+    "write_members",
+]

@@ -1,0 +1,216 @@
+"""Saving and restoring a population's state with orbax, and noticing when a file was damaged."""
+
+import contextlib
+import errno
+import hashlib
+import logging
+import os
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import orbax.checkpoint as ocp
+
+from jaxzero import workdir
+from jaxzero.settings.config import ConfigError
+
+DIGEST = "sha256.json"  # in a checkpoint's folder: every file's digest, written last
+
+
+def _is_key(x: Any) -> bool:
+    return isinstance(x, jax.Array) and jax.dtypes.issubdtype(x.dtype, jax.dtypes.prng_key)
+
+
+def to_plain(tree: Any) -> Any:
+    """Typed random keys as the uint32 data that they wrap."""
+    return jax.tree.map(lambda x: jax.random.key_data(x) if _is_key(x) else x, tree)
+
+
+def to_typed(plain: Any, like: Any) -> Any:
+    """The reverse of `to_plain`, for a tree of the types of `like`."""
+
+    def wrap(x: Any, model: Any) -> Any:
+        if jax.dtypes.issubdtype(model.dtype, jax.dtypes.prng_key):
+            return jax.random.wrap_key_data(jnp.asarray(x))
+        return x
+
+    return jax.tree.map(wrap, plain, like)
+
+
+class Checkpoints:
+    """The checkpoints of one directory, by iteration.
+
+    Each is sealed by the digests of its files. One without a seal (the process died while it was
+    written) does not count; one whose files disagree with it is damaged.
+    """
+
+    def __init__(self, directory: Path, *, keep: int | None = 2, read_only: bool = False) -> None:
+        """Opens or makes a directory.
+
+        Args:
+          directory: where they lie; made when it is missing.
+          keep: the newest few; None for all.
+          read_only: another process may be writing there.
+        """
+        self._directory = directory.absolute()
+        with _without_background_log():
+            options = ocp.CheckpointManagerOptions(
+                max_to_keep=keep, create=not read_only, read_only=read_only
+            )
+            self._manager = ocp.CheckpointManager(self._directory, options=options)
+
+    @staticmethod
+    def steps(directory: Path) -> list[int]:
+        """The sealed iterations in a directory, ascending; whether they are whole is not read."""
+        if not directory.is_dir():
+            return []
+        names = (path.parent.name for path in directory.glob(f"*/{DIGEST}"))
+        return sorted(int(name) for name in names if name.isdecimal())
+
+    def latest(self) -> int | None:
+        """The newest sealed iteration; None where nothing was saved."""
+        return max(self.steps(self._directory), default=None)
+
+    def save(self, iteration: int, state: Any) -> None:
+        """Saves a state; returns when it is safely on disk. Saved iterations are left as they are.
+
+        Raises:
+          ConfigError: the disk takes no more; what was saved before stays.
+        """
+        if iteration in self.steps(self._directory):
+            return
+        try:
+            with _without_background_log():
+                self._manager.save(iteration, args=ocp.args.StandardSave(to_plain(state)))
+                self._manager.wait_until_finished()
+            if jax.process_index() == 0:
+                folder = self._directory / str(iteration)
+                workdir.write_json(folder / DIGEST, _digests(folder))
+        except (OSError, ValueError) as error:
+            reason = _disk_trouble(error)
+            if reason is None:
+                raise
+            raise ConfigError(
+                f"--workdir: {self._directory} can't be written ({reason}): make room and run the "
+                "same command again, it goes on from the checkpoint before"
+            ) from error
+
+    def drop_after(self, iteration: int) -> None:
+        """Forgets what is newer, sealed or not: it will be done again."""
+        for step in self._manager.all_steps():
+            if step > iteration or step not in self.steps(self._directory):
+                self._manager.delete(step)
+
+    def restore(self, iteration: int, like: Any) -> Any:
+        """A saved state as host arrays (typed keys on the default device), to be placed anywhere.
+
+        Args:
+          iteration: one that was saved.
+          like: a tree of `jax.ShapeDtypeStruct` or arrays with the state's structure.
+
+        Raises:
+          ConfigError: its files are not what was written, or of a state with other parts.
+        """
+        damage = self.damage(iteration)
+        if damage:
+            raise ConfigError(f"{self._directory / str(iteration)} is damaged: {damage}")
+        plain = jax.eval_shape(to_plain, like)
+        cpu = jax.sharding.SingleDeviceSharding(jax.local_devices(backend="cpu")[0])
+        target = jax.tree.map(lambda x: jax.ShapeDtypeStruct(x.shape, x.dtype, sharding=cpu), plain)
+        try:
+            with _without_background_log():
+                restored = self._manager.restore(iteration, args=ocp.args.StandardRestore(target))
+        except (ValueError, KeyError) as error:  # its digest is right, so it is of another program
+            reason = str(error).strip().partition("\n")[0].rstrip(":")
+            raise ConfigError(
+                f"{self._directory / str(iteration)} was saved by another version of the program "
+                f"({reason}): go on with the commit that environment.json names, or choose another "
+                "--workdir"
+            ) from error
+        return to_typed(jax.tree.map(np.asarray, restored), like)
+
+    def damage(self, iteration: int) -> str | None:
+        """What is wrong with a sealed checkpoint's files; None if nothing is."""
+        folder = self._directory / str(iteration)
+        sealed = workdir.read_json(folder / DIGEST)
+        found = _digests(folder)
+        for name in sorted(sealed.keys() | found.keys()):
+            if name not in found:
+                return f"{name} is missing"
+            if sealed.get(name) != found[name]:
+                return f"{name} has changed since it was written"
+        return None
+
+    def newest_whole(self, say: Callable[[str], None]) -> int | None:
+        """The newest checkpoint that is whole; damaged ones are moved aside, and `say` told.
+
+        Raises:
+          ConfigError: there are checkpoints, and all of them are damaged.
+        """
+        steps = self.steps(self._directory)
+        for iteration in reversed(steps):
+            damage = self.damage(iteration)
+            if damage is None:
+                return iteration
+            aside = self._directory / f"damaged_{iteration}"
+            say(
+                f"warning: checkpoint {iteration} is damaged ({damage}): kept as {aside.name} and "
+                "not used"
+            )
+            if jax.process_index() == 0:
+                _move_aside(self._directory / str(iteration), aside)
+        if steps:
+            raise ConfigError(
+                f"every checkpoint in {self._directory} is damaged: choose another --workdir, or "
+                "move this directory away to begin again"
+            )
+        return None
+
+    def close(self) -> None:
+        """Waits for what is under way."""
+        self._manager.close()
+
+
+def _digests(folder: Path) -> dict[str, str]:
+    """SHA-256 of every file below a folder but the seal itself, by relative path."""
+    files = sorted(p for p in folder.rglob("*") if p.is_file() and p != folder / DIGEST)
+    found = {}
+    for path in files:
+        with path.open("rb") as file:
+            found[str(path.relative_to(folder))] = hashlib.file_digest(file, "sha256").hexdigest()
+    return found
+
+
+def _move_aside(folder: Path, aside: Path) -> None:
+    number = 0
+    while aside.exists():
+        number += 1
+        aside = aside.with_name(f"{aside.name.split('.')[0]}.{number}")
+    os.rename(folder, aside)
+
+
+@contextlib.contextmanager
+def _without_background_log() -> Iterator[None]:
+    """orbax's writer threads log tracebacks of errors that `wait_until_finished` raises again."""
+    logger = logging.getLogger("absl")
+    before = logger.level
+    logger.setLevel(logging.CRITICAL)
+    try:
+        yield
+    finally:
+        logger.setLevel(before)
+
+
+def _disk_trouble(error: Exception) -> str | None:
+    """What the disk said, in a few words; None for another error.
+
+    The storage library reports what the system said inside a ValueError.
+    """
+    if isinstance(error, OSError):
+        return error.strerror or str(error)
+    codes = (errno.ENOSPC, errno.EDQUOT, errno.EACCES, errno.EROFS, errno.EFBIG, errno.EIO)
+    told = (os.strerror(code) for code in codes)
+    return next((words for words in told if words in str(error)), None)

@@ -1,0 +1,189 @@
+"""How much memory a population will need, from shapes alone: nothing is compiled or allocated.
+
+Exact where arrays have names (state, window, tree); an estimate where XLA decides (activations).
+"""
+
+import dataclasses
+import os
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+
+from jaxzero.search import core
+from jaxzero.training import iteration, learner, selfplay
+from jaxzero.training.replay import Examples
+from jaxzero.training.spec import Hyper, Spec
+
+
+@dataclasses.dataclass(frozen=True)
+class Forecast:
+    """Bytes on one device, and the keys that decide them.
+
+    Attributes:
+      parts: bytes by what they are for.
+      checkpoint: bytes of one checkpoint on disk, of the whole population.
+    """
+
+    parts: dict[str, int]
+    checkpoint: int
+
+    @property
+    def total(self) -> int:
+        """All parts at once: an upper bound, phases follow one another."""
+        return sum(self.parts.values())
+
+
+# What to lower, by part.
+KEYS = {
+    "networks": "config.network.channels",
+    "window": "config.replay.window or config.replay.max_examples",
+    "held-out set": "config.evaluation.heldout_games",
+    "trees": "config.search.num_simulations or config.selfplay.episodes",
+    "games": "config.selfplay.episodes",
+    "activations": "config.network.channels or config.selfplay.episodes",
+    "gradients": "config.train.batch_size or config.network.channels",
+}
+
+
+def size_of(tree: Any) -> int:
+    """Bytes of a pytree of arrays or shapes; typed keys count as their data."""
+
+    def size(x: Any) -> int:
+        if jax.dtypes.issubdtype(x.dtype, jax.dtypes.prng_key):
+            x = jax.eval_shape(jax.random.key_data, x)
+        return x.size * x.dtype.itemsize
+
+    return sum(size(x) for x in jax.tree.leaves(tree))
+
+
+def forecast(spec: Spec, hyper: Hyper, heldout: Any, *, members: int, together: bool) -> Forecast:
+    """What one device will need.
+
+    Args:
+      spec: of all members; `spec.data_devices` share a run.
+      hyper: of one member (shapes only).
+      heldout: the held-out examples.
+      members: runs on the device.
+      together: they are computed at the same time (vmap), not one after another.
+    """
+    state = jax.eval_shape(lambda: iteration.init(spec, jnp.int32(0)))
+    at_once = members if together else 1
+    lanes = -(-spec.episodes // spec.data_devices)
+    keys = jax.eval_shape(lambda: jax.random.split(jax.random.key(0), lanes))
+    states = jax.eval_shape(
+        lambda: jax.tree.map(
+            lambda x: jnp.broadcast_to(x, (lanes, *jnp.shape(x))), spec.game.init()
+        )
+    )
+    alone = dataclasses.replace(spec, data_devices=1, network=spec.network.clone(axis_name=None))
+    tree = jax.eval_shape(
+        lambda net, k, s: core.start(spec.game, learner.acting(alone, net), k, s, spec.search)[0],
+        state.learner, keys, states,
+    )  # fmt: skip
+    games = jax.eval_shape(lambda: selfplay.empty_record(spec.game, lanes))
+    networks = size_of(state.learner) * members
+    measured = max(spec.positions, jax.tree.leaves(heldout)[0].shape[0])
+    searched = min(lanes, spec.evaluate_at_once or lanes)
+    batch = max(searched, min(measured, learner.EVALUATION_CHUNK))
+    parts = {
+        "networks": networks + size_of(state.learner) * at_once,  # the best and the candidate
+        # the ring, its successor while it is filled, and the images of a minibatch are small
+        "window": size_of(state.replay) * (members + at_once),
+        "held-out set": size_of(heldout),
+        "trees": size_of(tree) * at_once,
+        "games": 2 * size_of(games) * at_once,
+        "activations": _inference_bytes(alone, state.learner, batch) * at_once,
+        "gradients": _training_bytes(alone, hyper, state.learner) * at_once,
+    }
+    return Forecast(parts, checkpoint=size_of(state) * members)
+
+
+def _inference_bytes(spec: Spec, network: Any, batch: int) -> int:
+    """Largest neighbouring arrays of one forward pass.
+
+    A convolution as patches has them, nine values for a cell's input and one for its output.
+    Winograd's are four for either, in 16 pieces whose sum no single step shows.
+    """
+    if spec.network.convolution == "winograd":
+        spec = dataclasses.replace(spec, network=spec.network.clone(convolution="patches"))
+    observation = jax.ShapeDtypeStruct((batch, *spec.game.observation_shape), jnp.float32)
+    program = jax.make_jaxpr(lambda n, x: learner.infer(spec, n, x))(network, observation)
+    return max(_equation_sizes(program.jaxpr), default=0)
+
+
+def _equation_sizes(program: Any) -> list[int]:
+    """Bytes in and out of every equation, inner programs included."""
+    found = []
+    for equation in program.eqns:
+        inner = [p for p in equation.params.values() if hasattr(p, "jaxpr")]
+        for each in inner:
+            found += _equation_sizes(each.jaxpr)
+        if not inner:
+            arrays = [v.aval for v in (*equation.invars, *equation.outvars)]
+            found.append(sum(a.size * a.dtype.itemsize for a in arrays if hasattr(a, "size")))
+    return found
+
+
+def _training_bytes(spec: Spec, hyper: Hyper, network: Any) -> int:
+    """What the backward pass keeps of the forward pass, twice the weights and the minibatch."""
+    batch = spec.batch_size // spec.data_devices
+    game = spec.game
+    examples = jax.eval_shape(
+        lambda: Examples(
+            observation=jnp.zeros((batch, *game.observation_shape)),
+            policy=jnp.zeros((batch, game.num_actions)),
+            value=jnp.zeros((batch,)),
+            legal=jnp.zeros((batch, game.num_actions), bool),
+        )
+    )
+
+    def residuals(params: Any, stats: Any, examples: Examples, hyper: Hyper) -> Any:
+        def loss(params: Any) -> jax.Array:
+            out, _ = spec.network.apply(
+                {"params": params, "batch_stats": stats},
+                examples.observation,
+                train=True,
+                dropout_rate=hyper.dropout_rate,
+                rngs={"dropout": jax.random.key(0)},
+                mutable=["batch_stats"],
+            )
+            policy, value = learner.mean_losses(spec, out, examples)
+            return policy + value
+
+        return jax.vjp(loss, params)[1]
+
+    kept = jax.eval_shape(residuals, network.params, network.batch_stats, examples, hyper)
+    return size_of(kept) + 2 * size_of(network.params) + size_of(examples)
+
+
+def capacity(device: Any) -> int | None:
+    """Bytes of a device's memory (of the machine's for a CPU); None where it does not tell."""
+    if device.platform == "cpu":
+        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    stats = device.memory_stats() or {}
+    return stats.get("bytes_limit")
+
+
+def in_words(predicted: Forecast, available: int | None) -> str:
+    """One line for people, with the key to lower where it does not fit."""
+    parts = sorted(predicted.parts.items(), key=lambda item: -item[1])
+    told = ", ".join(f"{name} {mebibytes(size)}" for name, size in parts)
+    line = (
+        f"predicted memory: {mebibytes(predicted.total)} per device ({told}); "
+        f"checkpoint {mebibytes(predicted.checkpoint)}"
+    )
+    if available is not None and predicted.total > available:
+        largest = parts[0][0]
+        line += (
+            f"\nwarning: that is more than the device's {mebibytes(available)}: "
+            f"most is {largest}, lower {KEYS[largest]}"
+        )
+    return line
+
+
+def mebibytes(size: float) -> str:
+    """e.g. `12 MiB`, `3.4 GiB`."""
+    if size >= 2**30:
+        return f"{size / 2**30:.1f} GiB"
+    return f"{size / 2**20:.0f} MiB" if size >= 2**20 else f"{size / 2**10:.0f} KiB"

@@ -1,0 +1,205 @@
+"""A run directory opened again: its settings, its members and their networks over training."""
+
+import dataclasses
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+from ml_collections import ConfigDict
+
+from jaxzero import workdir
+from jaxzero.runs import weights
+from jaxzero.runs.checkpoints import Checkpoints
+from jaxzero.settings import config as config_lib
+from jaxzero.settings.config import ConfigError
+from jaxzero.training import iteration
+from jaxzero.training import spec as spec_lib
+from jaxzero.training.learner import Learner
+from jaxzero.training.spec import Spec
+
+SNAPSHOTS = "snapshots"  # networks by iteration, without optimiser and replay
+
+
+@dataclasses.dataclass(frozen=True)
+class Member:
+    """One run of a population.
+
+    Attributes:
+      name: unique in the study, e.g. `"sum_seed0"`.
+      target: what is minimised.
+      seed: of weights, games and minibatches.
+      config: the run's settings; all members of a population have equal specs.
+    """
+
+    name: str
+    target: str
+    seed: int
+    config: ConfigDict
+
+
+def one_for_each_seed(
+    config: ConfigDict, target: str, changes: Mapping[str, Any] | None = None
+) -> list[Member]:
+    """Runs `TARGET_seedN` of a study's seeds, equal but for the seed.
+
+    Args:
+      config: with the keys `seed`, the first, and `study.seeds`, how many.
+      target: what they have in common.
+      changes: dotted keys of it.
+    """
+    members = []
+    for seed in range(config.seed, config.seed + config.study.seeds):
+        own = config.copy_and_resolve_references()
+        own.update_from_flattened_dict({**(changes or {}), "seed": seed})
+        members.append(Member(f"{target}_seed{seed}", target, seed, own))
+    return members
+
+
+@dataclasses.dataclass(frozen=True)
+class Run:
+    """A run directory that training has written to.
+
+    Attributes:
+      directory: where it lies.
+      study: the study's name, e.g. `"loss_ablation"`.
+      config: the study's settings.
+      members: its population.
+      spec: static settings of all members, for one device.
+      iterations: those whose networks are kept, ascending; 0, the untrained network, is always one.
+    """
+
+    directory: Path
+    study: str
+    config: ConfigDict
+    members: tuple[Member, ...]
+    spec: Spec
+    iterations: tuple[int, ...]
+
+
+def write_members(directory: Path, config: ConfigDict, members: Sequence[Member]) -> None:
+    """Records who is trained in a run directory: what differs from the study's settings."""
+    base = config_lib.flatten(config)
+    workdir.write_json(
+        directory / workdir.MEMBERS,
+        [
+            {
+                "name": m.name,
+                "target": m.target,
+                "seed": m.seed,
+                "settings": {
+                    k: v for k, v in config_lib.flatten(m.config).items() if base.get(k) != v
+                },
+            }
+            for m in members
+        ],
+    )
+
+
+def open_run(directory: str | Path) -> Run:
+    """Opens a run directory, finished or not; reads only.
+
+    Members whose weights an exported directory lacks are left out, and named on stderr.
+
+    Raises:
+      ConfigError: it is none, or nothing was trained in it yet.
+    """
+    directory = Path(directory)
+    missing = [n for n in (workdir.CONFIG, workdir.MEMBERS) if not (directory / n).is_file()]
+    if missing:
+        raise ConfigError(
+            f"{directory} is no run directory ({missing[0]} is missing): give the --workdir of a "
+            "study"
+        )
+    stored = workdir.read_json(directory / workdir.CONFIG)
+    study = stored.pop("study")
+    config = config_lib.from_flat(stored)
+    members = tuple(
+        Member(
+            saved["name"],
+            saved["target"],
+            saved["seed"],
+            config_lib.from_flat(stored | saved["settings"]),
+        )
+        for saved in workdir.read_json(directory / workdir.MEMBERS)
+    )
+    saved_steps = Checkpoints.steps(directory / SNAPSHOTS)
+    if not saved_steps and (saved_steps := weights.iterations(directory)):  # of an export
+        members = _with_weights(directory, members)
+    return Run(
+        directory=directory,
+        study=study,
+        config=config,
+        members=members,
+        spec=spec_lib.make_spec(members[0].config),
+        iterations=tuple(sorted({0, *saved_steps})),
+    )
+
+
+def _with_weights(directory: Path, members: tuple[Member, ...]) -> tuple[Member, ...]:
+    """The members whose weights lie in an exported run; names the others."""
+    absent = [m.name for m in members if not weights.path_of(directory, m.name).is_file()]
+    if not absent or len(absent) == len(members):  # of all: said when they are asked for
+        return members
+    print(f"{directory} has no weights of {', '.join(absent)}: left out", file=sys.stderr)
+    return tuple(m for m in members if m.name not in absent)
+
+
+def networks(run: Run, at: int | None = None) -> Learner:
+    """The best networks of all members after an iteration, [R], without optimiser state.
+
+    Args:
+      run: of `open_run`.
+      at: one of `run.iterations`; the newest by default. 0: the untrained networks, made again from
+        their seeds.
+
+    Raises:
+      ConfigError: that iteration was not kept, or its file is damaged.
+    """
+    at = run.iterations[-1] if at is None else at
+    if at not in run.iterations:
+        kept = ", ".join(map(str, run.iterations))
+        raise ConfigError(f"{run.directory} keeps no networks of iteration {at}: choose of {kept}")
+    seeds = jnp.array([m.seed for m in run.members], jnp.int32)
+
+    def start_one(seed: jax.Array) -> Learner:
+        return without_optimiser(iteration.init(run.spec, seed).learner)
+
+    start = jax.vmap(start_one)
+    if at == 0:
+        return jax.jit(start)(seeds)
+    if at not in Checkpoints.steps(run.directory / SNAPSHOTS):
+        names = [m.name for m in run.members]
+        return weights.load(run.directory, names, jax.eval_shape(start_one, seeds[0]))
+    snapshots = Checkpoints(run.directory / SNAPSHOTS, keep=None, read_only=True)
+    try:
+        restored = snapshots.restore(at, jax.eval_shape(start, seeds))
+    finally:
+        snapshots.close()
+    return jax.tree.map(jnp.asarray, restored)
+
+
+def without_optimiser(network: Learner) -> Learner:
+    """What a network needs to play."""
+    return dataclasses.replace(network, opt_state=())
+
+
+def choose(run: Run, name: str | None = None) -> int:
+    """The number of a member by its name (the first by default).
+
+    Raises:
+      ConfigError: there is none of that name.
+    """
+    if name is None:
+        return 0
+    names = [m.name for m in run.members]
+    if name not in names:
+        raise ConfigError(f"{run.directory} has no run {name!r}: {config_lib.nearest(name, names)}")
+    return names.index(name)
+
+
+def member_network(run: Run, index: int, at: int | None = None) -> Learner:
+    """The best network of one member, see `networks`."""
+    return jax.tree.map(lambda x: x[index], networks(run, at))

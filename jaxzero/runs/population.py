@@ -1,0 +1,147 @@
+"""Runs x devices: how one iteration of many runs becomes one program.
+
+The run axis is spread over devices first ("run"); what is left of the devices shares each run
+("data"). On a device, members follow one another (`lax.map`, bit-identical to solo runs) or go
+together (`vmap`). `jax.shard_map` is what `jax.pmap` is now built from.
+"""
+
+import math
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax.experimental import multihost_utils
+from jax.sharding import AxisType, Mesh, NamedSharding
+from jax.sharding import PartitionSpec as P
+
+from jaxzero.loops import DATA_AXIS, MEMBER_AXIS, RUN_AXIS
+from jaxzero.training import iteration
+from jaxzero.training.iteration import RunState
+from jaxzero.training.spec import Hyper, Spec
+
+Metrics = dict[str, jax.Array]
+
+
+class Layout(NamedTuple):
+    """How R runs lie on D devices: D = run_devices x data_devices."""
+
+    run_devices: int
+    data_devices: int
+
+
+def plan(num_runs: int, num_devices: int) -> Layout:
+    """Runs first: as many groups of devices as divide both numbers, the rest share a run."""
+    run_devices = math.gcd(num_runs, num_devices)
+    return Layout(run_devices, num_devices // run_devices)
+
+
+def make_mesh(layout: Layout, devices: list[Any] | None = None) -> Mesh:
+    """The mesh ("run", "data") over `devices` (all of all processes by default)."""
+    count = layout.run_devices * layout.data_devices
+    devices = list(jax.devices() if devices is None else devices)[:count]
+    grid = np.array(devices).reshape(layout)
+    return Mesh(grid, (RUN_AXIS, DATA_AXIS), axis_types=(AxisType.Auto,) * 2)
+
+
+def resolve_mode(mode: str) -> str:
+    """auto -> map on a CPU, vmap on an accelerator."""
+    if mode != "auto":
+        return mode
+    return "map" if jax.default_backend() == "cpu" else "vmap"
+
+
+def over_members(fn: Callable, mode: str) -> Callable:
+    """`fn` of one member -> of all members, leading axis R: one after another, or together."""
+    if mode == "map":
+        return lambda *args: jax.lax.map(lambda x: fn(*x), args)
+    return jax.vmap(fn, axis_name=MEMBER_AXIS)
+
+
+class Program(NamedTuple):
+    """A population's compiled functions, and how its arrays lie.
+
+    Attributes:
+      init: jitted (seeds int32[R]) -> states [R].
+      iterate: jitted (hypers [R], states [R], heldout) -> (states [R], metrics [R]); the states
+        given are donated.
+      sharding: of everything with a run axis.
+      replicated: of everything without.
+    """
+
+    init: Any
+    iterate: Any  # jitted, so that it can be lowered and compiled ahead
+    sharding: NamedSharding
+    replicated: NamedSharding
+
+
+def make_program(spec: Spec, mesh: Mesh, mode: str) -> Program:
+    """Builds (does not compile) the functions of a population.
+
+    Args:
+      spec: shared by all members; its `data_devices` is the mesh's.
+      mesh: of `make_mesh`.
+      mode: map or vmap.
+    """
+    if mesh.shape[DATA_AXIS] != spec.data_devices:
+        raise ValueError(f"spec is for {spec.data_devices} data devices, mesh has {mesh.shape}")
+    sharding = NamedSharding(mesh, P(RUN_AXIS))
+
+    def init(seeds: jax.Array) -> RunState:
+        return over_members(lambda seed: iteration.init(spec, seed), mode)(seeds)
+
+    def step(hypers: Hyper, states: RunState, heldout: Any) -> tuple[RunState, Metrics]:
+        def one(hyper: Hyper, state: RunState) -> tuple[RunState, Metrics]:
+            return iteration.iterate(spec, hyper, state, heldout)
+
+        return over_members(one, mode)(hypers, states)
+
+    # mctx's and flax's loops carry replicated values that the varying-axes check can't follow.
+    sharded_init = jax.shard_map(
+        init, mesh=mesh, in_specs=P(RUN_AXIS), out_specs=P(RUN_AXIS), check_vma=False
+    )
+    sharded_step = jax.shard_map(
+        step,
+        mesh=mesh,
+        in_specs=(P(RUN_AXIS), P(RUN_AXIS), P()),
+        out_specs=P(RUN_AXIS),
+        check_vma=False,
+    )
+    return Program(
+        # With shardings spelled out, a resumed run finds the program that the first one compiled.
+        init=jax.jit(sharded_init, out_shardings=sharding),
+        iterate=jax.jit(sharded_step, out_shardings=sharding, donate_argnums=1),
+        sharding=sharding,
+        replicated=NamedSharding(mesh, P()),
+    )
+
+
+def place(tree: Any, sharding: NamedSharding) -> Any:
+    """Host arrays, the same on every process, onto the mesh."""
+
+    def put(x: Any) -> jax.Array:
+        if isinstance(x, jax.Array) and jnp.issubdtype(x.dtype, jax.dtypes.prng_key):
+            data = put(jax.random.key_data(x))
+            return jax.random.wrap_key_data(data, impl=jax.random.key_impl(x))
+        x = np.asarray(x)
+        return jax.make_array_from_callback(x.shape, sharding, lambda index: x[index])
+
+    return jax.tree.map(put, tree)
+
+
+def fetch(tree: Any) -> Any:
+    """Arrays with a run axis onto this host as NumPy, from the devices of all processes."""
+    if jax.process_count() == 1:
+        return jax.tree.map(np.asarray, tree)
+    return jax.tree.map(np.asarray, multihost_utils.process_allgather(tree, tiled=True))
+
+
+def stack(members: list[Any]) -> Any:
+    """Pytrees of members -> one with a leading axis R."""
+    return jax.tree.map(lambda *leaves: jnp.stack(leaves), *members)
+
+
+def member(tree: Any, index: int) -> Any:
+    """One member of a population."""
+    return jax.tree.map(lambda x: x[index], tree)

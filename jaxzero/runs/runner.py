@@ -1,0 +1,325 @@
+"""The short Python loop around the compiled iteration: log, checkpoint, resume, stop."""
+
+import dataclasses
+import os
+import sys
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import jax
+import numpy as np
+from ml_collections import ConfigDict
+from tqdm import tqdm
+
+from jaxzero import runs, workdir
+from jaxzero.runs import Member, memory, metrics, population
+from jaxzero.runs.checkpoints import Checkpoints
+from jaxzero.runs.failures import Failures
+from jaxzero.runs.stopping import FINISHED_EARLY, Stopped, StopRequest
+from jaxzero.settings import devices as devices_lib
+from jaxzero.settings.config import ConfigError
+from jaxzero.tracking import Tracker
+from jaxzero.training import heldout, parts
+from jaxzero.training import spec as spec_lib
+from jaxzero.training.iteration import RunState
+from jaxzero.training.spec import Spec
+
+
+@dataclasses.dataclass(frozen=True)
+class Trained:
+    """A finished population.
+
+    Attributes:
+      spec: of all members, for one device.
+      states: [R], on the default device.
+      seconds: wall time of training, interrupted parts included.
+      compile_seconds: tracing and compiling in this process.
+      failed: what happened to runs that `failures` noted, by name. Their states go on from the best
+        network before that and count for nothing.
+    """
+
+    spec: Spec
+    states: RunState
+    seconds: float
+    compile_seconds: float
+    failed: Mapping[str, str] = dataclasses.field(default_factory=dict)
+
+
+def prepare(config: ConfigDict) -> None:
+    """What must be set before JAX looks for devices: other processes, compilation cache, flags.
+
+    Programs are kept on disk where JAX was not told otherwise already. Processes find each other as
+    `jax.distributed.initialize` says: by SLURM, Open MPI or a TPU's own means, or by the variables
+    JAX_COORDINATOR_ADDRESS, JAX_NUM_PROCESSES and JAX_PROCESS_ID of the environment.
+
+    Raises:
+      ConfigError: they can't.
+    """
+    if config.execution.distributed and not jax.distributed.is_initialized():
+        _join_processes()
+    if config.execution.deterministic_gpu:
+        flags = os.environ.get("XLA_FLAGS", "")
+        os.environ["XLA_FLAGS"] = f"{flags} --xla_gpu_deterministic_ops=true".strip()
+    if config.execution.compilation_cache and not jax.config.values["jax_compilation_cache_dir"]:
+        cache = Path.home() / ".cache" / "jaxzero" / "compilation"
+        jax.config.update("jax_compilation_cache_dir", str(cache))
+        jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.5)
+
+
+def _join_processes() -> None:
+    named: dict[str, Any] = {
+        argument: int(os.environ[variable])
+        for argument, variable in (
+            ("num_processes", "JAX_NUM_PROCESSES"),
+            ("process_id", "JAX_PROCESS_ID"),
+        )
+        if variable in os.environ
+    }
+    try:
+        jax.distributed.initialize(**named)
+    except (ValueError, RuntimeError) as error:
+        raise ConfigError(
+            f"config.execution.distributed=True: {str(error).splitlines()[0]} Start one process on "
+            "each host under SLURM, Open MPI or with JAX_COORDINATOR_ADDRESS, JAX_NUM_PROCESSES "
+            "and JAX_PROCESS_ID set"
+        ) from error
+
+
+class _Job(NamedTuple):
+    """What does not change while a population trains."""
+
+    config: ConfigDict
+    members: Sequence[Member]
+    directory: Path
+    tracker: Tracker
+    checkpoints: Checkpoints
+    snapshots: Checkpoints
+    failures: Failures | None
+
+
+def train(
+    config: ConfigDict,
+    members: Sequence[Member],
+    directory: Path,
+    tracker: Tracker,
+    *,
+    failures: Failures | None = None,
+) -> Trained:
+    """Trains a population for I iterations, or goes on where its workdir left off.
+
+    Args:
+      config: the study's; of m, E, rs, ep and n (`spec.CAPACITIES`) the largest of its members, or
+        more.
+      members: their specs must be equal, but for these.
+      directory: a workdir that was claimed for this config.
+      tracker: gets every iteration's rows.
+      failures: notes runs with a loss that is not finite and leaves their rows out; by default such
+        a loss stops the population.
+
+    Raises:
+      ConfigError: members that can't share a program; a disk that is full.
+      FloatingPointError: a loss that is not finite (with `failures`: of all runs); what was saved
+        stays.
+      Stopped: Ctrl-C, SIGTERM or the limit of minutes; everything is saved.
+    """
+    started = time.monotonic()
+    devices = devices_lib.choose(config)
+    layout = population.plan(len(members), len(devices))
+    spec = _common_spec(config, members, layout.data_devices)
+    mode = population.resolve_mode(config.execution.population)
+    program = population.make_program(spec, population.make_mesh(layout, devices), mode)
+    job = _Job(
+        config,
+        members,
+        directory,
+        tracker,
+        Checkpoints(directory / "checkpoints", keep=config.execution.keep_checkpoints),
+        Checkpoints(directory / runs.SNAPSHOTS, keep=None),
+        failures,
+    )
+    total = config.train.iterations
+    first = job.checkpoints.newest_whole(_say) or 0
+    if failures is not None:
+        failures.forget_after(first)
+    if first > total:
+        raise ConfigError(
+            f"config.train.iterations={total}: {directory} is at iteration {first} already, "
+            f"choose at least {first} or another --workdir"
+        )
+    _say(
+        f"{len(members)} runs of {spec.game.name} on {devices_lib.describe(devices)} "
+        f"(devices: {layout.run_devices} for runs x {layout.data_devices} for each run; {mode})"
+    )
+    _say(devices_lib.idle_accelerator())
+    _say(f"playing {config.evaluation.heldout_games} held-out games...")
+    held = heldout.make(
+        spec.game,
+        num_games=config.evaluation.heldout_games,
+        num_simulations=config.evaluation.heldout_simulations,
+        temperature_plies=config.selfplay.temperature_plies,
+    )
+    held = jax.block_until_ready(held)  # minutes where games are long
+    _say(_forecast(spec, members, held, layout, mode, devices[0]))
+    hypers = population.stack([spec_lib.make_hyper(m.config) for m in members])
+    hypers = population.place(hypers, program.sharding)
+    held = population.place(held, program.replicated)
+    states = _begin_or_resume(job, program, first)
+
+    compiling = time.monotonic()
+    iterate = program.iterate
+    if first < total:
+        _say("compiling...")
+        iterate = iterate.lower(hypers, states, held).compile()
+        _say(f"compiled in {time.monotonic() - compiling:.1f} s")
+    compile_seconds = time.monotonic() - compiling
+
+    states, seconds = _iterate(
+        job, lambda states: iterate(hypers, states, held), states, first, started
+    )
+    job.checkpoints.close()
+    job.snapshots.close()
+    return Trained(
+        spec=dataclasses.replace(
+            spec, data_devices=1, network=parts.build_network(members[0].config, spec.game)
+        ),
+        states=_on_one_device(states),
+        seconds=seconds,
+        compile_seconds=compile_seconds,
+        failed={} if failures is None else failures.reasons,
+    )
+
+
+def _iterate(
+    job: _Job, iterate: Any, states: RunState, first: int, started: float
+) -> tuple[RunState, float]:
+    """The remaining iterations: (states, wall seconds of training, earlier processes' included).
+
+    The host logs an iteration while the device works on the next one; the device waits for the
+    host only where states are saved.
+    """
+    config, total = job.config, job.config.train.iterations
+    rows = workdir.read_rows(job.directory / workdir.METRICS)
+    elo = metrics.newest_elo(job.members, rows)
+    earlier = max((row["seconds"] for row in rows), default=0.0)
+    saved = first
+
+    def log(number: int, measured: Any) -> None:
+        seconds = earlier + time.monotonic() - started
+        values = population.fetch(measured)
+        rows = metrics.make_rows(job.members, number, values, seconds=seconds, elo=elo)
+        if job.failures is None:
+            metrics.refuse_nan(rows, saved)
+        else:
+            rows = job.failures.sift(rows, saved)
+        elo.update(metrics.newest_elo(job.members, rows))
+        if jax.process_index() == 0:
+            job.tracker.log(rows)
+        evaluations = sum(r["count/evaluations"] for r in rows if r["iteration"] == number)
+        rate = evaluations / max(time.monotonic() - last_logged[0], 1e-9)
+        last_logged[0] = time.monotonic()
+        bar.set_postfix_str(f"{metrics.summary(rows)} {rate:,.0f} evaluations/s", refresh=False)
+        bar.update()
+
+    last_logged = [time.monotonic()]
+    pending: tuple[int, Any] | None = None
+    quiet = jax.process_index() != 0
+    with (
+        StopRequest(config.execution.max_minutes, started) as stop,
+        tqdm(total=total, initial=first, unit="it", desc="training", disable=quiet) as bar,
+    ):
+        for number in range(first + 1, total + 1):
+            states, measured = iterate(states)
+            if pending is not None:
+                log(*pending)
+            jax.block_until_ready(measured)
+            pending = (number, measured)
+            reason = stop.reason()
+            due = number == total or reason is not None
+            save = due or number % config.execution.checkpoint_every == 0
+            keep = number == total or number % config.execution.snapshot_every == 0
+            if save or keep:
+                log(*pending)  # raises for losses that must not be saved
+                pending = None
+            if keep:
+                job.snapshots.save(number, runs.without_optimiser(states.learner))
+            if save:
+                job.checkpoints.save(number, states)
+                saved = number
+            # A signal in the last iteration is obeyed too: the caller would go on with other work.
+            if reason is not None and (number < total or reason.status != FINISHED_EARLY):
+                job.checkpoints.close()
+                job.snapshots.close()
+                raise Stopped(
+                    f"{reason}: saved at iteration {number} of {total}; the same command goes on "
+                    "from there",
+                    reason.status,
+                )
+    return states, earlier + time.monotonic() - started
+
+
+def _forecast(
+    spec: Spec,
+    members: Sequence[Member],
+    held: Any,
+    layout: population.Layout,
+    mode: str,
+    device: Any,
+) -> str:
+    predicted = memory.forecast(
+        spec,
+        spec_lib.make_hyper(members[0].config),
+        held,
+        members=len(members) // layout.run_devices,
+        together=mode == "vmap",
+    )
+    return memory.in_words(predicted, memory.capacity(device))
+
+
+def _common_spec(config: ConfigDict, members: Sequence[Member], data_devices: int) -> Spec:
+    sized = [spec_lib.with_capacity(m.config, config) for m in members]
+    specs = [spec_lib.make_spec(each, data_devices=data_devices) for each in sized]
+    for member, spec in zip(members, specs, strict=True):
+        for field in dataclasses.fields(Spec):
+            mine, first = getattr(spec, field.name), getattr(specs[0], field.name)
+            if mine != first:
+                raise ConfigError(
+                    f"run {member.name!r} differs from {members[0].name!r} in {field.name} "
+                    f"({mine!r}, {first!r}): runs of one population share their shapes"
+                )
+    return specs[0]
+
+
+def _begin_or_resume(job: _Job, program: population.Program, first: int) -> RunState:
+    """The states after iteration `first`: fresh ones, or those of its checkpoint."""
+    if jax.process_index() == 0:
+        runs.write_members(job.directory, job.config, job.members)
+        workdir.drop_rows_after(job.directory / workdir.METRICS, first if first else -1)
+    for saved in (job.checkpoints, job.snapshots):  # what an interrupted process left half done
+        saved.drop_after(first)
+    seeds = np.array([m.seed for m in job.members], np.int32)
+    seeds = population.place(seeds, program.sharding)
+    if first == 0:
+        return program.init(seeds)
+    _say(f"going on from iteration {first} of {job.directory}")
+    restored = job.checkpoints.restore(first, jax.eval_shape(program.init, seeds))
+    return population.place(restored, program.sharding)
+
+
+def _on_one_device(states: RunState) -> RunState:
+    """The population's states on the default device, from wherever they lie."""
+    if jax.device_count() == 1:
+        return states
+
+    def move(x: jax.Array) -> jax.Array:
+        if jax.dtypes.issubdtype(x.dtype, jax.dtypes.prng_key):
+            return jax.random.wrap_key_data(move(jax.random.key_data(x)))
+        return jax.device_put(population.fetch(x), jax.local_devices()[0])
+
+    return jax.tree.map(move, states)
+
+
+def _say(text: str | None) -> None:
+    if text and jax.process_index() == 0:
+        print(text, file=sys.stderr, flush=True)

@@ -1,0 +1,70 @@
+"""Which devices there are, in words, and whether one lies idle."""
+
+import os
+import platform
+import shutil
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import jax
+from ml_collections import ConfigDict
+
+from jaxzero.settings.config import ConfigError
+
+
+def choose(config: ConfigDict) -> list[Any]:
+    """The devices a study may use.
+
+    Raises:
+      ConfigError: more are asked for than there are.
+    """
+    devices = jax.devices()
+    wanted = config.execution.devices or len(devices)
+    if wanted > len(devices):
+        raise ConfigError(
+            f"config.execution.devices={wanted}: this machine shows {len(devices)} "
+            f"({devices[0].device_kind}), choose at most that many"
+        )
+    return devices[:wanted]
+
+
+def describe(devices: Sequence[Any] | None = None) -> str:
+    """e.g. `1 x cpu (x86_64, 2 cores)`; of all devices by default."""
+    devices = jax.devices() if devices is None else devices
+    name = devices[0].device_kind
+    if devices[0].platform == "cpu":
+        name = f"cpu ({platform.machine()}, {cores()} cores)"
+    return f"{len(devices)} x {name}"
+
+
+def idle_accelerator(*, backend: str | None = None, root: Path = Path("/")) -> str | None:
+    """A warning where an accelerator is present and JAX computes on the CPU; None otherwise.
+
+    Args:
+      backend: what JAX uses; asked of JAX by default.
+      root: of the file system.
+    """
+    if (backend or jax.default_backend()) != "cpu" or os.environ.get("JAX_PLATFORMS") == "cpu":
+        return None
+    gpus = root / "proc/driver/nvidia/gpus"
+    if (gpus.is_dir() and any(gpus.iterdir())) or (
+        (root / "dev/nvidia0").exists() and shutil.which("nvidia-smi")
+    ):
+        return (
+            "warning: an NVIDIA GPU is present, but JAX computes on the CPU: "
+            'pip install "jaxzero[cuda12]" (or cuda13), or set JAX_PLATFORMS=cpu to mean it'
+        )
+    if (root / "dev/accel0").exists():
+        return (
+            "warning: a TPU is present, but JAX computes on the CPU: "
+            'pip install "jaxzero[tpu]", or set JAX_PLATFORMS=cpu to mean it'
+        )
+    return None
+
+
+def cores() -> int:
+    """CPU cores that this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1

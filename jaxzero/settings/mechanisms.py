@@ -1,0 +1,272 @@
+"""Settings of paper 002's mechanisms and of paper 004's player, gate and curriculum.
+
+Part of `jaxzero.settings.table`, in a file of their own for their number. By default none of
+them acts.
+"""
+
+from jaxzero.settings.keys import Key
+
+_MANY = 10_000_000
+
+MECHANISMS: tuple[Key, ...] = (
+    Key(
+        "network.style",
+        "efficiency",
+        "of the residual blocks and heads: as in 002, or as in 004 (ReLU before the addition, one "
+        "shared 1x1 convolution); resnet only",
+        choices=("efficiency", "curriculum"),
+    ),
+    Key(
+        "network.head_filters",
+        32,
+        "filters of the heads' convolution; 004 does not say; resnet only",
+        low=1,
+        high=4096,
+    ),
+    Key(
+        "network.value_hidden",
+        256,
+        "width of the value head's hidden layer; style=curriculum only",
+        low=1,
+        high=1_000_000,
+    ),
+    Key(
+        "network.squeeze_excite",
+        False,
+        "channels gated by their means, in every block (002, Table 2); resnet only",
+    ),
+    Key(
+        "search.forced_playouts",
+        0.0,
+        "k: visits that moves of a noisy root are forced to have, sqrt(k P N), and that the policy "
+        "target is without (Wu 2020: 2); 0: none; puct only",
+        low=0,
+        high=1e6,
+    ),
+    Key(
+        "search.propagate_results",
+        False,
+        "results that are sure are carried up the tree, known lost moves are left out and won ones "
+        "played (an MCTS-solver; named in 002, section 2.4); puct only",
+    ),
+    Key(
+        "selfplay.fast_share",
+        0.0,
+        "share of plies with a fast search that is not learned from (playout caps; 002: 0.75)",
+        low=0,
+        high=0.999,
+    ),
+    Key("selfplay.fast_simulations", 30, "simulations of a fast search", low=1, high=100_000),
+    Key(
+        "selfplay.fast_noise",
+        0.1,
+        "factor of the root noise in a fast search (002: 0.025 of 0.25)",
+        low=0,
+        high=1,
+    ),
+    Key(
+        "selfplay.drop_draws",
+        0.0,
+        "share of the drawn games that is not learned from; 004: 0.5 (Racing Kings), 0.1 (Reversi)",
+        low=0,
+        high=1,
+    ),
+    Key(
+        "selfplay.curriculum",
+        "none",
+        "the end of games first (004): by a schedule over the epochs done, or as far from the end "
+        "as the search's value says who wins",
+        choices=("none", "schedule", "horizon"),
+    ),
+    Key(
+        "selfplay.curriculum_drop",
+        "random",
+        "the plies before: played at random without search, or searched and not learned from",
+        choices=("random", "trim"),
+    ),
+    Key(
+        "selfplay.curriculum_epochs",
+        (0, 1, 100, 500, 800, 1000),
+        "epochs done from which each of curriculum_fractions holds (004, Equation 5)",
+        low=0,
+        high=_MANY,
+    ),
+    Key(
+        "selfplay.curriculum_fractions",
+        (0.1, 0.33, 0.5, 0.66, 0.8, 1.0),
+        "shares of a game, its end, that are searched and learned from: 004's zeta",
+        low=0.001,
+        high=1,
+    ),
+    Key(
+        "selfplay.curriculum_initial_plies",
+        0.0,
+        "a game's average length before the first game; 0: that of random games",
+        low=0,
+        high=100_000,
+    ),
+    Key(
+        "selfplay.curriculum_averaging",
+        0.5,
+        "weight of the newest games in the running average of a game's length; 004 does not say",
+        low=0,
+        high=1,
+    ),
+    Key(
+        "selfplay.curriculum_level",
+        0.5,
+        "correlation of the search's value with the result up to which it sees; horizon only",
+        low=0,
+        high=1,
+    ),
+    Key(
+        "selfplay.curriculum_margin",
+        4,
+        "plies searched beyond the horizon; horizon only",
+        low=1,
+        high=100_000,
+    ),
+    Key(
+        "selfplay.curriculum_least",
+        0.1,
+        "smallest share of a game that is searched; horizon only",
+        low=0.001,
+        high=1,
+    ),
+    Key(
+        "replay.minimum_games",
+        (),
+        "games that the window holds before training, in iteration 1, 2, ... (004), in batches of "
+        "selfplay.episodes, each a slot of replay.window; empty: one batch for each iteration",
+        low=1,
+        high=_MANY,
+        item=int,
+    ),
+    Key(
+        "replay.leaving",
+        0.1,
+        "share of the games, the oldest, that leaves after training; with minimum_games (004)",
+        low=0,
+        high=1,
+    ),
+    Key(
+        "replay.images",
+        "all",
+        "symmetric images that are learned from; none: the positions alone (002, 004)",
+        choices=("all", "none"),
+    ),
+    Key(
+        "replay.window_positions",
+        0,
+        "window of the newest positions, in place of replay.window (002: 2,000,000); 0: iterations",
+        low=0,
+        high=2**30,
+    ),
+    Key(
+        "replay.window_start",
+        0,
+        "its size at first: the slow window (002: 500,000); 0: full from the beginning",
+        low=0,
+        high=2**30,
+    ),
+    Key(
+        "replay.window_grows",
+        (5, 12),
+        "iterations between which the slow window grows",
+        low=1,
+        high=_MANY,
+    ),
+    Key(
+        "replay.duplicate_weight",
+        0.0,
+        "w of a repeated position's targets, which are merged (002, equation 4: 0.8); 0: kept "
+        "apart; needs replay.window_positions",
+        low=0,
+        high=1,
+    ),
+    Key(
+        "train.value_weight",
+        1.0,
+        "weight of l_v in loss=sum, beside l_p (002: 0.01)",
+        low=0,
+        high=1e6,
+    ),
+    Key(
+        "train.reply_weight",
+        0.0,
+        "weight of the opponent's reply's cross entropy, a head of its own (002, equation 5: "
+        "0.35); 0: no head; resnet only",
+        low=0,
+        high=1e6,
+    ),
+    Key(
+        "train.move_value_weight",
+        0.0,
+        "weight of the squared error of the played move's value, a head of its own (Gao et al. "
+        "2020); 0: no head; resnet only",
+        low=0,
+        high=1e6,
+    ),
+    Key(
+        "train.root_value_share",
+        0.0,
+        "share of the search's value in the value target, beside the result (Young 2019)",
+        low=0,
+        high=1,
+    ),
+    Key(
+        "train.schedule",
+        "constant",
+        "learning rate: as it is, falling in steps, or in a cycle with momentum (002); cyclic "
+        "needs sgd",
+        choices=("constant", "steps", "cyclic"),
+    ),
+    Key(
+        "train.schedule_steps",
+        (7, 14),
+        "iterations from which the rate is multiplied by schedule_factor; schedule=steps",
+        low=1,
+        high=_MANY,
+    ),
+    Key("train.schedule_factor", 0.1, "of each step; schedule=steps", low=0, high=1),
+    Key("train.cycle_peak", 0.35, "share of a training at which the cycle peaks", low=0, high=1),
+    Key("train.cycle_end", 0.7, "share of a training at which it is over", low=0, high=1),
+    Key("train.cycle_low", 0.1, "learning rate where it begins and is over", low=0, high=1),
+    Key("train.cycle_last", 0.015, "learning rate at the end of a training", low=0, high=1),
+    Key(
+        "train.cycle_momentum",
+        (0.95, 0.85),
+        "momentum where the cycle begins and ends, and at its peak",
+        low=0,
+        high=0.99999,
+    ),
+    Key(
+        "train.anneal_to",
+        1.0,
+        "factor of the cycles from iteration anneal_iterations + 1 on, falling from 1 (002: 0.4)",
+        low=0,
+        high=1,
+    ),
+    Key("train.anneal_iterations", 20, "iterations that it falls", low=1, high=_MANY),
+    Key(
+        "arena.confidence",
+        0.95,
+        "of Wilson's two-sided interval; wilson only",
+        low=0.5,
+        high=0.9999,
+    ),
+    Key(
+        "arena.width",
+        0.1,
+        "an interval narrower than this ends the match, the best stays; wilson only",
+        low=0,
+        high=1,
+    ),
+    Key(
+        "arena.batch",
+        20,
+        "pairs of games played at once; changes no decision; wilson only",
+        low=1,
+        high=_MANY,
+    ),
+)

@@ -1,0 +1,347 @@
+"""Every setting of a run: papers 000, 001 and 003's Table 1, corrected semantics, one run.
+
+The only place where a default, a meaning, a letter or a range is written: `default_config`,
+`validate`, `--help` and docs/glossary.md come from here. Studies add their own keys in
+`experiments/configs`.
+"""
+
+from jaxzero.settings.keys import Key
+from jaxzero.settings.mechanisms import MECHANISMS
+from jaxzero.settings.switches import SEMANTICS, SWITCHES
+
+TARGETS = ("policy", "value", "sum", "product", "weighted")  # l_p, l_v, l_+, l_x, l_lambda
+
+# Sections in the order in which they are shown, with what they are about.
+SECTIONS: dict[str, str] = {
+    "": "what is played, and in which sense",
+    "study": "of this study",
+    "network": "board -> policy and value",
+    "search": "Monte Carlo tree search, in self-play and in the arena",
+    "selfplay": "games that are learned from",
+    "replay": "the window of examples",
+    "train": "window -> better weights",
+    "arena": "candidate against best, and the gate",
+    "switches": "what the published programs did differently; unset: as config.semantics says",
+    "evaluation": "what is measured beside training",
+    "execution": "how it runs; may change when a run directory is gone on with",
+    "tracking": "where metrics go beside the run directory",
+}
+
+_MANY = 10_000_000
+
+KEYS: tuple[Key, ...] = (
+    Key("game", "othello_6x6", "any name of jaxzero.make_game, rows x columns"),
+    Key(
+        "observation",
+        "signed",
+        "own and other stones as two planes; one plane +1/-1/0 (000); one plane 1/2/3 (002)",
+        choices=("planes", "signed", "cells"),
+    ),
+    Key("seed", 0, "first seed; a population counts up from it", low=0, high=2**31 - 1),
+    Key(
+        "semantics",
+        "corrected",
+        "what is right, or what the papers' programs did: sets all switches at once",
+        choices=SEMANTICS,
+    ),
+    # ---- network
+    Key(
+        "network.name",
+        "convnet",
+        "four convolutions (000), or residual blocks (002, 004)",
+        choices=("convnet", "resnet"),
+    ),
+    Key(
+        "network.channels",
+        256,
+        "filters of each convolution; 256 in the authors' runs",
+        low=1,
+        high=4096,
+    ),
+    Key(
+        "network.hidden",
+        (1024, 512),
+        "widths of the fully connected layers; convnet only",
+        low=1,
+        high=1_000_000,
+    ),
+    Key("network.blocks", 5, "residual blocks; resnet only", low=1, high=100),
+    Key(
+        "network.value_head",
+        "scalar",
+        "one number through tanh, or win/draw/loss (002)",
+        choices=("scalar", "wdl"),
+    ),
+    Key(
+        "network.dtype",
+        "auto",
+        "number format of the computation; auto: bfloat16 where the device multiplies it",
+        choices=("auto", "float32", "bfloat16"),
+    ),
+    Key(
+        "network.convolution",
+        "auto",
+        "as one matrix product over patches, by Winograd's F(2x2, 3x3) (layers of 64 channels or "
+        "more, float32 only), or XLA's own; auto: winograd on CPUs in float32, else patches",
+        choices=("auto", "patches", "winograd", "lax"),
+    ),
+    Key(
+        "network.batch_norm_momentum",
+        0.99,
+        "of the running averages; TensorFlow 1's default, which the authors used",
+        low=0,
+        high=1,
+    ),
+    Key(
+        "network.bias_before_norm",
+        True,
+        "biases before batch normalisation, which change nothing but the parameter count (000 has "
+        "them); convnet only",
+    ),
+    # ---- search
+    Key(
+        "search.algorithm",
+        "puct",
+        "the papers' rule, or Gumbel with sequential halving",
+        choices=("puct", "gumbel"),
+    ),
+    Key("search.num_simulations", 100, "simulations of a search", "m", low=1, high=100_000),
+    Key("search.c_puct", 1.0, "weight of exploration", "c", low=0, high=1e6),
+    Key(
+        "search.unvisited_q",
+        0.0,
+        "value of a move without visits, on the scale of q_scale",
+        low=-1,
+        high=1,
+    ),
+    Key(
+        "search.q_scale",
+        "signed",
+        "values in [-1, 1], or in [0, 1] (002)",
+        choices=("signed", "unit"),
+    ),
+    Key(
+        "search.exploration",
+        "sqrt_total",
+        "c P sqrt(N) / (1 + n) (000), or with sqrt(N) + 1e-5 (002)",
+        choices=("sqrt_total", "sqrt_total_plus"),
+    ),
+    Key(
+        "search.renormalise_prior",
+        True,
+        "softmax over the legal moves; False: over all, illegal ones cut off (002)",
+    ),
+    Key(
+        "search.dirichlet_fraction",
+        0.0,
+        "share of root noise in self-play; off in 000, 001, 003",
+        low=0,
+        high=1,
+    ),
+    Key("search.dirichlet_alpha", 0.3, "concentration of the root noise", low=1e-6, high=1_000_000),
+    Key(
+        "search.dirichlet_scaling",
+        "constant",
+        "alpha as it is, or divided by the number of legal moves (002)",
+        choices=("constant", "per_legal_move"),
+    ),
+    Key(
+        "search.ties",
+        "lowest",
+        "equal scores: lowest move (000), or a random one (002)",
+        choices=("lowest", "random"),
+    ),
+    Key(
+        "search.draw_value",
+        0.0,
+        "worth of a draw to both sides; needs network.value_head=wdl",
+        low=-1,
+        high=1,
+    ),
+    Key(
+        "search.max_considered_actions",
+        16,
+        "moves sampled at the root; gumbel only",
+        low=1,
+        high=10_000,
+    ),
+    Key("search.tree_moves", 4, "capacity of a kept tree, in searches of m", low=1, high=1000),
+    # ---- self-play and replay
+    Key("selfplay.episodes", 50, "games of an iteration", "E", low=1, high=_MANY),
+    Key(
+        "selfplay.temperature_plies",
+        15,
+        "plies 1 to T' - 1 are sampled from the visits, later ones take the most visited move",
+        "T'",
+        low=0,
+        high=100_000,
+    ),
+    Key("replay.window", 20, "iterations whose examples are kept", "rs", low=1, high=100_000),
+    Key(
+        "replay.max_examples",
+        200_000,
+        "of one iteration, symmetric images counted",
+        low=1,
+        high=2**31 - 1,
+    ),
+    # ---- training
+    Key("train.iterations", 100, "self-play, training and arena, so often", "I", low=1, high=_MANY),
+    Key("train.epochs", 10, "passes over the window in an iteration", "ep", low=1, high=100_000),
+    Key("train.batch_size", 64, "examples of a minibatch", "bs", low=1, high=1_000_000),
+    Key("train.learning_rate", 0.005, "step size", "lr", low=0, high=1000),
+    Key(
+        "train.dropout_rate",
+        0.3,
+        "share of units dropped in the fully connected layers",
+        "d",
+        low=0,
+        high=0.999,
+    ),
+    Key(
+        "train.loss",
+        "sum",
+        "what is minimised: l_p, l_v, l_+ = l_p + l_v, l_x = l_p l_v, or l_lambda",
+        choices=TARGETS,
+    ),
+    Key(
+        "train.loss_weight",
+        0.5,
+        "of loss=weighted: lambda l_p + (1 - lambda) l_v",
+        "lambda",
+        low=0,
+        high=1,
+    ),
+    Key(
+        "train.policy_softmax",
+        "all",
+        "softmax in l_p: over all moves (000), or over the legal ones",
+        choices=("all", "legal"),
+    ),
+    Key(
+        "train.sampling",
+        "replacement",
+        "minibatches drawn with replacement (the programs), or full passes",
+        choices=("replacement", "epoch"),
+    ),
+    Key("train.optimizer", "adam", "how gradients are used", choices=("adam", "sgd")),
+    Key("train.momentum", 0.9, "sgd only", low=0, high=0.99999),
+    Key(
+        "train.weight_decay",
+        0.0,
+        "L2 through the optimiser; none in 000 (section 4.2)",
+        low=0,
+        high=1000,
+    ),
+    Key("train.max_gradient_norm", 0.0, "gradients are cut to it; 0: never", low=0, high=1e9),
+    Key(
+        "train.measure",
+        "after_step",
+        "losses of a minibatch measured once more after its step (the programs), or in it",
+        choices=("after_step", "in_step"),
+    ),
+    # ---- arena
+    Key(
+        "arena.gate",
+        "threshold",
+        "a candidate needs a share u of the decisive games, or a score that is surely above a half "
+        "(wilson, 004: the match stops as soon as that is known), or is always accepted",
+        choices=("threshold", "wilson", "none"),
+    ),
+    Key(
+        "arena.games",
+        40,
+        "games of candidate against best; wilson: at most, 004's rule needs 400",
+        "n",
+        low=2,
+        high=_MANY,
+    ),
+    Key("arena.threshold", 0.6, "share of decisive games to win", "u", low=0, high=1),
+    Key(
+        "arena.opening_plies",
+        2,
+        "random plies from which each colour-swapped pair of games starts",
+        low=0,
+        high=1000,
+    ),
+    *MECHANISMS,
+    # ---- semantics
+    *(
+        Key(f"switches.{name}", None, switch.described, kind=switch.kind)
+        for name, switch in SWITCHES.items()
+    ),
+    # ---- everything else
+    Key(
+        "evaluation.heldout_games",
+        64,
+        "games of plain MCTS in the fixed held-out set",
+        low=1,
+        high=1_000_000,
+    ),
+    Key(
+        "evaluation.heldout_simulations",
+        50,
+        "simulations of each of its searches",
+        low=1,
+        high=100_000,
+    ),
+    Key(
+        "evaluation.max_distinct_positions",
+        200_000,
+        "positions among which distinct ones are counted",
+        low=1,
+        high=2**31 - 1,
+    ),
+    Key(
+        "execution.population",
+        "auto",
+        "members one after another (map), together (vmap); auto: map on a CPU",
+        choices=("auto", "map", "vmap"),
+    ),
+    Key(
+        "execution.evaluate_at_once",
+        None,
+        "positions that a search evaluates together, finished ones and those of finished games "
+        "left out; 0: all games'; unset: 32 on a CPU (16 on one core), else 0",
+        kind=int,
+        low=0,
+        high=1_000_000,
+    ),
+    Key("execution.devices", 0, "devices to use; 0: all", low=0, high=1_000_000),
+    Key(
+        "execution.distributed",
+        False,
+        "one of several processes that train together (jax.distributed)",
+    ),
+    Key(
+        "execution.checkpoint_every",
+        10,
+        "iterations between checkpoints that a run goes on from",
+        low=1,
+        high=_MANY,
+    ),
+    Key("execution.keep_checkpoints", 2, "newest checkpoints that are kept", low=2, high=1000),
+    Key(
+        "execution.snapshot_every",
+        10,
+        "iterations between networks that are kept for good",
+        low=1,
+        high=_MANY,
+    ),
+    Key(
+        "execution.max_minutes",
+        0.0,
+        "save and stop after so long (also --max-minutes=N); 0: no limit",
+        low=0,
+        high=1e9,
+    ),
+    Key("execution.compilation_cache", True, "keep compiled programs on disk for the next time"),
+    Key("execution.deterministic_gpu", False, "the same bits again on a GPU; slower"),
+    Key(
+        "tracking.wandb",
+        "off",
+        "Weights & Biases (extra wandb)",
+        choices=("off", "offline", "online"),
+    ),
+    Key("tracking.wandb_project", "jaxzero", "name of the project there"),
+    Key("tracking.tensorboard", False, "event files in the run directory too (extra tensorboard)"),
+)

@@ -1,0 +1,293 @@
+"""Window -> better parameters: ep epochs of minibatches (000 section 4.2).
+
+Which statistics act where: training normalises with the minibatch's statistics (averaged over the
+devices of a run) and updates the running averages; self-play, arena and the held-out set use the
+running averages. The measured losses are the published ones: after each step the same minibatch
+once more, with the updated weights, batch statistics of the minibatch and no dropout.
+"""
+
+import dataclasses
+from typing import Any, cast
+
+import jax
+import jax.numpy as jnp
+import optax
+from flax import struct
+
+from jaxzero.loops import DATA_AXIS, masked, repeat
+from jaxzero.networks import NetworkOutput
+from jaxzero.search.evaluation import ChunkedEvaluate, Evaluate
+from jaxzero.training import losses, position_window, replay, schedules
+from jaxzero.training.position_window import PositionWindow
+from jaxzero.training.replay import Examples, Replay
+from jaxzero.training.spec import Hyper, Spec, make_optimizer
+
+Window = Replay | PositionWindow
+EVALUATION_CHUNK = 512  # positions evaluated at once where losses are only measured
+
+
+@struct.dataclass
+class Learner:
+    """What training changes, and what a rejected candidate is restored from.
+
+    Attributes:
+      params, batch_stats: of the network.
+      opt_state: of the optimiser.
+    """
+
+    params: Any
+    batch_stats: Any
+    opt_state: optax.OptState
+
+
+def init(spec: Spec, key: jax.Array) -> Learner:
+    """Fresh weights. The key is consumed."""
+    observation = jnp.zeros((1, *spec.game.observation_shape), jnp.float32)
+    variables = spec.network.init(key, observation)
+    params = variables["params"]
+    return Learner(params, variables["batch_stats"], make_optimizer(spec).init(params))
+
+
+def infer(spec: Spec, learner: Learner, observation: jax.Array) -> NetworkOutput:
+    """The network as it plays, [B, H, W, C]: running averages of batch norm, no dropout."""
+    variables = {"params": learner.params, "batch_stats": learner.batch_stats}
+    return cast(NetworkOutput, spec.network.apply(variables, observation, train=False))
+
+
+def acting(spec: Spec, learner: Learner) -> Evaluate:
+    """`infer` as search wants it: observation -> (logits, value, draw probability)."""
+
+    def evaluate(observation: jax.Array) -> tuple:
+        out = infer(spec, learner, observation)
+        return out.policy_logits, out.value, out.draw_probability
+
+    if spec.evaluate_at_once:
+        return ChunkedEvaluate(evaluate, spec.evaluate_at_once)
+    return evaluate
+
+
+def mean_losses(spec: Spec, output: NetworkOutput, examples: Examples) -> tuple:
+    """(l_p, l_v), float32 scalars: means over the minibatch, over all devices of the run."""
+    legal = examples.legal if spec.legal_softmax else None
+    policy = losses.policy_loss(output.policy_logits, examples.policy, legal).mean()
+    value = losses.value_loss(output, examples.value, examples.draw).mean()
+    if spec.data_devices > 1:  # before they are multiplied: l_x is a product of means
+        policy, value = jax.lax.pmean((policy, value), DATA_AXIS)
+    return policy, value
+
+
+def _extra_loss(spec: Spec, output: NetworkOutput, examples: Examples) -> jax.Array | float:
+    """Weighted losses of the heads that only regularise; 0 without any."""
+    extra: jax.Array | float = 0.0
+    if output.reply_logits is not None and examples.reply is not None:  # 002, equation 5
+        reply = losses.policy_loss(output.reply_logits, examples.reply).mean()
+        extra += spec.reply_weight * reply
+    if output.move_values is not None and examples.played is not None:
+        moves = losses.move_value_loss(output.move_values, examples.played, examples.value)
+        extra += spec.move_value_weight * moves.mean()
+    if spec.data_devices > 1:
+        extra = jax.lax.pmean(extra, DATA_AXIS)
+    return extra
+
+
+def train_step(
+    spec: Spec,
+    hyper: Hyper,
+    learner: Learner,
+    examples: Examples,
+    key: jax.Array,
+    *,
+    momentum: jax.Array | float | None = None,
+) -> tuple[Learner, tuple[jax.Array, jax.Array]]:
+    """One minibatch.
+
+    Args:
+      spec: static settings.
+      hyper: traced settings.
+      learner: before.
+      examples: [bs / devices], this device's part.
+      key: for dropout, consumed.
+      momentum: of SGD, may be traced; the spec's by default.
+
+    Returns:
+      The learner after the step, and (l_p, l_v) as `spec.measure` says.
+    """
+    dropout = 0.0 if spec.switches.dropout_inactive else hyper.dropout_rate
+
+    def forward(params: Any, rate: Any) -> tuple[NetworkOutput, Any]:
+        return spec.network.apply(
+            {"params": params, "batch_stats": learner.batch_stats},
+            examples.observation,
+            train=True,
+            dropout_rate=rate,
+            rngs={"dropout": key},
+            mutable=["batch_stats"],
+        )
+
+    def objective(params: Any) -> tuple[jax.Array, Any]:
+        output, updates = forward(params, dropout)
+        policy, value = mean_losses(spec, output, examples)
+        total = losses.combine(hyper.loss, policy, value) + _extra_loss(spec, output, examples)
+        return total, (updates["batch_stats"], (policy, value))
+
+    gradients, (batch_stats, measured) = jax.grad(objective, has_aux=True)(learner.params)
+    if spec.data_devices > 1:
+        gradients = jax.lax.pmean(gradients, DATA_AXIS)
+    optimizer = make_optimizer(spec, momentum)
+    updates, opt_state = optimizer.update(gradients, learner.opt_state, learner.params)
+    params = jax.tree.map(lambda p, u: p - hyper.learning_rate * u, learner.params, updates)
+    if spec.measure == "after_step":
+        output, _ = forward(params, 0.0)  # moves no running averages
+        measured = mean_losses(spec, output, examples)
+    return Learner(params, batch_stats, opt_state), measured
+
+
+def _my_part(spec: Spec, index: jax.Array) -> jax.Array:
+    """This device's part of the minibatch: all devices draw the same one."""
+    if spec.data_devices == 1:
+        return index
+    part = spec.batch_size // spec.data_devices
+    return jax.lax.dynamic_slice_in_dim(index, jax.lax.axis_index(DATA_AXIS) * part, part)
+
+
+def _images(spec: Spec) -> replay.Symmetries:
+    if spec.num_images == 1:  # `replay.images`, or a game without any
+        return lambda observation, policy: (observation[None], policy[None])
+    if spec.switches.mirror_without_policy:
+        return replay.without_policy(spec.game.symmetries)
+    return spec.game.symmetries
+
+
+def window_counts(spec: Spec, hyper: Hyper, window: Window, iteration: jax.Array) -> jax.Array:
+    """int32[W] (or [1]): positions in use, by the window's parts."""
+    if isinstance(window, PositionWindow):
+        return window.count[None]
+    return replay.counts_in_window(window, iteration, hyper.window)
+
+
+def draw(spec: Spec, window: Window, counts: jax.Array, index: jax.Array) -> Examples:
+    """This device's examples for the numbers `index` (int32[bs]) of the whole minibatch."""
+    index = _my_part(spec, index)
+    if isinstance(window, PositionWindow):
+        return position_window.take(window, index, _images(spec), spec.num_images)
+    return replay.take(window, counts, index, _images(spec), spec.num_images)
+
+
+def fit(
+    spec: Spec,
+    hyper: Hyper,
+    learner: Learner,
+    window: Window,
+    iteration: jax.Array,
+    key: jax.Array,
+) -> tuple[Learner, dict[str, jax.Array]]:
+    """Trains for ep epochs of int(N / bs) minibatches (at least one).
+
+    Args:
+      spec: static settings.
+      hyper: traced settings.
+      learner: where training starts.
+      window: the examples, the same on all devices.
+      iteration: int32, the newest iteration in the window.
+      key: consumed.
+
+    Returns:
+      The candidate, and metrics: `loss/policy`, `loss/value`, `loss/sum`, `loss/product`,
+      `loss/minimised` float32[spec.epochs], means over each epoch's minibatches (NaN for epochs
+      beyond the run's), `count/gradient_steps` float32.
+    """
+    counts = window_counts(spec, hyper, window, iteration)
+    total = counts.sum() * spec.num_images
+    steps = jnp.maximum(total // spec.batch_size, 1)
+
+    def epoch(e: jax.Array, carry: tuple) -> tuple:
+        learner, sums = carry
+        epoch_key = jax.random.fold_in(key, e)
+        order = _epoch_order(spec, total, epoch_key)
+
+        def step(i: jax.Array, carry: tuple) -> tuple:
+            old, sums = carry
+            draw_key, dropout_key = jax.random.split(jax.random.fold_in(epoch_key, i))
+            if order is None:
+                index = jax.random.randint(draw_key, (spec.batch_size,), 0, total)
+            else:
+                index = jax.lax.dynamic_slice_in_dim(order, i * spec.batch_size, spec.batch_size)
+                index = jnp.minimum(index, total - 1)
+            progress = (e * steps + i) / (hyper.epochs * steps)
+            rate = schedules.learning_rate_factor(spec.schedule, iteration, progress)
+            new, (policy, value) = train_step(
+                spec,
+                dataclasses.replace(hyper, learning_rate=hyper.learning_rate * rate),
+                old,
+                draw(spec, window, counts, index),
+                dropout_key,
+                momentum=schedules.momentum(spec.schedule, spec.momentum, progress),
+            )
+            row = jnp.stack(
+                [
+                    policy,
+                    value,
+                    policy + value,
+                    policy * value,
+                    losses.combine(hyper.loss, policy, value),
+                ]
+            )
+            going = (i < steps) & (e < hyper.epochs)
+            sums = jnp.where(going, sums.at[e].add(row), sums)
+            return masked(going, new, old), sums
+
+        return repeat(jnp.where(e < hyper.epochs, steps, 0), step, (learner, sums))
+
+    sums = jnp.zeros((spec.epochs, 5), jnp.float32)
+    learner, sums = repeat(hyper.epochs, epoch, (learner, sums))
+    ran = jnp.arange(spec.epochs) < hyper.epochs
+    means = jnp.where(ran[:, None], sums / steps, jnp.nan)
+    names = ("policy", "value", "sum", "product", "minimised")
+    metrics = {f"loss/{name}": means[:, i] for i, name in enumerate(names)}
+    metrics["count/gradient_steps"] = (steps * hyper.epochs).astype(jnp.float32)
+    return learner, metrics
+
+
+def _epoch_order(spec: Spec, total: jax.Array, key: jax.Array) -> jax.Array | None:
+    """For full passes: a permutation of the examples, the rest behind it; None: replacement."""
+    if spec.sampling == "replacement":
+        return None
+    capacity = (spec.window_positions or spec.window * spec.positions) * spec.num_images
+    rank = jax.random.uniform(key, (capacity,))
+    rank = jnp.where(jnp.arange(capacity) < total, rank, 2.0)
+    padded = jnp.argsort(rank).astype(jnp.int32)
+    return jnp.concatenate([padded, jnp.zeros((spec.batch_size,), jnp.int32)])
+
+
+def evaluate_losses(
+    spec: Spec, learner: Learner, examples: Examples, valid: jax.Array
+) -> dict[str, jax.Array]:
+    """l_p and l_v of the acting network on given examples.
+
+    Args:
+      spec: static settings.
+      learner: the network.
+      examples: [N].
+      valid: bool[N], which of them count.
+
+    Returns:
+      `policy`, `value`, `sum`, `product`: float32 means, as in `fit`.
+    """
+    chunk = min(valid.shape[0], EVALUATION_CHUNK)
+    padded = -(-valid.shape[0] // chunk) * chunk
+
+    def pad(x: jax.Array) -> jax.Array:
+        widths = [(0, padded - x.shape[0])] + [(0, 0)] * (x.ndim - 1)
+        return jnp.pad(x, widths).reshape(-1, chunk, *x.shape[1:])
+
+    def one(part: tuple[Examples, jax.Array]) -> jax.Array:
+        examples, valid = part
+        out = infer(spec, learner, examples.observation)
+        legal = examples.legal if spec.legal_softmax else None
+        policy = losses.policy_loss(out.policy_logits, examples.policy, legal)
+        value = losses.value_loss(out, examples.value, examples.draw)
+        return jnp.stack([(policy * valid).sum(), (value * valid).sum()])
+
+    sums = jax.lax.map(one, jax.tree.map(pad, (examples, valid))).sum(0)
+    policy, value = sums / jnp.maximum(valid.sum(), 1)
+    return {"policy": policy, "value": value, "sum": policy + value, "product": policy * value}

@@ -1,0 +1,254 @@
+"""The window of examples: the last rs iterations, every position with all its symmetric images.
+
+Only the positions themselves are stored. An example is a (position, image) pair; its image is made
+when it is drawn, which gives the same distribution as storing all images (000's program) in a
+K-th of the memory.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+from flax import struct
+
+from jaxzero.games.scoring import is_drawn
+from jaxzero.training.selfplay import Trajectory
+
+
+@struct.dataclass
+class Examples:
+    """Positions with their targets, from the player to move.
+
+    Attributes:
+      observation: [..., H, W, C].
+      policy: float32[..., A], a distribution.
+      value: float32[...], z in [-1, 1].
+      legal: bool[..., A].
+      draw: float32[...], share of draws in the result, beside `value`; None: read from `value`.
+      reply: float32[..., A], the policy at the next position, uniform behind the last move (002,
+        equation 5); None where nobody learns it.
+      played: float32[..., A], the move played, one-hot; None where nobody needs it.
+    """
+
+    observation: jax.Array
+    policy: jax.Array
+    value: jax.Array
+    legal: jax.Array
+    draw: jax.Array | None = None
+    reply: jax.Array | None = None
+    played: jax.Array | None = None
+
+    @classmethod
+    def zeros(
+        cls,
+        lead: tuple[int, ...],
+        observation: jax.ShapeDtypeStruct,
+        num_actions: int,
+        extras: tuple[str, ...] = (),
+    ) -> "Examples":
+        """Room for examples with leading axes `lead` and the optional fields `extras`."""
+        by_action = jnp.zeros((*lead, num_actions), jnp.float32)
+        optional = {"draw": jnp.zeros(lead, jnp.float32), "reply": by_action, "played": by_action}
+        return cls(
+            observation=jnp.zeros((*lead, *observation.shape), observation.dtype),
+            policy=by_action,
+            value=jnp.zeros(lead, jnp.float32),
+            legal=jnp.zeros((*lead, num_actions), bool),
+            **{name: optional[name] for name in extras},
+        )
+
+
+@struct.dataclass
+class Replay:
+    """A ring of iterations.
+
+    Attributes:
+      examples: [W, P, ...], P positions for each of W iterations.
+      count: int32[W], positions in use.
+      iteration: int32[W], which iteration a slot holds; -1 for none.
+    """
+
+    examples: Examples
+    count: jax.Array
+    iteration: jax.Array
+
+
+def empty(
+    window: int,
+    positions: int,
+    observation: jax.ShapeDtypeStruct,
+    num_actions: int,
+    extras: tuple[str, ...] = (),
+) -> Replay:
+    """A window without examples.
+
+    Args:
+      window: W, iterations it can hold.
+      positions: P, positions an iteration can hold.
+      observation: shape [H, W, C] and dtype.
+      num_actions: A.
+      extras: optional fields of `Examples` that are kept.
+    """
+    return Replay(
+        examples=Examples.zeros((window, positions), observation, num_actions, extras),
+        count=jnp.zeros((window,), jnp.int32),
+        iteration=jnp.full((window,), -1, jnp.int32),
+    )
+
+
+def from_trajectory(
+    trajectory: Trajectory,
+    positions: int,
+    *,
+    extras: tuple[str, ...] = (),
+    root_value_share: float = 0.0,
+) -> tuple[Examples, jax.Array]:
+    """The positions of an iteration in the order of the games, packed to the front.
+
+    Args:
+      trajectory: [T, B] plies of B games.
+      positions: capacity P. If there are more, the newest are kept, as in a bounded queue.
+      extras: optional fields of `Examples` that are filled.
+      root_value_share: of the search's value in the value target, beside the result (Young 2019,
+        as 002 section 2.4 has it); a search does not tell draws apart.
+
+    Returns:
+      `Examples` [P] and int32, how many are in use. Plies that were not recorded are left out.
+    """
+    value = trajectory.value
+    if root_value_share:
+        value = (1 - root_value_share) * value + root_value_share * trajectory.root_value
+    optional = {name: _EXTRAS[name](trajectory, root_value_share) for name in extras}
+    by_game = jax.tree.map(
+        lambda x: jnp.swapaxes(x, 0, 1).reshape(-1, *x.shape[2:]),
+        Examples(
+            observation=trajectory.observation,
+            policy=trajectory.policy,
+            value=value,
+            legal=trajectory.legal,
+            **optional,
+        ),
+    )
+    valid = jnp.swapaxes(trajectory.recorded, 0, 1).reshape(-1)
+    total = valid.sum(dtype=jnp.int32)
+    surplus = jnp.maximum(total - positions, 0)
+    index = jnp.cumsum(valid, dtype=jnp.int32) - 1 - surplus
+    index = jnp.where(valid & (index >= 0), index, positions)
+
+    def pack(x: jax.Array) -> jax.Array:
+        return jnp.zeros((positions, *x.shape[1:]), x.dtype).at[index].set(x, mode="drop")
+
+    return jax.tree.map(pack, by_game), jnp.minimum(total, positions)
+
+
+def _draw(trajectory: Trajectory, root_value_share: float) -> jax.Array:
+    drawn = is_drawn(trajectory.outcome).astype(jnp.float32)
+    return jnp.broadcast_to((1 - root_value_share) * drawn, trajectory.value.shape)
+
+
+def _reply(trajectory: Trajectory, root_value_share: float) -> jax.Array:
+    del root_value_share
+    nobody = jnp.zeros_like(trajectory.valid[:1])
+    answered = jnp.concatenate([trajectory.valid[1:], nobody])[..., None]
+    following = jnp.concatenate([trajectory.policy[1:], trajectory.policy[:1]])
+    return jnp.where(answered, following, 1 / trajectory.policy.shape[-1])
+
+
+def _played(trajectory: Trajectory, root_value_share: float) -> jax.Array:
+    del root_value_share
+    return jax.nn.one_hot(trajectory.action, trajectory.policy.shape[-1], dtype=jnp.float32)
+
+
+_EXTRAS = {"draw": _draw, "reply": _reply, "played": _played}
+
+
+def add(replay: Replay, examples: Examples, count: jax.Array, iteration: jax.Array) -> Replay:
+    """Puts an iteration's examples [P] in the place of the oldest ones."""
+    slot = iteration % replay.count.shape[0]
+    return Replay(
+        examples=jax.tree.map(lambda ring, x: ring.at[slot].set(x), replay.examples, examples),
+        count=replay.count.at[slot].set(count),
+        iteration=replay.iteration.at[slot].set(iteration),
+    )
+
+
+def counts_in_window(replay: Replay, iteration: jax.Array, window: jax.Array) -> jax.Array:
+    """int32[W]: positions of each slot that the last `window` iterations (traced) may use."""
+    age = iteration - replay.iteration
+    usable = (replay.iteration >= 0) & (age >= 0) & (age < window)
+    return jnp.where(usable, replay.count, 0)
+
+
+Symmetries = Callable[[jax.Array, jax.Array], tuple[jax.Array, jax.Array]]
+
+
+def with_legal(symmetries: Symmetries) -> Callable[[Examples], Examples]:
+    """All images of one example, [K, ...]: legal actions move as the policy does."""
+
+    def images(example: Examples) -> Examples:
+        observation, policy = symmetries(example.observation, example.policy)
+
+        def moved(by_action: jax.Array | None) -> jax.Array | None:
+            if by_action is None:
+                return None
+            return symmetries(example.observation, by_action.astype(jnp.float32))[1]
+
+        def repeated(number: jax.Array | None) -> jax.Array | None:
+            return None if number is None else jnp.broadcast_to(number, policy.shape[:1])
+
+        return Examples(
+            observation=observation,
+            policy=policy,
+            value=jnp.broadcast_to(example.value, policy.shape[:1]),
+            legal=symmetries(example.observation, example.legal.astype(jnp.float32))[1] > 0.5,
+            draw=repeated(example.draw),
+            reply=moved(example.reply),
+            played=moved(example.played),
+        )
+
+    return images
+
+
+def without_policy(symmetries: Symmetries) -> Symmetries:
+    """The published Connect Four mirror: the board's images, each with the policy as it was."""
+
+    def images(observation: jax.Array, policy: jax.Array) -> tuple[jax.Array, jax.Array]:
+        observations, policies = symmetries(observation, policy)
+        return observations, jnp.broadcast_to(policy, policies.shape)
+
+    return images
+
+
+def take(
+    replay: Replay, counts: jax.Array, index: jax.Array, symmetries: Symmetries, num_images: int
+) -> Examples:
+    """Examples by their number.
+
+    Args:
+      replay: the window.
+      counts: int32[W] of `counts_in_window`.
+      index: int32[b] in [0, K sum(counts)).
+      symmetries: of the game.
+      num_images: K.
+
+    Returns:
+      `Examples` [b].
+    """
+    position, image = index // num_images, index % num_images
+    ends = jnp.cumsum(counts)
+    slot = (position[:, None] >= ends[None, :]).sum(-1)
+    offset = position - (ends - counts)[slot]
+    stored = jax.tree.map(lambda x: x[slot, offset], replay.examples)
+    if num_images == 1:  # the identity alone
+        return stored
+    images = jax.vmap(with_legal(symmetries))(stored)
+    rows = jnp.arange(index.shape[0])
+    return jax.tree.map(lambda x: x[rows, image], images)
+
+
+def first_window(replay: Replay, slot: jax.Array | int, symmetries: Any) -> Examples:
+    """All images of the positions of one slot, [P * K]; those beyond its count are empty."""
+    stored = jax.tree.map(lambda x: x[slot], replay.examples)
+    images = jax.vmap(with_legal(symmetries))(stored)
+    return jax.tree.map(lambda x: x.reshape(-1, *x.shape[2:]), images)

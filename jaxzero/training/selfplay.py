@@ -1,0 +1,310 @@
+"""Playing games against oneself: a batch in lock-step, every game to its end.
+
+000 section 4.1, as its program plays: moves are sampled from the visit counts in the first T' - 1
+plies and greedy afterwards.
+"""
+
+import dataclasses
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+from flax import struct
+
+from jaxzero.games import scoring
+from jaxzero.games.base import Game
+from jaxzero.loops import where_lanes, while_any
+from jaxzero.search import core, subtree
+from jaxzero.search.core import Diagnostics
+from jaxzero.search.evaluation import Evaluate, StateEvaluate
+from jaxzero.search.options import SearchOptions
+from jaxzero.training.openings import random_beginnings
+
+
+@struct.dataclass
+class Trajectory:
+    """T plies of B games; rows of finished games are not `valid`.
+
+    Attributes:
+      observation: [T, B, H, W, C], from the player to move.
+      policy: float32[T, B, A], the policy target.
+      legal: bool[T, B, A].
+      to_move: int8[T, B].
+      action: int32[T, B], -1 where not valid.
+      root_value: float32[T, B], of the search, from the player to move.
+      value: float32[T, B], the label z, from the player to move.
+      valid: bool[T, B].
+      recorded: bool[T, B], valid plies that are learned from: those with a full search.
+      outcome: float32[B, 2], true results.
+      plies: int32[B].
+      active: bool[B], games that were asked for.
+      start: int32[B], random plies before the first row of each game (see `beginnings`); None
+        where all games begin at the start.
+      rolled_back: bool[B], games that random play had ended; None as `start`.
+    """
+
+    observation: jax.Array
+    policy: jax.Array
+    legal: jax.Array
+    to_move: jax.Array
+    action: jax.Array
+    root_value: jax.Array
+    value: jax.Array
+    valid: jax.Array
+    recorded: jax.Array
+    outcome: jax.Array
+    plies: jax.Array
+    active: jax.Array
+    start: jax.Array | None = None
+    rolled_back: jax.Array | None = None
+
+
+class PlayoutCaps(NamedTuple):
+    """Fast searches at some plies, which are not learned from (Wu 2020, in 002 section 2.4).
+
+    Attributes:
+      share: of the plies; 0: every search is a full one.
+      num_simulations: of a fast search.
+      noise: factor of the root noise in it.
+    """
+
+    share: float = 0.0
+    num_simulations: int = 0
+    noise: float = 0.0
+
+
+NO_CAPS = PlayoutCaps()
+
+
+@struct.dataclass
+class _Carry:
+    states: Any
+    tree: Any
+    is_kept: jax.Array
+    ply: jax.Array
+    record: dict[str, jax.Array]
+    diagnostics: Diagnostics
+
+
+def play(
+    game: Game,
+    evaluate: Evaluate | StateEvaluate,
+    keys: jax.Array,
+    active: jax.Array,
+    *,
+    options: SearchOptions,
+    num_simulations: jax.Array | int,
+    c_puct: jax.Array | float,
+    temperature_plies: jax.Array | int,
+    keep_tree: bool = False,
+    one_hot_after_temperature: bool = False,
+    first_player_always_loses: bool = False,
+    random_plies: jax.Array | None = None,
+    kept: jax.Array | float = 1.0,
+    caps: PlayoutCaps = NO_CAPS,
+) -> tuple[Trajectory, Diagnostics]:
+    """Plays B games from the start position to their ends.
+
+    Args:
+      game: the rules.
+      evaluate: the network, see `search`.
+      keys: [B] random keys, one per game, consumed. A game depends on its own key alone.
+      active: bool[B], which games to play; the others stay empty.
+      options: of the search.
+      num_simulations: m.
+      c_puct: c.
+      temperature_plies: T', may be traced: plies 1 .. T'-1 are sampled from the visits.
+      keep_tree: the subtree below the played move is kept.
+      one_hot_after_temperature: published policy target of greedy plies.
+      first_player_always_loses: published Gobang labels, see `scoring.labels`.
+      random_plies: int32, may be traced: so many plies are played at random, without search and
+        without rows in the trajectory. None: the search plays from the start.
+      kept: zeta, how much of a game that random play ends is taken back, see `beginnings`.
+      caps: fast searches.
+
+    Returns:
+      The trajectory and the summed diagnostics of its searches.
+    """
+    batch = active.shape[0]
+    start = game.init()
+    states = jax.tree.map(lambda x: jnp.broadcast_to(x, (batch, *jnp.shape(x))), start)
+    begun = None
+    if random_plies is not None:
+        begun = random_beginnings(game, keys, active, plies=random_plies, kept=kept)
+        states = begun.states
+
+    def going(carry: _Carry) -> jax.Array:
+        return active & ~jax.vmap(game.is_terminal)(carry.states) & (carry.ply < game.max_plies)
+
+    def body(carry: _Carry) -> _Carry:
+        live = going(carry)
+        if begun is None:
+            number = carry.ply  # of this ply in the game
+            ply_keys = jax.vmap(jax.random.fold_in, (0, None))(keys, number)
+        else:
+            number = begun.plies + carry.ply
+            ply_keys = jax.vmap(jax.random.fold_in)(keys, number)
+        search_keys, move_keys = jnp.moveaxis(jax.vmap(jax.random.split)(ply_keys), 1, 0)
+        sampled = number + 1 < temperature_plies
+        simulations: Any = num_simulations
+        noise: Any = jnp.where(sampled, 1.0, 0.0) if options.algorithm == "gumbel" else 1.0
+        is_fast = jnp.zeros((batch,), bool)
+        if caps.share:
+            cap_keys = jax.vmap(jax.random.fold_in, (0, None))(move_keys, 1)
+            is_fast = jax.vmap(jax.random.bernoulli, (0, None))(cap_keys, caps.share)
+            simulations = jnp.where(is_fast, caps.num_simulations, num_simulations)
+            noise = noise * jnp.where(is_fast, caps.noise, 1.0)
+        result = core.run(
+            game,
+            evaluate,
+            search_keys,
+            carry.states,
+            options=options,
+            num_simulations=simulations,
+            c_puct=c_puct,
+            trees=carry.tree if keep_tree else None,
+            is_kept=carry.is_kept if keep_tree else None,
+            active=live,
+            noise_scale=noise,
+        )
+        action, policy = choose(
+            move_keys, result, sampled, options, one_hot_after_temperature=one_hot_after_temperature
+        )
+        row = {
+            "observation": jax.vmap(game.observe)(carry.states),
+            "policy": policy,
+            "legal": jax.vmap(game.legal_actions)(carry.states),
+            "to_move": jax.vmap(game.to_move)(carry.states).astype(jnp.int8),
+            "action": jnp.where(live, action, -1),
+            "root_value": result.value,
+            "valid": live,
+            "recorded": live & ~is_fast,
+        }
+        record = {k: carry.record[k].at[carry.ply].set(v) for k, v in row.items()}
+        tree, is_kept = carry.tree, carry.is_kept
+        if keep_tree:
+            tree, is_kept = subtree.advance(result.tree, action)
+        moved = jax.vmap(game.step)(carry.states, action)
+        states = where_lanes(live, moved, carry.states)
+        diagnostics = add_diagnostics(carry.diagnostics, result.diagnostics)
+        return _Carry(states, tree, is_kept, carry.ply + 1, record, diagnostics)
+
+    nobody = jnp.zeros((batch,), bool)  # no tree of these is ever read
+    carry = _Carry(
+        states=states,
+        tree=core.start(game, evaluate, keys, states, options, nobody)[0] if keep_tree else (),
+        is_kept=nobody,
+        ply=jnp.int32(0),
+        record=empty_record(game, batch),
+        diagnostics=no_diagnostics(batch),
+    )
+    carry = while_any(going, body, carry)
+    trajectory = _label(game, carry, active, options, first_player_always_loses)
+    if begun is not None:
+        trajectory = dataclasses.replace(
+            trajectory, start=begun.plies, rolled_back=begun.rolled_back
+        )
+    return trajectory, carry.diagnostics
+
+
+def choose(
+    keys: jax.Array,
+    result: core.SearchResult,
+    sampled: jax.Array,
+    options: SearchOptions,
+    *,
+    one_hot_after_temperature: bool,
+) -> tuple[jax.Array, jax.Array]:
+    """The move played and the policy target stored.
+
+    Args:
+      keys: [B], consumed.
+      result: of the search.
+      sampled: bool scalar or [B], whether this ply is sampled (temperature 1) or greedy (0).
+      options: of the search. Gumbel plays the winner of its sequential halving, which is a sample
+        where its noise is on.
+      one_hot_after_temperature: published target of greedy plies; else it never depends on the
+        temperature.
+
+    Returns:
+      int32[B] actions, float32[B, A] targets.
+    """
+    action = result.action
+    if options.algorithm == "puct":
+        # From the visits: the target may be without the forced ones.
+        visits = result.visit_counts.astype(jnp.float32)
+        played = visits / jnp.maximum(visits.sum(-1, keepdims=True), 1.0)
+        if options.propagate_results:  # without moves that are known to lose
+            played = result.policy
+        logits = jnp.where(played > 0, jnp.log(jnp.maximum(played, 1e-30)), -1e9)
+        drawn = jax.vmap(jax.random.categorical)(keys, logits).astype(jnp.int32)
+        action = jnp.where(sampled, drawn, action)
+    policy = result.policy
+    if one_hot_after_temperature:
+        one_hot = jax.nn.one_hot(action, policy.shape[-1], dtype=policy.dtype)
+        sampled = jnp.broadcast_to(sampled, action.shape)
+        policy = jnp.where(sampled[:, None], policy, one_hot)
+    return action, policy
+
+
+def no_diagnostics(batch: int) -> Diagnostics:
+    """The zero of `add_diagnostics`."""
+    zero = jnp.float32(0)
+    return Diagnostics(
+        evaluations=zero,
+        useful_evaluations=zero,
+        finished_leaves=zero,
+        depth_sum=zero,
+        simulations=zero,
+        depth_max=jnp.int32(0),
+        nodes=jnp.zeros((batch,), jnp.int32),
+    )
+
+
+def add_diagnostics(a: Diagnostics, b: Diagnostics) -> Diagnostics:
+    """Sums, and maxima of depth and of nodes."""
+    total = jax.tree.map(jnp.add, a, b)
+    return total.replace(
+        depth_max=jnp.maximum(a.depth_max, b.depth_max), nodes=jnp.maximum(a.nodes, b.nodes)
+    )
+
+
+def empty_record(game: Game, batch: int) -> dict[str, jax.Array]:
+    """What is noted of T plies of B games, all empty: [T, B, ...] by field of `Trajectory`."""
+    plies, actions = game.max_plies, game.num_actions
+    observation = jax.eval_shape(lambda: game.observe(game.init()))
+    shape = (plies, batch)
+    return {
+        "observation": jnp.zeros((*shape, *observation.shape), observation.dtype),
+        "policy": jnp.zeros((*shape, actions), jnp.float32),
+        "legal": jnp.zeros((*shape, actions), bool),
+        "to_move": jnp.zeros(shape, jnp.int8),
+        "action": jnp.full(shape, -1, jnp.int32),
+        "root_value": jnp.zeros(shape, jnp.float32),
+        "valid": jnp.zeros(shape, bool),
+        "recorded": jnp.zeros(shape, bool),
+    }
+
+
+def _label(
+    game: Game,
+    carry: _Carry,
+    active: jax.Array,
+    options: SearchOptions,
+    first_player_always_loses: bool,
+) -> Trajectory:
+    outcome = jax.vmap(game.outcome)(carry.states)
+    labels = scoring.labels(
+        outcome,
+        jax.vmap(game.to_move)(carry.states),
+        draw_for_asked=options.draw_for_asked,
+        first_player_always_loses=first_player_always_loses,
+    )
+    value = jnp.where(carry.record["to_move"] == 0, labels[None, :, 0], labels[None, :, 1])
+    return Trajectory(
+        **carry.record,
+        value=value,
+        outcome=outcome,
+        plies=carry.record["valid"].sum(0, dtype=jnp.int32),
+        active=active,
+    )

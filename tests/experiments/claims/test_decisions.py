@@ -1,0 +1,180 @@
+"""Claims are decided from made-up results whose truth is known."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from experiments.claims import decisions, measured
+from jaxzero.settings.config import ConfigError
+from tests.experiments.made_up import TARGETS
+from tests.experiments.made_up_ratings import BOARD, rated_study
+
+
+def verdicts(*directories: Path) -> dict[tuple[str, str], decisions.Decided]:
+    """By claim and semantics."""
+    findings = decisions.decide(measured.load(directories))
+    return {(one.claim.id, one.semantics): one for one in findings.decided}
+
+
+def test_a_clear_effect_is_reproduced_and_the_reverse_contradicted(tmp_path: Path) -> None:
+    for sign, expected in ((1, "reproduced"), (-1, "contradicted")):
+        means = {"policy": 0.0, "value": 300.0 * sign, "sum": 0.0, "product": 0.0}
+        found = verdicts(rated_study(tmp_path / f"run{sign}", means))
+        best = found["value_best", "corrected"]
+        assert best.verdict == expected
+        assert [test.verdict for test in best.tests] == 3 * [expected]
+        for test in best.tests:
+            assert test.estimate is not None
+            low, high = test.estimate.interval
+            assert low < 300 * sign < high
+            assert high - low < 120  # what the seeds share is not in it
+            assert test.needed is None
+            assert test.published is not None
+            assert test.published > 0
+        assert best.absent == ("connect_four_5x5", "othello_6x6", "othello_7x7")
+        equal = found["product_above_sum", "corrected"]
+        assert equal.verdict == "equivalent"
+
+
+def test_one_rival_that_is_equal_makes_the_best_equivalent(tmp_path: Path) -> None:
+    means = {"policy": 0.0, "value": 300.0, "sum": 0.0, "product": 300.0}
+    best = verdicts(rated_study(tmp_path / "run", means))["value_best", "corrected"]
+    assert [test.verdict for test in best.tests] == ["reproduced", "reproduced", "equivalent"]
+    assert best.verdict == "equivalent"
+
+
+def test_a_large_spread_is_undecided_and_says_how_many_seeds(tmp_path: Path) -> None:
+    means = {"policy": 0.0, "value": 60.0, "sum": 60.0, "product": 0.0}
+    best = verdicts(rated_study(tmp_path / "run", means, sd=200.0))["value_best", "corrected"]
+    assert best.verdict == "undecided"
+    needed = [test.needed for test in best.tests if test.verdict == "undecided"]
+    assert all(seeds is None or seeds > 8 for seeds in needed)
+    assert any(seeds is not None for seeds in needed)
+
+
+def test_directions(tmp_path: Path) -> None:
+    flat = dict.fromkeys(TARGETS, 0.0)
+    found = verdicts(rated_study(tmp_path / "five", flat, board="othello_5x5", sd=5.0))
+    assert found["small_othello_no_difference", "corrected"].verdict == "reproduced"
+    assert found["training_elo_rises_othello", "corrected"].verdict == "reproduced"
+    assert found["training_elo_policy_fastest", "corrected"].verdict == "equivalent"
+    assert found["combination_lowest_loss", "corrected"].verdict == "equivalent"
+    # A gain of 100 in training, of 100 in the tournament: no bias.
+    assert found["training_elo_biased", "corrected"].verdict == "contradicted"
+    biased = rated_study(tmp_path / "biased", flat, board="othello_5x5", sd=5.0, gain=900.0)
+    found = verdicts(biased)
+    assert found["training_elo_biased", "corrected"].verdict == "reproduced"
+    apart = flat | {"value": 400.0}
+    found = verdicts(rated_study(tmp_path / "apart", apart, board="othello_5x5", sd=5.0))
+    assert found["small_othello_no_difference", "corrected"].verdict == "contradicted"
+    assert found["training_elo_incomparable", "corrected"].verdict == "reproduced"
+    small = verdicts(
+        rated_study(tmp_path / "falls", flat, board="connect_four_5x5", sd=5.0, gain=-300.0),
+    )
+    assert small["training_elo_falls_small_boards", "corrected"].verdict == "reproduced"
+    assert small["loss_and_elo_move_apart", "corrected"].verdict == "reproduced"
+
+
+def test_boards_and_seeds_are_counted_together(tmp_path: Path) -> None:
+    means = {"policy": 0.0, "value": 300.0, "sum": 0.0, "product": 0.0}
+    runs = [
+        rated_study(tmp_path / "a", means, seeds=range(4)),
+        rated_study(tmp_path / "b", means, seeds=range(4, 8)),
+        rated_study(tmp_path / "c", means, board="othello_6x6"),
+        rated_study(tmp_path / "d", means, changes={"semantics": "published"}),
+    ]
+    found = verdicts(*runs)
+    best = found["value_best", "corrected"]
+    assert [test.contrast.board for test in best.tests] == 3 * ["othello_6x6"] + 3 * [BOARD]
+    assert [test.estimate.seeds for test in best.tests if test.estimate] == 6 * [8]
+    alone = found["value_best", "published"]
+    assert len(alone.tests) == 3
+    # Six tests are corrected for, not three: the smallest p value counts six times.
+    smallest = min(test.estimate.p_value() for test in best.tests if test.estimate)
+    assert min(test.adjusted for test in best.tests) == pytest.approx(6 * smallest)
+
+
+def test_a_trend_over_boards(tmp_path: Path) -> None:
+    runs = [
+        rated_study(tmp_path / board, dict.fromkeys(TARGETS, 0.0) | {"value": lead}, board=board)
+        for board, lead in (("othello_6x6", 400.0), ("othello_7x7", 200.0), ("othello_8x8", 210.0))
+    ]
+    falls = verdicts(*runs)["value_falls_with_board", "corrected"]
+    assert [test.verdict for test in falls.tests] == ["reproduced", "equivalent"]
+    first = falls.tests[0].estimate
+    assert first is not None
+    assert first.effect == pytest.approx(200.0, abs=30)
+
+
+def test_what_is_missing_is_named_and_the_rest_reported(tmp_path: Path) -> None:
+    means = {"policy": 0.0, "value": 300.0, "sum": 0.0}
+    run = rated_study(tmp_path / "run", means, without=["policy_seed3"])
+    best = verdicts(run)["value_best", "corrected"]
+    assert "policy_seed3 of run: no tournament_elo" in best.missing
+    assert "product_seed0 of run: no such run" in best.missing
+    by_rival = {test.contrast.minus[0]: test for test in best.tests}
+    assert by_rival["sum"].estimate is not None
+    assert by_rival["sum"].estimate.seeds == 8
+    assert by_rival["policy"].estimate is not None
+    assert by_rival["policy"].estimate.seeds == 7
+    assert by_rival["product"].estimate is None
+    assert [by_rival[t].verdict for t in ("policy", "sum", "product")] == [
+        "reproduced",
+        "reproduced",
+        "undecided",
+    ]
+    assert best.verdict == "undecided"
+
+
+def test_entries_of_one_model_are_no_seeds(tmp_path: Path) -> None:
+    means = {"policy": 0.0, "value": 300.0, "sum": 0.0, "product": 0.0}
+    run = rated_study(tmp_path / "run", means, changes={"semantics": "published"})
+    results = json.loads((run / "results.json").read_text())
+    results["switches"] = {"tournament_one_model_per_target": True}
+    (run / "results.json").write_text(json.dumps(results))
+    found = verdicts(run)
+    best = found["value_best", "published"]
+    assert best.verdict == "undecided"
+    assert all(test.estimate is None for test in best.tests)
+    assert "tournament_one_model_per_target=False" in best.missing[0]
+    gains = found["training_elo_value_fastest", "published"]  # training Elo is each run's own
+    assert all(test.estimate is not None for test in gains.tests)
+
+
+def test_a_switch_set_apart_is_a_semantics_of_its_own(tmp_path: Path) -> None:
+    means = dict.fromkeys(TARGETS, 0.0)
+    changes = {"semantics": "published", "switches.dropout_inactive": False}
+    [group] = measured.load([rated_study(tmp_path / "run", means, changes=changes)])
+    assert group.semantics == "published, dropout_inactive=False"
+
+
+def test_bad_directories(tmp_path: Path) -> None:
+    means = dict.fromkeys(TARGETS, 0.0)
+    one = rated_study(tmp_path / "one", means)
+    with pytest.raises(ConfigError, match=r"empty: holds no results\.json"):
+        measured.load([tmp_path / "empty"])
+    with pytest.raises(ConfigError, match=r"policy_seed0 is in .*one too"):
+        measured.load([one, rated_study(tmp_path / "twice", means)])
+    changed = {"train.batch_size": 32}
+    other = rated_study(tmp_path / "other", means, seeds=range(8, 16), changes=changed)
+    with pytest.raises(ConfigError, match=r"train\.batch_size=32, but 64 in"):
+        measured.load([one, other])
+    results = json.loads((one / "results.json").read_text()) | {"study": "tournament"}
+    (one / "results.json").write_text(json.dumps(results))
+    with pytest.raises(ConfigError, match="is a run of tournament"):
+        measured.load([one])
+    (one / "results.json").write_text('{"study": ')
+    with pytest.raises(ConfigError, match="not valid JSON"):
+        measured.load([one])
+
+
+def test_a_failed_run_decides_nothing_and_is_named(tmp_path: Path) -> None:
+    means = {"policy": 0.0, "value": 300.0, "sum": 0.0, "product": 0.0}
+    run = rated_study(tmp_path / "run", means)
+    noted = {"value_seed2": {"iteration": 2, "reason": "loss/policy is nan"}}
+    (run / "failed.json").write_text(json.dumps(noted))
+    best = verdicts(run)["value_best", "corrected"]
+    assert "value_seed2 of run: failed in iteration 2" in best.missing
+    assert [test.estimate.seeds for test in best.tests if test.estimate] == [7, 7, 7]
+    assert best.verdict == "reproduced"

@@ -1,0 +1,309 @@
+"""The efficiency study from its settings to its report, with everything tiny, on a small board."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from ml_collections import ConfigDict
+
+from experiments import connect_four_efficiency as study
+from experiments import published
+from experiments.configs.connect_four_efficiency import (
+    INGREDIENTS,
+    OTHER_ARMS,
+    PAPER_ARMS,
+    PRESETS,
+    WITHOUT_ARMS,
+    get_config,
+)
+from experiments.connect_four import efficiency_report, ingredients, solved_marks
+from jaxzero import runs, workdir
+from jaxzero.runs import checkpoints, hardware
+from jaxzero.settings import config as config_lib
+from jaxzero.settings.config import ConfigError
+from jaxzero.training import spec as spec_lib
+from tests import small
+
+TINY: dict[str, Any] = {
+    "game": "connect_four_4x5",
+    "network.blocks": 1,
+    "network.channels": 4,
+    "search.num_simulations": 6,
+    "selfplay.episodes": 6,
+    "replay.window_positions": 100,
+    "train.iterations": 2,
+    "train.batch_size": 16,
+    "execution.snapshot_every": 1,  # every network is marked
+    "evaluation.heldout_games": 2,
+    "evaluation.heldout_simulations": 2,
+    "execution.devices": 1,
+    "execution.population": "map",
+    "study.arms": ("extended",),  # compiling takes far longer than running
+    "study.test_positions": 20,
+}
+
+
+def tiny(changes: dict[str, Any] | None = None) -> ConfigDict:
+    return small.changed(get_config("quick"), TINY | (changes or {}))
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    directory = tmp_path_factory.mktemp("efficiency")
+    study.run(tiny(), directory)
+    return directory
+
+
+def check(finished: Path, arms: list[str]) -> list[dict[str, Any]]:
+    """Every arm has its marks and its costs; their last points."""
+    results = workdir.read_json(finished / workdir.RESULTS)
+    assert [arm["arm"] for arm in results["arms"]] == arms
+    for arm in results["arms"]:
+        points = arm["runs"][0]["points"]
+        assert [p["iteration"] for p in points] == [0, 1, 2]
+        assert all(0 <= p["search"] <= p["weak"] <= 1 for p in points)
+        moves = np.cumsum([p["positions"] or 0 for p in points])
+        hours = [p["hours"] for p in points]  # as the paper counts: positions x time of a move
+        np.testing.assert_allclose(hours, moves * arm["seconds_per_move"] / 3600)
+    assert "efficiency_baselines" in (finished / "report.html").read_text()
+    return [arm["runs"][0]["points"][-1] for arm in results["arms"]]
+
+
+@pytest.mark.parametrize("preset", PRESETS)
+def test_presets_fit_on_their_machines(preset: str) -> None:
+    config = get_config(preset)
+    study.validate(config)
+    room = (4 if preset in ("quick", "cpu") else 80) * 2**30
+    machine = hardware.Hardware("gpu", "one device", 1, room)
+    own = study.arm_config(config, "extended")  # has the most heads
+    predicted = hardware.forecast(own, runs.one_for_each_seed(own, "extended"), machine)
+    assert machine.refuses(predicted) is None
+
+
+@pytest.mark.slow
+def test_everything_is_there(finished: Path) -> None:
+    (extended,) = check(finished, ["extended"])
+    assert extended["new_share"] < 1
+
+
+@pytest.mark.slow
+def test_arms_beside_each_other(tmp_path: Path) -> None:
+    study.run(tiny({"study.arms": ("baseline", "extended")}), tmp_path)
+    baseline, extended = check(tmp_path, ["baseline", "extended"])
+    assert baseline["new_share"] == 1
+    assert extended["new_share"] < 1
+
+
+@pytest.mark.slow
+def test_arms_are_run_directories(finished: Path) -> None:
+    opened = runs.open_run(finished / study.ARMS / "extended")
+    assert opened.iterations == (0, 1, 2)
+    assert opened.spec.duplicate_weight == 0.8
+    assert opened.spec.network.squeeze_excite
+
+
+@pytest.mark.slow
+def test_an_arm_that_does_not_become_better_ends(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In stretches, resumed in the middle, it is the same run as at once."""
+    settings = {
+        "study.arms": ("baseline",),
+        "study.patience": 2,
+        "study.seeds": 2,
+        "train.iterations": 8,
+        "execution.checkpoint_every": 2,
+    }
+    asked: list[int] = []
+    real = solved_marks._mark
+
+    def marked(opened: Any, iterations: list[int], test: Any) -> Any:
+        asked.extend(iterations)
+        found = real(opened, iterations, test)
+        for i, members in found.items():  # seed 0 ends in iteration 3, seed 1 in iteration 5
+            for j, member in enumerate(members):
+                member["search"] = 0.5 if i > 1 + 2 * j else 0.5 + i / 100
+        return found
+
+    monkeypatch.setattr(solved_marks, "_mark", marked)
+    study.run(tiny(settings), tmp_path / "run")
+    [arm] = workdir.read_json(tmp_path / "run" / workdir.RESULTS)["arms"]
+    assert [run["ended"] for run in arm["runs"]] == [3, 5]
+    assert [len(run["points"]) for run in arm["runs"]] == [4, 6]
+    assert asked == list(range(7))  # each network once; 6 is the first checkpoint after 5
+    place = tmp_path / "run" / study.ARMS / "baseline"
+    assert runs.open_run(place).iterations == tuple(range(7))
+    whole = tiny(settings | {"study.patience": 0, "train.iterations": 6})
+    study.run(whole, tmp_path / "whole")
+    other = tmp_path / "whole" / study.ARMS / "baseline"
+    losses = [
+        [row["loss/policy"] for row in workdir.read_rows(at / workdir.METRICS)]
+        for at in (place, other)
+    ]
+    assert losses[0] == losses[1]
+    monkeypatch.setattr(solved_marks, "_mark", None)  # the same command again asks nothing
+    study.run(tiny(settings), tmp_path / "run")
+
+
+def test_more_iterations_reopen_an_arm_that_had_not_ended(tmp_path: Path) -> None:
+    def described(*ended: int | None) -> None:
+        workdir.write_json(tmp_path / study.ACCURACY, {"runs": [{"ended": e} for e in ended]})
+
+    saved = tmp_path / "checkpoints" / "2"
+    saved.mkdir(parents=True)
+    workdir.write_json(saved / checkpoints.DIGEST, {})
+    assert not study.is_done(tiny(), tmp_path)
+    described(None, 2)
+    assert study.is_done(tiny(), tmp_path)
+    assert not study.is_done(tiny({"train.iterations": 3}), tmp_path)
+    described(2, 2)
+    assert study.is_done(tiny({"train.iterations": 3}), tmp_path)
+
+
+@pytest.mark.slow
+def test_a_finished_study_is_not_done_again(finished: Path) -> None:
+    path = finished / study.ARMS / "extended" / study.ACCURACY
+    before = path.stat().st_mtime_ns
+    study.run(tiny(), finished)
+    assert path.stat().st_mtime_ns == before
+
+
+def test_the_papers_constants() -> None:
+    """The authors' final settings, as the search and the learner get them."""
+    spec = spec_lib.make_spec(study.arm_config(get_config("paper"), "baseline"))
+    s = spec.search
+    assert (s.unvisited_q, s.q_scale, s.renormalise_prior, s.ties) == (
+        0.8545,
+        "unit",
+        False,
+        "random",
+    )
+    # A draw is worth 0.6913 where a win is 1 and a loss 0: (-1 + 0 + (1 + d)) / 2 with v = 0.
+    assert (1 + s.draw_value) / 2 == pytest.approx(0.6913)
+    assert (s.dirichlet_fraction, s.dirichlet_alpha) == (0.25, 20.38)
+    assert (spec.num_images, spec.batch_size, spec.epochs) == (1, 256, 1)
+    assert (spec.weight_decay, spec.max_gradient_norm, spec.momentum) == (1e-4, 1.0, 0.9)
+    assert (spec.window_positions, spec.window_start) == (2_000_000, 0)
+    extended = spec_lib.make_spec(study.arm_config(get_config("paper"), "extended"))
+    assert (extended.window_start, extended.window_grows) == (500_000, (5, 15))
+    assert (extended.schedule.kind, extended.schedule.anneal_to) == ("cyclic", 0.4)
+    assert (extended.reply_weight, extended.duplicate_weight) == (0.35, 0.8)
+
+
+def test_every_arm_is_known_and_possible() -> None:
+    config = small.changed(get_config("paper"), {"study.extended": (*INGREDIENTS, "known_results")})
+    possible = {f"without_{name}" for name in config.study.extended}
+    assert possible < set(WITHOUT_ARMS)
+    for arm in (*PAPER_ARMS, *possible, *OTHER_ARMS):
+        spec_lib.make_spec(study.arm_config(config, arm))
+    curves = (published.load(efficiency_report.PUBLISHED) or {})["curves"]
+    assert set(curves) <= {*PAPER_ARMS, *OTHER_ARMS}
+
+
+def test_every_arm_is_in_a_figure() -> None:
+    drawn = {arm for *_, arms in efficiency_report.FIGURES for arm in arms}
+    assert drawn == {*PAPER_ARMS, *WITHOUT_ARMS, *OTHER_ARMS} - {"baseline"}
+
+
+@pytest.mark.parametrize("name", [*INGREDIENTS, "mixed_values"])
+def test_an_arm_without_an_ingredient_differs_in_its_keys_alone(name: str) -> None:
+    assert set(study.ingredients(get_config("paper"))) == set(INGREDIENTS)
+    changes = {"study.extended": (*INGREDIENTS, "mixed_values")}
+    config = small.changed(get_config("paper"), changes)
+    flat = {
+        arm: config_lib.flatten(study.arm_config(config, arm))
+        for arm in ("baseline", "extended", f"without_{name}")
+    }
+    own = study.ingredients(config)[name]
+    without = flat[f"without_{name}"]
+    differs = {key for key, value in flat["extended"].items() if without[key] != value}
+    assert differs
+    assert differs <= set(own)
+    assert all(without[key] == flat["baseline"][key] for key in own)
+
+
+def marks_of(*accuracies: float) -> solved_marks.Marks:
+    """Marks of one member, by iteration."""
+    return {i: [{"search": accuracy}] for i, accuracy in enumerate(accuracies)}
+
+
+@pytest.mark.parametrize(
+    ("accuracies", "end"),
+    [
+        ((0.1, 0.2, 0.3, 0.3, 0.29, 0.3), 5),  # equal is not better
+        ((0.1, 0.2, 0.3, 0.3, 0.29), None),
+        ((0.9, 0.2, 0.3, 0.4, 0.5, 0.6), None),  # the untrained network's luck does not count
+        ((0.1, 0.2, 0.1, 0.1, 0.1, 0.9, 1.0), 4),  # what came after it had ended does not count
+        ((0.1,), None),
+    ],
+)
+def test_when_a_run_has_ended(accuracies: tuple[float, ...], end: int | None) -> None:
+    assert solved_marks.ended(marks_of(*accuracies), 0, 3) == end
+    assert solved_marks.ended(marks_of(*accuracies), 0, 0) is None
+
+
+def test_stretches_of_training() -> None:
+    config = tiny({"train.iterations": 12, "study.patience": 3, "execution.checkpoint_every": 5})
+    assert study.stretches(config, 0) == [5, 10, 12]
+    assert study.stretches(config, 10) == [10, 12]
+    assert study.stretches(config, 11) == study.stretches(config, 12) == [12]
+    assert study.stretches(tiny({"train.iterations": 12}), 3) == [12]
+
+
+def made_up_arm(*curves: list[tuple[float, float]]) -> dict[str, Any]:
+    """Runs with points of (evaluations, accuracy)."""
+    return {
+        "runs": [
+            {"points": [{"evaluations": e, "search": a} for e, a in curve]} for curve in curves
+        ]
+    }
+
+
+def test_what_an_ingredient_earned_is_compared_at_equal_evaluations() -> None:
+    arms = {
+        "baseline": made_up_arm([(0, 0.1), (10, 0.2)]),  # plays no part
+        "extended": made_up_arm([(0, 0.2), (100, 0.6)], [(0, 0.2), (200, 1.0)]),
+        "without_reply": made_up_arm([(0, 0.2), (50, 0.3)], [(0, 0.2), (50, 0.5)]),
+    }
+    table = ingredients.earned(arms)
+    assert table is not None
+    [row] = table.rows
+    # At 50: extended 40 and 40, without 30 and 50.
+    assert row[:5] == ("reply", "2", "40.00", "40.00", "0.00\xa0±\xa010.00")
+    assert ingredients.earned({"extended": arms["extended"]}) is None
+    many = made_up_arm(*[[(0, 0.2), (50, 0.2 + seed / 100)] for seed in range(6)])
+    [row] = ingredients.earned(arms | {"extended": many, "without_reply": many}).rows  # type: ignore[union-attr]
+    assert " to " in row[-1]
+
+
+def test_costs_are_read_from_curves() -> None:
+    hours, accuracy = np.array([1.0, 2.0, 4.0]), np.array([80.0, 90.0, 85.0])
+    assert efficiency_report.hours_to(hours, accuracy, 85) == pytest.approx(1.5)
+    assert efficiency_report.hours_to(hours, accuracy, 75) == 1.0
+    assert efficiency_report.hours_to(hours, accuracy, 91) is None
+    # The published readings agree with the published curves.
+    for name, curve in (published.load(efficiency_report.PUBLISHED) or {})["curves"].items():
+        x, y = np.array(curve["mean"]).T
+        assert y.max() == pytest.approx(curve["best"], abs=0.02), name
+        for level, told in zip(efficiency_report.LEVELS, curve["hours_to"], strict=True):
+            found = efficiency_report.hours_to(x, y, level)
+            assert (found is None) == (told is None), (name, level)
+            assert told is None or found == pytest.approx(told, abs=0.2), (name, level)
+
+
+@pytest.mark.parametrize(
+    ("changes", "told"),
+    [
+        ({"study.arms": ("baseline", "baseline")}, "each only once"),
+        ({"study.arms": ("base",)}, "did you mean|choose"),
+        ({"study.arms": ("extended", "without_known_results")}, "known_results: the arm extended"),
+        ({"replay.window_positions": 0}, "window_positions=0"),
+        ({"game": "othello_5x5"}, "config.game='othello_5x5': this study is about Connect Four"),
+        ({"train.batch_size": 101}, "batch_size=101"),
+    ],
+)
+def test_bad_settings_are_one_line(changes: dict[str, Any], told: str, tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match=told):
+        study.run(tiny(changes), tmp_path / "new")
+    assert not (tmp_path / "new").exists()

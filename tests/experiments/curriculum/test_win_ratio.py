@@ -1,0 +1,129 @@
+"""Pooled curves, their intervals, and what decides 004's claims."""
+
+import numpy as np
+import pytest
+
+from experiments import published
+from experiments.claims import verdicts
+from experiments.claims.decisions import CONTRADICTED, REPRODUCED, UNDECIDED
+from experiments.configs.curriculum import PRESETS, get_config
+from experiments.curriculum import win_ratio
+from experiments.curriculum.win_ratio import Curve, Point
+
+
+def line(arm, seed, height, *, count=21, games=30, last=100.0):
+    """Points whose win ratio is a function of where they are, 0 to 1, on every axis."""
+    found = []
+    for i in range(count):
+        share = i / (count - 1)
+        wins = round(games * height(share))
+        x = dict.fromkeys(win_ratio.AXES, share * last)
+        found.append(Point(arm, seed, i, x, wins, 0, games - wins))
+    return found
+
+
+def test_the_moving_average_pools_seeds_and_weighs_games():
+    points = [
+        Point("a", seed, 0, dict.fromkeys(win_ratio.AXES, x), wins, draws, losses)
+        for seed, x, wins, draws, losses in (
+            (0, 1.0, 10, 0, 10),
+            (1, 2.0, 0, 0, 40),
+            (0, 3.0, 5, 10, 5),
+            (1, 4.0, 0, 0, 0),  # not one game: no point
+        )
+    ]
+    curve = win_ratio.smooth(points, "steps", 2, 0.5)
+    np.testing.assert_allclose(curve.x, [1.5, 2.5])
+    np.testing.assert_allclose(curve.mean, [10 / 60, 10 / 60])
+    assert (curve.low < curve.mean).all()
+    assert (curve.mean < curve.high).all()
+    # Wilson's interval of 10 of 60, as scipy has it.
+    from scipy.stats import binomtest
+
+    expected = binomtest(10, 60).proportion_ci(method="wilson")
+    np.testing.assert_allclose((curve.low[0], curve.high[0]), expected, atol=1e-9)
+    assert len(win_ratio.smooth([], "steps", 2, 0.5).x) == 0
+    assert len(win_ratio.smooth(points, "steps", 20, 0.0).x) == 1
+
+
+def test_means_are_of_the_line_between_the_points():
+    x, y = np.array([0.0, 1.0, 3.0]), np.array([0.0, 1.0, 1.0])
+    assert win_ratio.mean_between(x, y, 0.0, 1.0) == pytest.approx(0.5)
+    assert win_ratio.mean_between(x, y, 0.5, 3.0) == pytest.approx((0.375 + 2) / 2.5)
+    assert np.isnan(win_ratio.mean_between(x[:1], y[:1], 0.0, 1.0))
+
+
+def test_differences_are_taken_seed_by_seed_over_what_all_reached():
+    points = []
+    for seed in range(6):
+        points += line("curriculum", seed, lambda s: min(1.0, 0.2 + s), last=200.0)
+        points += line("baseline", seed, lambda s: s, last=100.0)
+    points += line("baseline", 99, lambda s: s)  # a seed of one arm alone
+    found = win_ratio.differences(points, "minutes", (0.0, 0.5), 0.0)
+    assert len(found) == 6
+    np.testing.assert_allclose(found, 0.2 + 0.125 - 0.25, atol=0.02)
+
+
+def test_where_the_leader_is_overtaken():
+    x = np.linspace(0, 10, 101)
+    ahead = Curve(x, np.minimum(0.1 + x / 10, 0.6), x, x)
+    behind = Curve(x, x / 10, x, x)
+    assert win_ratio.meeting(ahead, behind) == pytest.approx(6.0, abs=0.1)
+    assert win_ratio.meeting(behind, ahead) is None or win_ratio.meeting(behind, ahead) > 6
+    assert win_ratio.meeting(Curve(x, behind.mean + 1, x, x), behind) is None
+
+
+def test_skill_lost_where_the_curriculum_ends():
+    points = []
+    for seed in range(5):
+        points += line("curriculum", seed, lambda s: 0.6 if s <= 0.5 else 0.4)
+        points += line("baseline", seed, lambda s: 0.4)
+    lost = win_ratio.after_curriculum(points, 50.0, 20.0, 0.0)
+    assert len(lost) == 5
+    assert (lost < -0.15).all()
+    assert not len(win_ratio.after_curriculum(points, 100.0, 20.0, 0.0))  # nobody went on
+
+
+@pytest.mark.parametrize(
+    ("gain", "said"), [(0.2, REPRODUCED), (-0.2, CONTRADICTED), (0.0, UNDECIDED)]
+)
+def test_verdicts_follow_the_seeds(gain, said):
+    rng = np.random.default_rng(0)
+    points = []
+    for seed in range(8):
+        noise = 0.1 * rng.normal()
+        points += line("curriculum", seed, lambda s, n=noise: min(0.3 + gain + n + s / 5, 1))
+        points += line("baseline", seed, lambda s: 0.3 + s / 5)
+    found = {v.id: v for v in verdicts.decide(get_config("paper"), points)}
+    assert found["faster_in_time"].verdict == said
+    assert "skill_lost" not in found  # 004 says that of Racing Kings alone
+    few = [p for p in points if p.seed < 3]
+    assert all(v.verdict == UNDECIDED for v in verdicts.decide(get_config("paper"), few))
+    assert verdicts.decide(get_config("paper"), [p for p in points if p.arm == "baseline"]) == []
+
+
+def test_the_papers_own_curves_lead_early():
+    points = line("curriculum", 0, lambda s: s) + line("baseline", 0, lambda s: s)
+    claims = verdicts.decide(get_config("paper_racing_kings"), points)
+    theirs = {v.id: v.published for v in claims}
+    assert all(value > 0.02 for value in theirs["faster_in_time"].values())
+    assert all(value > 0.02 for value in theirs["faster_in_steps"].values())
+    assert all(abs(value) < 0.1 for value in theirs["converge"].values())
+    assert set(theirs["faster_in_time"]) == {"fig4", "fig5", "fig6"}
+
+
+def test_the_paper_presets_have_the_papers_values():
+    reversi, racing = get_config("paper"), get_config("paper_racing_kings")
+    for config in (reversi, racing):
+        assert (config.search.num_simulations, config.search.c_puct) == (200, 3.0)
+        assert (config.train.epochs, config.train.batch_size) == (20, 350)
+        assert config.network.blocks == 10
+        assert config.search.draw_value == -0.5
+        assert config.study.seeds == 3
+        assert config.study.games >= 30
+    assert verdicts.end_of_curriculum(reversi) == 500
+    assert verdicts.end_of_curriculum(racing) == 1000
+    assert [verdicts.figure_of(get_config(p)) for p in PRESETS] == [
+        None, "fig4", "fig5", "fig5", "fig4", "fig6",
+    ]  # fmt: skip
+    assert len(published.load(verdicts.CURVES)["figures"]) == 3

@@ -1,0 +1,179 @@
+"""The search: trials survive a stop, the objective is the correlation's, the grid is checked."""
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from ml_collections import ConfigDict
+
+from experiments import hyperparameter_search
+from experiments.configs.hyperparameter_search import PRESETS, get_config
+from experiments.hyperparameters import group_training, trials
+from experiments.hyperparameters.group_training import Place
+from experiments.strength import fixed_opponents
+from jaxzero import workdir
+from jaxzero.runs.stopping import Stopped
+from jaxzero.settings.config import ConfigError
+from jaxzero.training import spec as spec_lib
+from tests import small
+
+pytest.importorskip("optuna")
+
+
+def tiny(changes: dict[str, Any] | None = None) -> ConfigDict:
+    return small.changed(
+        get_config("quick"),
+        {
+            **small.SETTINGS,
+            "study.trials": 7,
+            "study.batch": 3,
+            "study.iterations": (1, 3),
+            "study.iterations_step": 1,
+            "study.episodes": (4, 8),
+            "study.num_simulations": (4, 8),
+            "study.epochs": (1, 2),
+            "study.tournament_games": 2,
+            "study.tournament_simulations": 4,
+            "study.opponents": ("random",),
+            **(changes or {}),
+        },
+    )
+
+
+class FakeTraining:
+    """In place of training and of matches: Elo is 100 I + m, a run costs E seconds an iteration."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, *, stops_at: int = 99) -> None:
+        self.batches: list[list[str]] = []
+        self._configs: dict[str, ConfigDict] = {}
+        self._directories: dict[str, Path] = {}
+        self._stops_at = stops_at
+        monkeypatch.setattr(group_training, "train_all", self.train_all)
+        monkeypatch.setattr(group_training, "places", self.places)
+        monkeypatch.setattr(hyperparameter_search.runs, "open_run", lambda at: at)
+        monkeypatch.setattr(fixed_opponents, "measure", self.measure)
+
+    def train_all(self, groups: Any, directory: Path, *_: Any, **__: Any) -> None:
+        [group] = groups
+        self.batches.append([t.name for t in group.trainings])
+        if len(self.batches) == self._stops_at:
+            raise Stopped("stopped", 0)
+        at = directory / "groups" / group.name
+        at.mkdir(parents=True, exist_ok=True)
+        workdir.write_json(at / "done.json", {"failed": {}})
+        for t in group.trainings:
+            spec_lib.make_spec(spec_lib.with_capacity(t.config, group.config))  # it fits
+            if t.name == "trial_1":
+                continue  # it failed
+            self._configs[t.name], self._directories[t.name] = t.config, at
+            for i in range(1, group.config.train.iterations + 1):
+                row = {
+                    "iteration": i,
+                    "run": t.name,
+                    "count/gradient_steps": t.config.selfplay.episodes,
+                }
+                workdir.append_rows(at / workdir.METRICS, [row])
+
+    def places(self, _: Path) -> dict[str, Place]:
+        return {name: Place(at, 0) for name, at in self._directories.items()}
+
+    def measure(self, opened: Any, settings: fixed_opponents.Settings) -> Any:
+        iterations = [int(x) for x in settings.iterations.split(",")]
+        [at] = opened
+        curves = {
+            name: {
+                "iterations": iterations,
+                "elo": [100.0 * i + c.search.num_simulations for i in iterations],
+            }
+            for name, c in self._configs.items()
+            if self._directories[name] == at
+        }
+        return [{"runs": curves}]
+
+
+def prepared(directory: Path) -> Path:
+    directory.mkdir(parents=True)
+    workdir.write_json(directory / hyperparameter_search.CALIBRATION, {"middle": [0, 0, 1]})
+    return directory
+
+
+def results_of(directory: Path) -> dict[str, Any]:
+    return json.loads((directory / workdir.RESULTS).read_text())
+
+
+def test_a_search_goes_on_where_it_was_stopped(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    directory = prepared(tmp_path / "search")
+    stopped = FakeTraining(monkeypatch, stops_at=2)
+    with pytest.raises(Stopped):
+        hyperparameter_search.run(tiny(), directory)
+    again = FakeTraining(monkeypatch)
+    again._configs, again._directories = stopped._configs, stopped._directories
+    hyperparameter_search.run(tiny(), directory)
+    assert stopped.batches + again.batches == [
+        ["trial_0", "trial_1", "trial_2"],
+        ["trial_3", "trial_4", "trial_5"],
+        ["trial_3", "trial_4", "trial_5"],  # proposed before the stop, trained after it
+        ["trial_6"],
+    ]
+    tried = results_of(directory)["search"]["trials"]
+    assert [t["name"] for t in tried] == [f"trial_{i}" for i in (0, 2, 3, 4, 5, 6)]
+    for trial in tried:
+        values = trial["values"]
+        assert 1 <= values["I"] <= 3
+        assert trial["elo"] == 100 * values["I"] + values["m"]
+        assert trial["seconds"] == values["I"] * values["E"]
+    on_front = [t for t in tried if t["on_front"]]
+    cheapest = min(tried, key=lambda t: (t["seconds"], -t["elo"]))
+    strongest = max(tried, key=lambda t: (t["elo"], -t["seconds"]))
+    assert cheapest in on_front
+    assert strongest in on_front
+    assert (directory / "report.html").exists()
+    assert "trial_6: I " in (directory / "interactive.html").read_text()
+    before = len(again.batches)
+    hyperparameter_search.run(tiny(), directory)
+    assert len(again.batches) == before  # nothing more is trained
+
+
+@pytest.mark.parametrize("preset", PRESETS)
+def test_presets(preset: str) -> None:
+    hyperparameter_search.validate(get_config(preset))
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"study.epochs": (2,)}, "config.study.epochs=(2,): give the smallest and the largest"),
+        ({"study.epochs": (2, 1)}, "config.study.epochs=(2, 1)"),
+        ({"study.iterations_step": 3}, "config.study.iterations_step=3: 2 iterations"),
+        ({"study.opponents": ("greedy",)}, "random is missing"),
+        ({"study.sampler": "tp"}, "did you mean 'tpe'?"),
+        ({"study.grid": "nowhere"}, "config.study.grid='nowhere': holds no results.json"),
+        ({"search.algorithm": "gumbel"}, "config.search.algorithm='gumbel'"),
+    ],
+)
+def test_impossible_searches_leave_nothing_behind(
+    changes: dict[str, Any], message: str, tmp_path: Path
+) -> None:
+    with pytest.raises(ConfigError) as caught:
+        hyperparameter_search.run(tiny(changes), tmp_path / "never")
+    assert message in str(caught.value)
+    assert not (tmp_path / "never").exists()
+
+
+def test_another_boards_grid_is_refused(tmp_path: Path) -> None:
+    config = tiny({"study.grid": str(tmp_path)})
+    results = {"correlation": {}, "config": config.to_dict() | {"game": "othello_6x6"}}
+    workdir.write_json(tmp_path / workdir.RESULTS, results)
+    with pytest.raises(ConfigError, match="its game is othello_6x6, not connect_four_5x5"):
+        hyperparameter_search.validate(config)
+
+
+def test_a_missing_package_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delitem(sys.modules, "optuna", raising=False)
+    monkeypatch.setattr(trials.importlib.util, "find_spec", lambda name: None)
+    with pytest.raises(ConfigError, match=r'pip install "jaxzero\[search\]"'):
+        hyperparameter_search.validate(tiny())

@@ -1,0 +1,19 @@
+"""A finished study and its report, shared by the tests of what pages are made of."""
+
+from pathlib import Path
+
+import pytest
+
+from experiments.losses.report import write_report
+from tests.experiments import made_up
+
+
+@pytest.fixture(scope="session")
+def full(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
+    """A finished study of four losses, two seeds, on a board with published curves."""
+    rows = made_up.metrics(made_up.TARGETS, 2, 3)
+    results = made_up.results(made_up.TARGETS, 2, 3, "connect_four_5x5")
+    folder = made_up.write(tmp_path_factory.mktemp("full"), rows, results)
+    path = write_report(folder)
+    assert path == folder / "report.html"
+    return folder, path.read_text(encoding="utf-8")

@@ -1,0 +1,43 @@
+"""One report of several finished studies."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from experiments import loss_report
+from jaxzero.settings.config import ConfigError
+from tests.experiments.made_up_ratings import rated_study
+
+
+def test_one_report_of_several_boards(tmp_path: Path) -> None:
+    means = {"policy": 0.0, "value": 300.0, "sum": 50.0, "product": 0.0}
+    runs = [
+        rated_study(tmp_path / "six", means, board="othello_6x6"),
+        rated_study(tmp_path / "seven", means, board="othello_7x7", without=["sum_seed1"]),
+        rated_study(tmp_path / "again", means, board="othello_7x7", seeds=range(8, 12)),
+        rated_study(
+            tmp_path / "published", means, board="othello_6x6", changes={"semantics": "published"}
+        ),
+    ]
+    out = tmp_path / "out"
+    loss_report.main([*map(str, runs), f"--out={out}"])
+    text = (out / "report.html").read_text()
+    for told in (
+        "under corrected semantics",
+        "under published semantics",
+        "Othello 7\N{MULTIPLICATION SIGN}7",
+        "sum_seed1 of seven: no tournament_elo",
+    ):
+        assert told in text
+    written = json.loads((out / "claims.json").read_text())
+    best = [c for c in written["claims"] if c["id"] == "value_best"]
+    assert {c["semantics"] for c in best} == {"corrected", "published"}
+    assert [x["seeds"] for x in best[0]["contrasts"]] == 3 * [8] + [12, 11, 12]
+    sizes = (out / "figures" / "othello_sizes.svg").read_text()
+    assert "no published data for 7" in sizes
+    assert not (out / "figures" / "training_elo.svg").exists()  # no arena games were recorded
+    with pytest.raises(ConfigError, match="is one of the runs"):
+        loss_report.main([str(runs[0]), f"--out={runs[0]}"])
+    with pytest.raises(ConfigError, match=r"holds no results\.json"):
+        loss_report.main([str(tmp_path / "nowhere"), f"--out={out}"])

@@ -1,0 +1,98 @@
+"""What pages are made of: tables, bands over seeds, words for numbers, inlined figures."""
+
+import dataclasses
+import math
+
+import numpy as np
+
+from experiments.pages import tables
+from experiments.pages.page import inline
+from experiments.pages.study import band_of, load
+from experiments.pages.wording import duration, number, plus_minus
+from experiments.strength import tournament_figures
+
+
+def test_cross_table_scores_add_up(full):
+    folder, _ = full
+    played = load(folder).tournaments[0]
+    points, games = tournament_figures.pairings(played)
+    assert np.array_equal(games, games.T)
+    np.testing.assert_allclose((points + points.T)[games > 0], games[games > 0])
+    by_player = tournament_figures.cross(played, by_player=True)
+    assert by_player is not None
+    assert by_player.rows[0][2] == "50.0"  # 6.5 of 10 as first, 3.5 of 10 as second
+
+
+def test_a_band_keeps_ended_and_diverged_runs_apart():
+    its = np.arange(4)
+    long, short_run = np.array([1.0, 2.0, 3.0, 4.0]), np.array([3.0, math.inf])
+    band = band_of([(its, long), (its[:2], short_run)])
+    assert band is not None
+    np.testing.assert_allclose(band.mean, [2.0, math.nan, 3.0, 4.0])
+    np.testing.assert_allclose(band.sd, [math.sqrt(2), math.nan, math.nan, math.nan])
+    assert band.reached.tolist() == [2, 2, 1, 1]
+    assert band.last == 1
+    assert band_of([]) is None
+
+
+def test_settings_table_names_the_papers_letters(full):
+    folder, _ = full
+    table = tables.settings(load(folder))
+    assert table is not None
+    assert [row[0] for row in table.rows] == [
+        "I",
+        "E",
+        "T'",
+        "m",
+        "c",
+        "rs",
+        "ep",
+        "bs",
+        "lr",
+        "d",
+        "n",
+        "u",
+    ]
+    assert all(row[3] != "not recorded" and row[4] != "-" for row in table.rows)
+
+
+def test_settings_tables_have_all_values_tried_and_the_switches_as_they_were(full):
+    found = load(full[0])
+    config = found.results["config"] | {"switches": {"keep_tree": None, "small_draw_value": True}}
+    tried = [{"name": "default", "values": {}}, {"name": "m=7", "values": {"m": 7}}]
+    results = found.results | {"config": config, "switches": {"keep_tree": False}}
+    study = dataclasses.replace(found, results=results | {"settings": tried})
+    table, others = tables.settings(study), tables.other_settings(study)
+    assert table is not None
+    assert others is not None
+    values = {row[0]: row[3] for row in table.rows}
+    default = found.setting("search.num_simulations")
+    assert values["m"] == ", ".join(str(m) for m in sorted((7, default)))
+    assert values["E"] == str(found.setting("selfplay.episodes"))
+    assert ("switches.keep_tree", "no") in others.rows
+    assert ("switches.small_draw_value", "yes") in others.rows
+    every = [{"name": f"m={m}", "values": {"m": m}} for m in (9, 8)]
+    study = dataclasses.replace(found, results=results | {"settings": every})
+    table = tables.settings(study)
+    assert table is not None
+    assert {row[0]: row[3] for row in table.rows}["m"] == "8, 9"
+
+
+def test_wording():
+    assert number(None) == "not recorded"
+    assert number(-0.04, 1) == "0.0"
+    assert number(-1234567) == "\N{MINUS SIGN}1,234,567"
+    assert number(math.inf, 2) == "∞"
+    assert plus_minus(1.5, None, 1) == "1.5"
+    assert [duration(s) for s in (41.2, 812.3, 9000.0)] == ["41.2 s", "13.5 min", "2.5 h"]
+
+
+def test_an_inlined_svg_has_ids_of_its_own():
+    svg = '<?xml?><svg width="72pt" height="36pt"><metadata>x</metadata><g id="a"/>'
+    svg += '<use href="#a" clip-path="url(#a)"/></svg>'
+    text = inline(svg, "one")
+    assert text.startswith("<svg")
+    assert 'id="one-a"' in text
+    assert 'href="#one-a"' in text
+    assert "url(#one-a)" in text
+    assert "metadata" not in text

@@ -1,0 +1,211 @@
+"""The report says what the files say: every run, every number, everything that is missing."""
+
+import json
+import math
+import re
+import sys
+
+import numpy as np
+import pytest
+
+from experiments import published
+from experiments.hyperparameters import correlation_report, search_report, sweep_report
+from experiments.losses import report
+from experiments.losses.report import main, write_report
+from experiments.pages.study import load
+from experiments.pages.wording import number, plus_minus, short
+from experiments.shell import arguments
+from jaxzero.settings.config import ConfigError
+from tests.experiments import made_up
+from tests.experiments.losses.reading import Page
+
+FIGURES = (
+    "claims_1",
+    "losses",
+    "held_out",
+    "epochs",
+    "training_elo",
+    "elo_bias",
+    "ladder",
+    "papers_tournament",
+    "tournament_1",
+    "selfplay",
+    "boards",
+    "schema",
+)
+
+
+def test_the_page_is_whole_and_needs_nothing_from_outside(full):
+    _, text = full
+    page = Page(text)
+    assert page.open == []
+    assert len(page.ids) == len(set(page.ids))
+    assert page.loaded
+    assert all(link.startswith(("#", "data:")) for link in page.loaded)
+    assert {link[1:] for link in page.loaded if link[0] == "#"} <= set(page.ids)
+    assert not re.search(r"@import|url\((?!#)|<script|<link", text)
+    assert "&lt;b&gt;" in text  # the command is escaped
+
+
+def test_every_figure_is_there_in_both_formats_and_in_the_page(full):
+    folder, text = full
+    for name in FIGURES:
+        for suffix in ("svg", "png"):
+            assert (folder / "figures" / f"{name}.{suffix}").stat().st_size > 5000
+        assert f'<figure id="{name}">' in text
+    assert text.count("<svg") == len(FIGURES)
+
+
+def test_the_summary_tells_what_was_run_and_at_what_cost(full):
+    _, text = full
+    for told in (
+        "I = 3 iterations",
+        "E = 21 games",
+        "m = 25 simulations",
+        "ep = 2 epochs",
+        "connect_four_5x5",
+        "preset quick",
+        "0123abc",
+        "0.10.2",
+        "13.5 min",
+        f"{8 * 4321:,} evaluations",
+        "1 of 2 checks hold; not: order",
+    ):
+        assert told in text
+    for target in made_up.TARGETS:
+        for seed in range(2):
+            assert f"{target}_seed{seed}" in text
+    assert "What is missing" not in text
+
+
+def test_numbers_in_the_page_equal_the_inputs(full):
+    folder, text = full
+    study, cells = load(folder), set(Page(text).cells)
+    final = study.tournaments[0]
+    assert {number(rating, 1) for rating in final["elo"]} <= cells
+    assert "17.8" in cells  # the standard error
+    for target in made_up.TARGETS:
+        last = [study.rows[f"{target}_seed{seed}"][3]["loss/policy"] for seed in range(2)]
+        assert plus_minus(float(np.mean(last)), float(np.std(last, ddof=1)), 3) in cells
+    theirs = published.loss_curves("connect_four_5x5")
+    assert theirs is not None
+    assert plus_minus(theirs["sum"]["value"].mean[2], theirs["sum"]["value"].sd[2], 3) in cells
+    for key in ("train.learning_rate", "arena.threshold", "search.c_puct"):
+        assert short(study.setting(key)) in cells
+    assert {"4,321", f"{8 * 4321:,}", "70.0 %", "812.3", "253.2", "does not hold"} <= cells
+
+
+def test_verdicts_on_the_papers_claims_come_first(full):
+    folder, text = full
+    assert text.index("section-the-papers-claims") < text.index("section-losses")
+    cells = Page(text).cells
+    assert "undecided" in cells  # two seeds decide nothing
+    # The untrained network has no seed here, so nothing can be told of the bias.
+    assert "Contrasts with fewer than 5 seeds decide nothing (fewest here: 0)" in text
+    assert "of the papers' computing" in text.replace("&#39;", "'")
+    figure = (folder / "figures" / "claims_1.svg").read_text(encoding="utf-8")
+    assert figure.count(">undecided, 2 seeds") >= 10
+
+
+def test_strength_against_fixed_opponents_is_told(full):
+    folder, text = full
+    cells = [cell.replace("\N{NO-BREAK SPACE}", " ") for cell in Page(text).cells]
+    assert "Strength against fixed opponents" in text
+    assert "3,456 games, 3,210 distinct" in text
+    assert {"101 ± 14", "407 ± 21", "306", "mcts_50", "512", "34"} <= set(cells)
+    figure = (folder / "figures" / "ladder.svg").read_text(encoding="utf-8")
+    assert ">mcts_50</text>" in figure
+    # What was measured later, for more games or with other runs, takes its place.
+    later = json.loads((folder / "results.json").read_text())["ladder"] | {"games": 9999}
+    (folder / "ladder.json").write_text(json.dumps(later))
+    try:
+        assert load(folder).results["ladder"]["games"] == 9999
+    finally:
+        (folder / "ladder.json").unlink()
+
+
+def test_missing_pieces_are_said_and_nothing_is_invented(tmp_path):
+    rows = [
+        {k: v for k, v in row.items() if not k.startswith("heldout")}
+        for row in made_up.metrics(("sum",), 1, 2)
+    ]
+    results = made_up.results(("sum", "value"), 1, 5, "gobang_5x5")
+    for key in ("checks", "training_elo", "cost", "ladder"):
+        del results[key]
+    folder = made_up.write(tmp_path / "partial", rows, results)
+    with (folder / "metrics.jsonl").open("a") as file:
+        file.write('{"iteration": 3, "run": "su')  # an interrupted write
+    main([str(folder)])
+    text = (folder / "report.html").read_text(encoding="utf-8")
+    assert Page(text).open == []
+    for told in (
+        "1 of 2 runs stopped before iteration 5: sum_seed0 at 2",
+        "No metrics of 1 of 2 runs: value_seed0",
+        "One seed only for value, sum",
+        "No training Elo was computed",
+        "No checks were recorded",
+        "No cost was recorded",
+        "No losses on held-out positions",
+        "no published data for gobang_5x5",
+        "1 damaged line.",
+        "not between losses",
+        "No published data for this board",
+    ):
+        assert told in text
+    made = {path.stem for path in (folder / "figures").glob("*.svg")}
+    assert made == {"claims_1", "losses", "epochs", "papers_tournament", "tournament_1", "selfplay",
+                    "boards", "schema"}  # fmt: skip
+    for name in ("claims_1", "losses", "epochs", "papers_tournament"):
+        assert "no published data" in (folder / "figures" / f"{name}.svg").read_text()
+
+
+def test_a_study_without_results_or_metrics(tmp_path):
+    rows = made_up.metrics(("sum",), 1, 1)
+    text = write_report(made_up.write(tmp_path / "a", rows, None)).read_text()
+    assert "There is no results.json" in text
+    (tmp_path / "b").mkdir()
+    with pytest.raises(ConfigError, match="is no run directory"):
+        write_report(tmp_path / "b")
+
+
+@pytest.mark.parametrize("module", [report, sweep_report, search_report, correlation_report])
+def test_a_wrong_directory_is_one_line(module, tmp_path, monkeypatch, capsys):
+    kind = module.__name__.rpartition(".")[2].removesuffix("_report")
+    study = "loss_ablation" if module is report else f"hyperparameter_{kind}"
+    begun, other, damaged = (tmp_path / name for name in ("begun", "other", "damaged"))
+    made_up.write(begun, made_up.metrics(("sum",), 1, 1), None)
+    (begun / "config.json").write_text(json.dumps({"study": study, "game": "othello_5x5"}))
+    if module is report:  # which takes metrics alone
+        (begun / "metrics.jsonl").unlink()
+    made_up.write(other, [], {"study": "curriculum"})
+    made_up.write(damaged, [], None)
+    (damaged / "results.json").write_text('{"study":')
+    for directory, said in (
+        (tmp_path / "nowhere", "is no run directory"),
+        (tmp_path, "is no run directory"),
+        (other, f"is a run of curriculum: give the --workdir of a {study} run"),
+        (damaged, "results.json is damaged"),
+        (begun, "run the study's command again"),
+    ):
+        monkeypatch.setattr(sys, "argv", ["program", str(directory)])
+        with pytest.raises(SystemExit) as stop:
+            arguments.run(module.main)
+        assert stop.value.code == 2
+        error = capsys.readouterr().err
+        assert error.startswith(f"error: {directory}")
+        assert said in error
+        assert error.count("\n") == 1
+        assert not (directory / "figures").exists()
+
+
+def test_values_that_are_not_finite_are_shown(tmp_path):
+    rows = made_up.metrics(("sum",), 2, 2)
+    rows[2]["loss/policy"] = math.nan
+    rows[1]["loss_epochs/sum"][1] = math.inf
+    folder = made_up.write(tmp_path / "nan", rows, made_up.results(("sum",), 2, 2, "othello_6x6"))
+    text = write_report(folder).read_text(encoding="utf-8")
+    assert "2 values not finite in the metrics of sum_seed0" in text
+    assert "sum_seed0, iteration 2, loss/policy: NaN" in text
+    assert "sum_seed0, iteration 1, loss_epochs/sum (epoch 2): infinite" in text
+    assert "NaN" in Page(text).cells
+    assert ">not finite</text>" in (folder / "figures" / "losses.svg").read_text(encoding="utf-8")

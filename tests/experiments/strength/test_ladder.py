@@ -1,0 +1,265 @@
+"""Strength against fixed opponents: one scale, from the right games, in the right files."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from tqdm import tqdm
+
+from experiments import ladder
+from experiments.shell import arguments
+from experiments.strength import contestants, fixed_opponents
+from experiments.strength import ladder_figures as pictures
+from experiments.strength.fixed_opponents import Settings
+from jaxzero import runs
+from jaxzero.games import make_game
+from jaxzero.matches import arena
+from jaxzero.matches.ladder import Climb, above, ladder_pairs
+from jaxzero.players import random_players
+from jaxzero.ratings import bayes_elo
+from tests.matches.test_arena import HIGHEST, LOWEST, MIDDLE, scripted_players
+from tests.saved_runs import save_run
+from tests.small import assert_equal
+
+SETTINGS = Settings(games=2, opponents=("random", "greedy", "mcts_3"), points=3)
+NAME = "connect_four_4x4"
+
+
+@pytest.fixture(scope="module")
+def saved(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Two runs whose networks one program plays, but for a member that failed."""
+    root = tmp_path_factory.mktemp("runs")
+    save_run(
+        root / "first",
+        targets=("sum", "policy", "value"),
+        iterations=(1, 4, 6, 7, 9),
+        failed=("policy_seed0",),
+    )
+    save_run(root / "second", targets=("sum", "policy"), seeds=(3,), iterations=(2,))
+    save_run(root / "other", changes={"game": "othello_6x6"})
+    save_run(root / "lost", failed=("sum_seed0",))
+    return root
+
+
+@pytest.fixture(scope="module")
+def measured(saved: Path) -> tuple[list[dict[str, Any]], np.ndarray]:
+    """The ladders of both runs, and all rows that they were rated by."""
+    rows = []
+    patch = pytest.MonkeyPatch()
+    rate = fixed_opponents.tournament.fit
+    patch.setattr(
+        fixed_opponents.tournament,
+        "fit",
+        lambda found, count: rows.append(found) or rate(found, count),
+    )
+    found = ladder.climb([saved / "first", saved / "second"], SETTINGS)
+    patch.undo()
+    assert len(rows) == 1  # one pool
+    return found, rows[0]
+
+
+def test_a_ladder_leaves_out_games_of_newcomers_only() -> None:
+    pairs = ladder_pairs(3, 2).tolist()
+    everyone = arena.ordered_pairs(5).tolist()
+    assert pairs == [pair for pair in everyone if max(pair) >= 3]
+    assert len(pairs) == 2 * 3 * 2 + 2
+
+
+@pytest.mark.parametrize("at_once", [2, 3])
+def test_a_climb_is_part_of_the_round_robin(at_once: int) -> None:
+    game = make_game(NAME)
+    newcomers, anchors = scripted_players(NAME, (LOWEST, HIGHEST)), random_players(game, 2)
+    climb = Climb(
+        game, newcomers, [anchors], games_per_direction=3, opening_plies=1, at_once=at_once
+    )
+    with tqdm(disable=True) as bar:
+        rows = climb.play(newcomers.params, jax.random.key(1), bar)
+    whole = jax.jit(
+        lambda key: arena.play_match(
+            game, [newcomers, anchors], key, games_per_direction=3, opening_plies=1
+        )
+    )(jax.random.key(1))
+    counts = np.asarray(arena.count_results(whole))
+    expected = [
+        [*pair, *counts[m].tolist()]
+        for m, pair in enumerate(arena.ordered_pairs(4).tolist())
+        if max(pair) >= 2
+    ]
+    assert rows.tolist() == expected
+    assert climb.games == 3 * len(expected)
+
+
+def test_other_newcomers_need_no_other_program() -> None:
+    name = "othello_4x4"
+    newcomers = scripted_players(name, (LOWEST, HIGHEST))
+    climb = Climb(
+        make_game(name),
+        newcomers,
+        [scripted_players(name, (MIDDLE,))],
+        games_per_direction=1,
+        opening_plies=0,
+        at_once=1,
+    )
+    with tqdm(disable=True) as bar:
+        rows = climb.play(newcomers.params, jax.random.key(1), bar)
+        swapped = climb.play(newcomers.params[::-1], jax.random.key(1), bar)
+    exchanged = [[{0: 1, 1: 0}.get(i, i) for i in row[:2]] + row[2:] for row in swapped.tolist()]
+    assert sorted(exchanged) == sorted(rows.tolist())
+    assert rows.tolist() != swapped.tolist()
+
+
+def test_elo_above_a_player() -> None:
+    rows = [[0, 1, 7, 1, 2], [1, 2, 6, 0, 4], [2, 0, 3, 3, 4]]
+    ratings = bayes_elo(rows)
+    elo, stderr = above(ratings, 1)
+    for i in range(3):
+        np.testing.assert_allclose((elo[i], stderr[i]), ratings.difference(i, 1), atol=1e-9)
+    assert elo[1] == stderr[1] == 0
+
+
+def test_a_ladder_is_rated_in_one_pool_with_random_at_0(
+    measured: tuple[list[dict[str, Any]], np.ndarray],
+) -> None:
+    (first, second), rows = measured
+    assert first["anchors"] == second["anchors"]
+    names = [anchor["name"] for anchor in first["anchors"]]
+    assert names == ["mcts_3", "greedy", "random"]
+    # Numbers: the opponents, then first: untrained, 2 at 4, 2 at 9; second: untrained, 2 at 2.
+    assert rows[:, :2].max() == 3 + 1 + 2 + 2 + 1 + 2 - 1
+    assert (rows[:, :2].min(axis=1) < 3).all()  # no two networks met
+    ratings = bayes_elo(rows, advantage="fit", draw_elo="fit")
+    elo = ratings.elo - ratings.elo[2]
+    np.testing.assert_allclose([a["elo"] for a in first["anchors"]], elo[:3], atol=1e-6)
+    assert first["anchors"][2] == {"name": "random", "elo": 0.0, "stderr": 0.0}
+    curves = first["runs"]
+    assert list(curves) == ["sum_seed0", "value_seed0"]
+    assert curves["sum_seed0"]["iterations"] == curves["value_seed0"]["iterations"] == [0, 4, 9]
+    np.testing.assert_allclose(curves["sum_seed0"]["elo"], elo[[3, 4, 6]], atol=1e-6)
+    np.testing.assert_allclose(curves["value_seed0"]["elo"], elo[[3, 5, 7]], atol=1e-6)
+    np.testing.assert_allclose(second["runs"]["policy_seed3"]["elo"], elo[[8, 10]], atol=1e-6)
+    errors = [ratings.difference(i, 2)[1] for i in (3, 4, 6)]
+    np.testing.assert_allclose(curves["sum_seed0"]["stderr"], errors, atol=1e-6)
+
+
+def test_every_game_was_played(measured: tuple[list[dict[str, Any]], np.ndarray]) -> None:
+    (first, second), rows = measured
+    calls, each = 3 + 2, 2 * 2 * 3 + 3 * 2  # of two newcomers with three opponents
+    assert first["games"] == second["games"] == calls * each
+    assert rows[:, 2:].sum() == first["distinct_games"] <= first["games"]
+    # Twins play apart, and count as one player before training.
+    untrained = [row for row in rows.tolist() if 3 in row[:2] and min(row[:2]) < 3]
+    assert sum(sum(row[2:]) for row in untrained) > 2 * 3  # more than one of them could play
+
+
+def test_every_directory_gets_its_ladder(
+    measured: tuple[list[dict[str, Any]], np.ndarray],
+    saved: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    found, _ = measured
+    for name, own in zip(("first", "second"), found, strict=True):
+        assert json.loads((saved / name / ladder.FILE).read_text()) == own
+        for stem in ("ladder", "ladder_compared"):
+            for suffix in ("svg", "png"):
+                assert (saved / name / "figures" / f"{stem}.{suffix}").stat().st_size > 3000
+    text = (saved / "first" / "figures" / "ladder_compared.svg").read_text()
+    for told in ("first: sum", "second: policy", "greedy", "mcts_3", "Elo above the random player"):
+        assert told in text
+
+    def refuse(*args: Any) -> None:
+        raise AssertionError("measured again")
+
+    monkeypatch.setattr(fixed_opponents, "measure", refuse)
+    again = ladder.climb([saved / "first", saved / "second"], SETTINGS)
+    assert again == found
+    shown = capsys.readouterr()
+    assert "already measured" in shown.err
+    assert "iterations 0 4 9, without policy_seed0" in found[0]["settings"]["pool"][0]
+    assert "second: policy" in shown.out
+    with pytest.raises(AssertionError):
+        ladder.climb([saved / "first"], SETTINGS)  # another pool
+
+
+def test_a_member_that_failed_is_named_and_left_out(
+    saved: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run = runs.open_run(saved / "first")
+    assert contestants.going(run) == [0, 2]
+    contestants.say_who_failed([run, runs.open_run(saved / "second"), run])
+    assert capsys.readouterr().err == f"{saved / 'first'}: left out, failed: policy_seed0\n"
+    whole, kept = runs.networks(run, 4), contestants.networks_of(run, [0, 2], 4)
+    assert_equal(kept, jax.tree.map(lambda x: jnp.stack([x[0], x[2]]), whole))
+
+
+def test_few_iterations_are_chosen_and_both_ends(saved: Path) -> None:
+    run = runs.open_run(saved / "first")
+    for points, expected in ((2, [0, 9]), (3, [0, 4, 9]), (6, [0, 1, 4, 6, 7, 9]), (99, None)):
+        chosen = fixed_opponents.choose_points(run, Settings(points=points))
+        assert chosen == (expected or list(run.iterations))
+    assert fixed_opponents.choose_points(run, Settings(iterations="last")) == [9]
+    assert fixed_opponents.choose_points(run, Settings(iterations="4,1")) == [1, 4]
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        ((), "required: RUN"),
+        (("first", "--games=3"), "--games=3: both colours need an even number, e.g. 4"),
+        (("first", "--opponents=greedy"), "--opponents=greedy: random is missing"),
+        (("first", "--opponents=random,mcst_50"), "--opponents='mcst_50': did you mean 'mcts_50'?"),
+        (("first", "--points=1"), "--points=1: at least 2 is needed"),
+        (("first", "--iterations=5"), "keeps no networks of iteration 5"),
+        (("first", "other"), "first plays connect_four_5x5 and other plays othello_6x6"),
+        (("nowhere",), "nowhere is no run directory"),
+        (("lost",), "lost: every run has failed, see failed.json"),
+        (("first", "--seeds=3"), "did you mean --seed?"),
+    ],
+)
+def test_refusals_are_one_line(
+    words: tuple[str, ...],
+    told: str,
+    saved: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(saved)
+    with pytest.raises(SystemExit) as stopped:
+        arguments.run(lambda: ladder.main(words))
+    assert stopped.value.code == 2
+    error = capsys.readouterr().err
+    assert error.startswith("error: ")
+    assert told in error
+    assert error.count("\n") == 1
+
+
+def made_up(seeds: int) -> dict[str, Any]:
+    """A ladder of `seeds` runs of one target."""
+    curve = {"iterations": [0, 10], "stderr": [30.0, 40.0]}
+    return {
+        "runs": {f"sum_seed{s}": {**curve, "elo": [100.0, 300.0 + 60 * s]} for s in range(seeds)},
+        "anchors": [{"name": "random", "elo": 0.0, "stderr": 0.0}],
+    }
+
+
+def test_groups_have_the_larger_of_two_errors() -> None:
+    targets = {f"sum_seed{s}": "sum" for s in range(2)}
+    [group] = pictures.groups_of(made_up(2), targets).values()
+    np.testing.assert_allclose(group.band.mean, [100, 330])
+    assert group.error_of_mean(0) == pytest.approx(30 / np.sqrt(2))  # equal: the ratings' own
+    assert group.error_of_mean(1) == pytest.approx(60 / np.sqrt(2) / np.sqrt(2))
+    [alone] = pictures.groups_of(made_up(1), targets).values()
+    assert alone.error_of_mean(1) == 40
+    rows = pictures.table({"sum": group}).rows
+    assert [cell.replace("\N{NO-BREAK SPACE}", " ") for cell in rows[0][1:]] == [
+        "2", "100 ± 21", "10", "330 ± 30", "230",
+    ]  # fmt: skip
+    assert len(pictures.groups_of(made_up(2), {})) == 2  # of no known target: each its own
+
+
+def test_nothing_measured_is_nothing() -> None:
+    assert pictures.groups_of({}, {}) == {}

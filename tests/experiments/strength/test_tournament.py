@@ -1,0 +1,277 @@
+"""Tournaments between run directories: who plays, what is said of it, and what is refused."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from experiments import tournament
+from experiments.shell import arguments
+from experiments.strength import contestants, tournament_report
+from experiments.tournament import Settings
+from jaxzero import runs
+from jaxzero.matches import round_robin
+from jaxzero.ratings import bayes_elo
+from jaxzero.ratings.triples import find
+from tests.saved_runs import save_run
+from tests.small import assert_equal
+
+OPPONENTS = ("random", "greedy", "mcts_3")
+
+
+@pytest.fixture(scope="module")
+def saved(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Two runs on one board, of one program but for m, one on another board, and lost ones."""
+    root = tmp_path_factory.mktemp("runs")
+    save_run(root / "some_lost", targets=("sum", "value", "product"), failed=("value_seed0",))
+    save_run(root / "all_lost", failed=("sum_seed0",))
+    save_run(root / "first", targets=("sum", "value"), iterations=(1, 4))
+    save_run(root / "second", seeds=(3,), iterations=(2,), changes={"search.num_simulations": 3})
+    save_run(root / "other", changes={"game": "othello_6x6"})
+    return root
+
+
+@pytest.fixture(scope="module")
+def played(saved: Path) -> Path:
+    """A finished tournament."""
+    settings = Settings(
+        runs=(saved / "first", saved / "second"), games=4, opponents=OPPONENTS, iterations="all"
+    )
+    return tournament.play(settings, saved / "played")
+
+
+def results_of(directory: Path) -> dict[str, Any]:
+    """results.json."""
+    return json.loads((directory / "results.json").read_text())
+
+
+def test_everyone_plays_under_its_name(played: Path) -> None:
+    entry = results_of(played)["tournaments"][0]
+    assert [(p["name"], p["kind"], p["simulations"]) for p in entry["players"]] == [
+        ("first/untrained_seed0", "untrained", 8),  # both runs of the seed start from it
+        ("first/sum_seed0@1", "trained", 8),
+        ("first/value_seed0@1", "trained", 8),
+        ("first/sum_seed0@4", "trained", 8),
+        ("first/value_seed0@4", "trained", 8),
+        ("second/untrained_seed3", "untrained", 3),
+        ("second/sum_seed3@2", "trained", 3),
+        ("mcts_3", "rollouts", 3),
+        ("greedy", "greedy", None),
+        ("random", "random", None),
+    ]
+    assert entry["games"] == 10 * 9 * 2
+    assert entry["games_per_pair"] == 4
+
+
+def test_the_files_say_the_same(played: Path) -> None:
+    entry = results_of(played)["tournaments"][0]
+    rows = np.array(entry["results"])
+    assert rows.shape == (90, 5)
+    assert rows[:, 2:].sum() == entry["distinct_games"] <= entry["games"]
+    rated = bayes_elo(rows, advantage="fit", draw_elo="fit")
+    np.testing.assert_allclose(entry["elo"], rated.elo)
+    np.testing.assert_allclose(entry["stderr"], rated.stderr)
+    np.testing.assert_allclose(entry["superiority"], rated.superiority)
+    assert entry["advantage"] == pytest.approx(rated.advantage)
+    circles = entry["intransitive"]
+    assert circles["count"] == len(circles["triples"]) == len(find(rows, 10))
+    assert circles["of"] == 120
+    games = np.load(played / "games" / "tournament.npz")
+    assert games["actions"].shape == (25, 90, 2)
+    assert games["names"].tolist() == [p["name"] for p in entry["players"]]
+    np.testing.assert_array_equal(games["pairs"], rows[:, :2])
+    text = (played / "tournament.html").read_text()
+    for told in (*games["names"].tolist(), "Cross table", "Likelihood of superiority", "Circles"):
+        assert told in text
+    assert {path.stem for path in (played / "figures").glob("*.png")} == {"ratings", "training"}
+
+
+def test_untrained_networks_begin_their_runs_curves(played: Path) -> None:
+    curves = tournament_report.training_curves(results_of(played)["tournaments"][0])
+    assert curves == {
+        "first/sum_seed0": [0, 1, 3],
+        "first/value_seed0": [0, 2, 4],
+        "second/sum_seed3": [5, 6],
+    }
+
+
+def test_ranking_keeps_what_belongs_together(played: Path) -> None:
+    entry = results_of(played)["tournaments"][0]
+    ranked = tournament_report.by_rating(entry)
+    assert ranked["elo"] == sorted(entry["elo"], reverse=True)
+    place = {p["name"]: i for i, p in enumerate(ranked["players"])}
+    names = [p["name"] for p in entry["players"]]
+    for (first, second, *counts), row in zip(entry["results"], ranked["results"], strict=True):
+        assert row == [place[names[first]], place[names[second]], *counts]
+    for i, name in enumerate(names):
+        for j, other in enumerate(names):
+            found = ranked["superiority"][place[name]][place[other]]
+            assert found == entry["superiority"][i][j]
+    assert [len(row) for row in tournament_report.ratings_table(ranked).rows] == [8] * len(names)
+
+
+def test_the_same_command_does_nothing_more(
+    played: Path, saved: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def refuse(*args: Any, **kwargs: Any) -> None:
+        raise AssertionError("played again")
+
+    before = {p: p.read_bytes() for p in played.rglob("*") if p.is_file()}
+    settings = Settings(
+        runs=(saved / "first", saved / "second"), games=4, opponents=OPPONENTS, iterations="all"
+    )
+    monkeypatch.setattr(round_robin, "compile_round_robin", refuse)
+    tournament.play(settings, played)
+    assert {p: p.read_bytes() for p in played.rglob("*") if p.is_file()} == before
+    shown = capsys.readouterr()
+    assert "already played" in shown.err
+    assert "first/sum_seed0@4" in shown.out
+
+
+def test_a_network_against_itself_is_even(saved: Path) -> None:
+    run = saved / "first"
+    settings = Settings(runs=(run, run), games=6, opponents=(), members=("sum_seed0",))
+    directory = tournament.play(settings, saved / "itself")
+    entry = results_of(directory)["tournaments"][0]
+    names = ["first/sum_seed0@4", "first#2/sum_seed0@4"]
+    assert [p["name"] for p in entry["players"]] == names
+    ours, theirs = (row[2:] for row in entry["results"])
+    assert ours == theirs  # the same games with exchanged colours
+    np.testing.assert_allclose(entry["elo"], 0, atol=1e-9)
+    np.testing.assert_allclose(entry["superiority"], 0.5)
+    # An interrupted one starts again, and ends alike.
+    (directory / "results.json").unlink()
+    tournament.play(settings, directory)
+    assert results_of(directory)["tournaments"] == [entry]
+
+
+def test_runs_of_one_program_are_one_kind(saved: Path) -> None:
+    opened = [runs.open_run(saved / name) for name in ("first", "second")]
+    fielded = [
+        one
+        for run, label in zip(opened, ("a", "b"), strict=True)
+        for one in contestants.field_run(
+            run, label, iterations=run.iterations, members=range(len(run.members)), asked=None
+        )
+    ]
+    entries, [players] = contestants.build(fielded)
+    assert players.params.num_simulations.tolist() == [8] * 5 + [3] * 2
+    networks = [runs.networks(opened[0], at) for at in (0, 1, 4)] + [
+        runs.networks(opened[1], at) for at in (0, 2)
+    ]
+    kernels = [np.asarray(n.params["policy"]["kernel"]) for n in networks]
+    expected = [kernels[0][0], *kernels[1], *kernels[2], *kernels[3], *kernels[4]]
+    assert_equal(players.params.variables.params["policy"]["kernel"], np.stack(expected))
+    _, kinds = contestants.build(
+        [one._replace(simulations=5) if i else one for i, one in enumerate(fielded)]
+    )
+    assert kinds[0].params.num_simulations.tolist() == [8] + [5] * 6
+    assert [e.name for e in entries] == [one.entry.name for one in fielded]
+
+
+def test_members_that_failed_take_no_part(saved: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    settings = Settings(runs=(saved / "some_lost",))
+    opened = [runs.open_run(path) for path in settings.runs]
+    assert contestants.choose_members(opened[0], ()) == [0, 2]
+    fielded = tournament.field(settings, opened)
+    assert (
+        "members sum_seed0 product_seed0"
+        in tournament.describe(settings, opened, fielded)["runs"][0]
+    )
+    assert capsys.readouterr().err == f"{saved / 'some_lost'}: left out, failed: value_seed0\n"
+
+
+def test_labels_tell_directories_apart(tmp_path: Path) -> None:
+    a, b = tmp_path / "a" / "quick", tmp_path / "b" / "quick"
+    assert contestants.label_runs([a]) == ["quick"]
+    assert contestants.label_runs([a, b]) == [str(a), str(b)]
+    assert contestants.label_runs([a, tmp_path / "long", a]) == ["quick", "long", "quick#2"]
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        ((), "required: RUN"),
+        (("first", "--games=5"), "--games=5: both colours need an even number, e.g. 6"),
+        (("first", "--games=0"), "--games=0: both colours need an even number, e.g. 2"),
+        (("first", "--games=x"), "--games: invalid int value: 'x'"),
+        (("first", "--gmes=4"), "unknown argument '--gmes=4': did you mean --games?"),
+        (("first", "--opponents=random,gredy"), "--opponents='gredy': did you mean 'greedy'?"),
+        (("first", "--opponents=mcts_0"), "--opponents='mcts_0': did you mean 'mcts_"),
+        (("first", "--opponents=random,random"), "'random' is named twice"),
+        (("first", "--simulations=0"), "--simulations=0: at least 1 is needed"),
+        (("first", "--openings=-1"), "--openings=-1: at least 0 is needed"),
+        (("first", "--members=sum_sed0"), "--members='sum_sed0': did you mean 'sum_seed0'?"),
+        (("first", "--iterations=0,3"), "keeps no networks of iteration 3, choose of 0, 1, 4"),
+        (("first", "--iterations=newest"), "give last, all, or numbers like 0,10,20"),
+        (("first", "other"), "other plays othello_6x6: runs of one board only can meet"),
+        (("nowhere",), "nowhere is no run directory"),
+        (("second", "--opponents="), "second/sum_seed3@2 would play alone"),
+        (("first", "--workdir=second"), "second holds a run of its own"),
+        (("first", "--workdir=played"), "holds another run"),
+        (("some_lost", "--members=value_seed0"), "--members='value_seed0': it failed, see failed"),
+        (("first", "all_lost"), "all_lost: every run has failed"),
+    ],
+)
+def test_refusals_are_one_line_and_leave_nothing(
+    words: tuple[str, ...],
+    told: str,
+    saved: Path,
+    played: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(saved)
+    before = sorted(saved.rglob("*"))
+    given = words if any("--workdir" in w for w in words) else (*words, "--workdir=never")
+    with pytest.raises(SystemExit) as stopped:
+        arguments.run(lambda: tournament.main(given))
+    assert stopped.value.code == 2
+    error = capsys.readouterr().err
+    assert error.startswith("error: ")
+    assert told in error
+    assert error.count("\n") == 1
+    assert sorted(saved.rglob("*")) == before
+
+
+def test_without_a_workdir_its_name_is_made_of_the_settings(
+    saved: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(saved)
+    monkeypatch.setattr(tournament, "_play", lambda *args: (_ for _ in ()).throw(KeyboardInterrupt))
+    made = set()
+    for games in (2, 4, 2):
+        with pytest.raises(KeyboardInterrupt):
+            tournament.main(["first", f"--games={games}"])
+        made.add(len(list((saved / "runs").iterdir())))
+    assert made == {1, 2}
+
+
+def test_the_published_programs_first_simulation_visits_nothing(tmp_path: Path) -> None:
+    published = {"switches.root_expansion_counts": True}
+    run = runs.open_run(save_run(tmp_path / "run", changes=published))
+    assert contestants.simulations_of(run, 0, 2) == 2
+    with pytest.raises(contestants.ConfigError, match=r"--simulations=1: .* choose at least 2"):
+        contestants.simulations_of(run, 0, 1)
+
+
+def test_help_names_every_flag(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as stopped:
+        tournament.main(["--help"])
+    assert stopped.value.code == 0
+    shown = capsys.readouterr().out
+    for flag in ("games", "simulations", "opponents", "iterations", "members", "openings", "seed",
+                 "workdir"):  # fmt: skip
+        assert f"--{flag}" in shown
+
+
+def test_an_interrupted_program_says_so(capsys: pytest.CaptureFixture[str]) -> None:
+    def stop() -> None:
+        raise KeyboardInterrupt
+
+    with pytest.raises(SystemExit) as stopped:
+        arguments.run(stop)
+    assert stopped.value.code == 130
+    assert "starts again" in capsys.readouterr().err

@@ -1,0 +1,89 @@
+"""Engines as opponents, with one that dies, hangs and answers nonsense."""
+
+import sys
+from pathlib import Path
+
+import jax
+import numpy as np
+import pytest
+
+from jaxzero.games import make_game
+from jaxzero.games.racing_kings import MODIFIED
+from jaxzero.matches import uci
+from jaxzero.matches.engine_match import play_match
+from jaxzero.matches.uci import Engines, EngineSettings
+from jaxzero.play.display import session
+from jaxzero.players import random_players
+from jaxzero.settings.config import ConfigError
+
+pytest.importorskip("chess", reason="extra `engines`")
+FAKE = (sys.executable, str(Path(__file__).parent / "fake_engine.py"))
+GAME = make_game("racing_kings_16plies")
+
+
+def engines(*how: str, **given: object) -> Engines:
+    settings = EngineSettings(command=(*FAKE, *how), seconds=1.0, processes=2, **given)
+    return Engines(settings, "racingkings")
+
+
+def test_positions_are_answered_by_several_processes() -> None:
+    with engines() as opened:
+        answers = [future.result() for future in opened.ask([MODIFIED] * 6)]
+    assert {answer.move for answer in answers} == {"a4a5"} or len({a.move for a in answers}) == 1
+    assert not opened.problems
+
+
+def test_a_match_is_played_by_the_rules_in_both_colours() -> None:
+    players = random_players(GAME)
+    with engines() as opened:
+        match = play_match(
+            GAME, players, players.params[0], opened, jax.random.key(0), pairs=2, opening_plies=2
+        )
+    assert match.first.tolist() == [True, False, True, False]
+    for game in range(4):
+        moves = match.actions[match.actions[:, game] >= 0, game].tolist()
+        end = session.replay(GAME, moves).now  # every move was legal
+        assert end.is_terminal
+        assert end.outcome[0 if match.first[game] else 1] == match.outcome[game]
+    np.testing.assert_array_equal(match.actions[:2, 0], match.actions[:2, 1])  # one opening each
+
+
+@pytest.mark.parametrize(
+    ("how", "said"),
+    [("die", "engine died"), ("illegal", "illegal or senseless answer")],
+)
+def test_faults_are_survived_and_told(how: str, said: str) -> None:
+    with engines(how, "3") as opened:
+        answers = [future.result() for future in opened.ask([MODIFIED] * 6)]
+    assert all(answer.move for answer in answers)
+    assert opened.problems[said] >= 1
+
+
+@pytest.mark.parametrize("how", ["illegal", "mute"])
+def test_an_engine_that_never_answers_ends_its_games_only(how: str) -> None:
+    players = random_players(GAME)
+    with engines(how) as opened:
+        match = play_match(
+            GAME, players, players.params[0], opened, jax.random.key(0), pairs=1, opening_plies=0
+        )
+    assert np.isnan(match.outcome).all()
+    assert opened.problems["positions without an answer"] == 2
+
+
+def test_a_hung_engine_is_ended(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(uci, "_GRACE", 1.0)
+    settings = EngineSettings(command=(*FAKE, "hang", "2"), seconds=0.3, processes=1)
+    with Engines(settings, "racingkings") as opened:
+        answers = [future.result() for future in opened.ask([MODIFIED] * 2)]
+    assert all(answer.move for answer in answers)
+    assert opened.problems["no answer in time"] == 1
+
+
+def test_what_is_missing_is_said_in_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(ConfigError, match="apt-get install fairy-stockfish"):
+        Engines(EngineSettings(command=("no-such-engine",)), "racingkings")
+    with pytest.raises(ConfigError, match="does not start"):
+        Engines(EngineSettings(command=(sys.executable, "-c", "pass")), "racingkings")
+    monkeypatch.setitem(sys.modules, "chess", None)
+    with pytest.raises(ConfigError, match=r"jaxzero\[engines\]"):
+        Engines(EngineSettings(command=FAKE), "racingkings")

@@ -1,0 +1,163 @@
+"""Checkpoints: what comes back, and how damage is noticed."""
+
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import jax
+import numpy as np
+import pytest
+
+from jaxzero.runs.checkpoints import DIGEST, Checkpoints
+from jaxzero.runs.population import Layout
+from jaxzero.settings.config import ConfigError
+from tests import small
+from tests.small import assert_equal
+
+STATE = {"weights": np.arange(5000, dtype=np.float32), "step": np.array(3, np.int32)}
+
+
+@pytest.fixture(scope="module")
+def three(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Iterations 1, 2 and 3, of which two are kept."""
+    directory = tmp_path_factory.mktemp("three")
+    checkpoints = Checkpoints(directory, keep=2)
+    assert checkpoints.latest() is None
+    for number in (1, 2, 3):
+        checkpoints.save(number, STATE | {"step": np.array(number, np.int32)})
+    checkpoints.close()
+    return directory
+
+
+@pytest.fixture
+def copy(three: Path, tmp_path: Path) -> Path:
+    """One of them to spoil."""
+    shutil.copytree(three, tmp_path / "copy")
+    return tmp_path / "copy"
+
+
+def data_file(directory: Path, step: int) -> Path:
+    """The largest file of a checkpoint."""
+    files = [p for p in (directory / str(step)).rglob("*") if p.is_file()]
+    return max(files, key=lambda p: p.stat().st_size)
+
+
+def flip(path: Path) -> None:
+    content = bytearray(path.read_bytes())
+    content[len(content) // 2] ^= 4
+    path.write_bytes(content)
+
+
+def cut(path: Path) -> None:
+    path.write_bytes(path.read_bytes()[:-7])
+
+
+def test_a_populations_state_comes_back(tmp_path: Path) -> None:
+    spec = small.small_spec()
+    program = small.compiled_program(spec, Layout(1, 1), "map")
+    seeds = np.array([3, 4], np.int32)
+    states = program.init(seeds)
+    checkpoints = Checkpoints(tmp_path)
+    checkpoints.save(1, states)
+    restored = checkpoints.restore(1, jax.eval_shape(program.init, seeds))
+    checkpoints.close()
+    assert_equal(restored, states)
+    assert restored.key.dtype == states.key.dtype
+
+
+def test_the_newest_two_are_kept(three: Path) -> None:
+    assert Checkpoints.steps(three) == [2, 3]
+    checkpoints = Checkpoints(three)
+    assert checkpoints.newest_whole(pytest.fail) == 3
+    assert_equal(checkpoints.restore(2, STATE), STATE | {"step": np.array(2, np.int32)})
+
+
+@pytest.mark.parametrize("spoil", [flip, cut, Path.unlink])
+def test_damage_is_found_moved_aside_and_told(spoil: Callable[[Path], Any], copy: Path) -> None:
+    damaged = data_file(copy, 3)
+    spoil(damaged)
+    said: list[str] = []
+    checkpoints = Checkpoints(copy)
+    with pytest.raises(ConfigError, match=f"3 is damaged: .*{damaged.name}"):
+        checkpoints.restore(3, STATE)
+    assert checkpoints.newest_whole(said.append) == 2
+    assert len(said) == 1
+    assert damaged.name in said[0]
+    assert (copy / "damaged_3" / DIGEST).is_file()
+    assert Checkpoints.steps(copy) == [2]
+    again = Checkpoints(copy)
+    again.save(3, STATE)
+    assert again.newest_whole(pytest.fail) == 3
+
+
+def test_all_damaged_is_an_error_and_nothing_is_deleted(copy: Path) -> None:
+    for step in (2, 3):
+        flip(data_file(copy, step))
+    with pytest.raises(ConfigError, match=r"every checkpoint in .* is damaged"):
+        Checkpoints(copy).newest_whole(lambda text: None)
+    assert {p.name for p in copy.glob("damaged_*")} == {"damaged_2", "damaged_3"}
+
+
+def test_what_was_not_sealed_does_not_count_and_is_written_again(copy: Path) -> None:
+    (copy / "3" / DIGEST).unlink()  # the process died between the files and the seal
+    checkpoints = Checkpoints(copy)
+    assert checkpoints.newest_whole(pytest.fail) == 2
+    checkpoints.drop_after(2)
+    checkpoints.save(3, STATE | {"step": np.array(30, np.int32)})
+    assert_equal(checkpoints.restore(3, STATE), STATE | {"step": np.array(30, np.int32)})
+
+
+def test_a_state_with_other_parts_is_one_line(copy: Path) -> None:
+    checkpoints = Checkpoints(copy, keep=2)
+    with pytest.raises(ConfigError, match="another version") as told:
+        checkpoints.restore(3, STATE | {"more": np.zeros(2, np.float32)})
+    assert "\n" not in str(told.value)
+    checkpoints.close()
+    assert_equal(
+        Checkpoints(copy, keep=2).restore(3, STATE), STATE | {"step": np.array(3, np.int32)}
+    )
+
+
+def test_what_comes_after_is_dropped(copy: Path) -> None:
+    checkpoints = Checkpoints(copy)
+    checkpoints.drop_after(2)
+    assert Checkpoints.steps(copy) == [2]
+    checkpoints.save(3, STATE)
+    assert Checkpoints.steps(copy) == [2, 3]
+
+
+def test_reading_changes_nothing(copy: Path) -> None:
+    before = sorted(copy.rglob("*"))
+    reader = Checkpoints(copy, read_only=True)
+    assert_equal(reader.restore(3, STATE), STATE | {"step": np.array(3, np.int32)})
+    reader.close()
+    assert sorted(copy.rglob("*")) == before
+
+
+def test_a_full_disk_is_one_line_and_what_was_saved_stays(copy: Path) -> None:
+    lines = [
+        "import resource, signal",
+        "from pathlib import Path",
+        "import numpy as np",
+        "from jaxzero.runs.checkpoints import Checkpoints",
+        f"checkpoints = Checkpoints(Path({str(copy)!r}))",
+        "signal.signal(signal.SIGXFSZ, signal.SIG_IGN)",
+        "resource.setrlimit(resource.RLIMIT_FSIZE, (2000, 2000))",  # as a disk that is full
+        "checkpoints.save(4, {'weights': np.random.default_rng(0).random(90_000)})",
+    ]
+    done = subprocess.run(
+        [sys.executable, "-c", "\n".join(lines)], capture_output=True, text=True, check=False
+    )
+    last = done.stderr.strip().splitlines()[-1]
+    assert "ConfigError: --workdir: " in last
+    assert "make room and run the same command again" in last
+    assert "ERROR:absl" not in done.stderr
+    assert Checkpoints.steps(copy) == [2, 3]
+    again = Checkpoints(copy)
+    assert again.newest_whole(pytest.fail) == 3
+    again.drop_after(3)
+    again.save(4, STATE)
+    assert again.newest_whole(pytest.fail) == 4

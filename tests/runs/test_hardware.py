@@ -1,0 +1,77 @@
+"""Sizes that fit a device, and how long a population takes."""
+
+import dataclasses
+
+import jax
+import pytest
+
+from jaxzero.runs import Member, hardware, memory
+from jaxzero.runs.hardware import Hardware, Pace
+from jaxzero.runs.memory import Forecast
+from jaxzero.training import heldout, parts
+from tests import small
+
+GPU = Hardware("gpu", "1 x Tesla T4", 1, 15 * 2**30)
+
+
+def members(count: int) -> list[Member]:
+    """Runs of different seeds with the small settings."""
+    config = small.small_config()
+    return [Member(f"seed{seed}", "sum", seed, config) for seed in range(count)]
+
+
+def test_what_is_seen_here() -> None:
+    here = hardware.look()
+    assert here.platform == "cpu"
+    assert here.count == jax.device_count()
+    assert here.memory is not None
+    assert here.memory > 2**28
+
+
+def test_what_does_not_fit_is_refused_in_words() -> None:
+    fits, too_much = Forecast({"window": 2**30}, 0), Forecast({"window": 13 * 2**30}, 0)
+    assert GPU.refuses(fits) is None
+    assert GPU.refuses(too_much) == "needs 13.0 GiB of memory, 12.0 GiB can be planned with"
+    assert dataclasses.replace(GPU, memory=None).refuses(too_much) is None
+
+
+def test_the_forecast_is_the_one_that_training_prints() -> None:
+    config = small.small_config({"execution.population": "auto"})
+    made = heldout.make(
+        parts.build_game(config), num_games=2, num_simulations=2, temperature_plies=6
+    )
+    for here, together in ((Hardware("cpu", "", 1, None), False), (GPU, True)):
+        expected = memory.forecast(
+            small.small_spec(), small.small_hyper(), made, members=3, together=together
+        )
+        one = dataclasses.replace(here, count=1)
+        config.execution.devices = 1
+        assert hardware.forecast(config, members(3), one) == expected
+
+
+def test_members_are_spread_over_devices_first() -> None:
+    config = small.small_config({"execution.devices": 0})
+    one, two = (
+        hardware.forecast(config, members(4), Hardware("cpu", "", count, None)) for count in (1, 2)
+    )
+    assert two.parts["networks"] < one.parts["networks"]
+    assert two.checkpoint == one.checkpoint / 2
+
+
+def test_the_window_fills_up_while_time_passes() -> None:
+    config = small.small_config({"replay.window": 2, "train.iterations": 3})
+    pace = Pace(compiling=100.0, playing=60.0, training=30.0, evaluations=1.0)
+    assert pace.minutes(config) == pytest.approx(3 + 0.5 + 1 + 1)
+    assert pace.minutes(config, first=2) == pytest.approx(1 + 1)
+    assert pace.minutes(config, first=3) == 0
+
+
+def test_a_trial_counts_what_an_iteration_does() -> None:
+    config = small.small_config()
+    pace = hardware.trial(config, members(2))
+    assert pace.playing > 0
+    assert pace.training >= 0
+    # each of two runs searches in every ply of its games and of its arena's
+    games = 2 * (8 + 4)
+    assert pace.evaluations > games * 4 * 8  # no game is shorter than four plies
+    assert pace.evaluations < 2 * games * 25 * 9

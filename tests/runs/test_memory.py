@@ -1,0 +1,75 @@
+"""The forecast of memory, against what XLA allots to the compiled iteration."""
+
+import jax
+import numpy as np
+import pytest
+
+from jaxzero.runs import memory, population
+from jaxzero.runs.memory import Forecast
+from jaxzero.runs.population import Layout
+from tests import small
+
+
+@pytest.mark.parametrize("mode", ["map", pytest.param("vmap", marks=pytest.mark.slow)])
+def test_the_forecast_is_near_what_xla_allots(mode: str) -> None:
+    spec, members = small.small_spec(), 2
+    program = small.compiled_program(spec, Layout(1, 1), mode)
+    held = small.heldout(spec.game)
+    states = jax.eval_shape(program.init, jax.ShapeDtypeStruct((members,), np.int32))
+    hypers = jax.eval_shape(lambda: population.stack([small.small_hyper()] * members))
+    used = program.iterate.lower(hypers, states, held).compile().memory_analysis()
+    predicted = memory.forecast(
+        spec, small.small_hyper(), held, members=members, together=mode == "vmap"
+    )
+    allotted = (
+        used.argument_size_in_bytes
+        + used.output_size_in_bytes
+        - used.alias_size_in_bytes
+        + used.temp_size_in_bytes
+    )
+    assert 0.5 < predicted.total / allotted < 2
+    state_bytes = memory.size_of(states)
+    assert predicted.checkpoint == state_bytes
+    assert used.argument_size_in_bytes >= state_bytes
+
+
+def test_what_grows_with_what() -> None:
+    def parts(**changes: int) -> dict[str, int]:
+        renamed = {key.replace("__", "."): value for key, value in changes.items()}
+        spec = small.small_spec(renamed)
+        held = small.heldout(spec.game)
+        return memory.forecast(spec, small.small_hyper(), held, members=2, together=False).parts
+
+    base = parts()
+    assert parts(search__num_simulations=16)["trees"] > 1.5 * base["trees"]
+    assert parts(replay__window=4)["window"] == pytest.approx(2 * base["window"], rel=0.1)
+    assert parts(network__channels=8)["networks"] > base["networks"]
+    assert parts(train__batch_size=64)["gradients"] > base["gradients"]
+
+
+def test_winograd_is_no_larger_than_patches() -> None:
+    def parts(convolution: str) -> dict[str, int]:
+        settings = {"network.channels": 64, "network.convolution": convolution}
+        spec = small.small_spec(settings)
+        held = small.heldout(spec.game)
+        return memory.forecast(spec, small.small_hyper(), held, members=1, together=False).parts
+
+    patches, winograd = parts("patches"), parts("winograd")
+    assert winograd["activations"] == patches["activations"]
+    assert 0.5 * patches["gradients"] < winograd["gradients"] < patches["gradients"]
+
+
+def test_what_does_not_fit_names_the_key_to_lower() -> None:
+    predicted = Forecast({"trees": 3 * 2**30, "window": 2**20}, checkpoint=2**21)
+    fits = memory.in_words(predicted, 4 * 2**30)
+    assert fits.startswith("predicted memory: 3.0 GiB per device (trees 3.0 GiB, window 1 MiB)")
+    assert "warning" not in fits
+    said = memory.in_words(predicted, 2 * 2**30)
+    assert "more than the device's 2.0 GiB" in said
+    assert said.endswith("lower config.search.num_simulations or config.selfplay.episodes")
+
+
+def test_the_cpus_memory_is_the_machines() -> None:
+    available = memory.capacity(jax.devices()[0])
+    assert available is not None
+    assert available > 2**28

@@ -1,0 +1,372 @@
+"""The Python loop around the iteration: rows, checkpoints, going on, and stopping."""
+
+import dataclasses
+import gc
+import json
+import signal
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from ml_collections import ConfigDict
+
+from jaxzero import runs, workdir
+from jaxzero.runs import Member, population, runner
+from jaxzero.runs.checkpoints import Checkpoints
+from jaxzero.runs.failures import Failures
+from jaxzero.runs.runner import Trained
+from jaxzero.runs.stopping import Stopped
+from jaxzero.settings.config import ConfigError
+from jaxzero.tracking import Tracker
+from jaxzero.training import spec as spec_lib
+from tests import small
+from tests.small import assert_equal
+
+Rows = list[dict[str, Any]]
+
+
+def members_of(config: ConfigDict) -> list[Member]:
+    """Two runs: they share the program with the tests of populations."""
+    targets = ("sum", "value")
+    return [
+        Member(f"{target}_seed0", target, 0, small.changed(config, {"train.loss": target}))
+        for target in targets
+    ]
+
+
+def train(
+    directory: Path,
+    changes: dict[str, Any],
+    members: Any = members_of,
+    failures: Failures | None = None,
+) -> Trained:
+    """Trains in a workdir of the changed settings."""
+    config = small.small_config(changes)
+    workdir.claim(directory, config, "test")
+    tracker = Tracker(directory, config, "test")
+    return runner.train(config, members(config), directory, tracker, failures=failures)
+
+
+def rows_of(directory: Path) -> Rows:
+    """The metrics, without the times."""
+    rows = workdir.read_rows(directory / workdir.METRICS)
+    return [{k: v for k, v in row.items() if k != "seconds"} for row in rows]
+
+
+def own(rows: Rows, name: str) -> Rows:
+    """One run's rows."""
+    return [row for row in rows if row["run"] == name]
+
+
+def set_stop(monkeypatch: pytest.MonkeyPatch, number: int, action: Callable[[], None]) -> None:
+    """Calls `action` while the rows of an iteration are logged."""
+    log = Tracker.log
+
+    def and_act(tracker: Tracker, rows: Rows) -> None:
+        log(tracker, rows)
+        if rows[-1]["iteration"] == number:
+            action()
+
+    monkeypatch.setattr(Tracker, "log", and_act)
+
+
+@pytest.fixture(scope="module")
+def uninterrupted(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Trained]:
+    """Four iterations at once."""
+    directory = tmp_path_factory.mktemp("uninterrupted")
+    return directory, train(directory, {"train.iterations": 4})
+
+
+def test_interrupted_and_resumed_is_bit_equal(
+    uninterrupted: tuple[Path, Trained], tmp_path: Path
+) -> None:
+    directory, whole = uninterrupted
+    train(tmp_path, {"train.iterations": 2, "execution.checkpoint_every": 1})
+    assert [row["iteration"] for row in rows_of(tmp_path)] == [0, 1, 0, 1, 2, 2]
+    # What a crash leaves: rows of an iteration that was not saved, and half a line.
+    with (tmp_path / workdir.METRICS).open("a") as file:
+        file.write(json.dumps({"iteration": 3, "run": "sum_seed0"}) + '\n{"iteration": 3, "r')
+    resumed = train(tmp_path, {"train.iterations": 4, "execution.checkpoint_every": 1})
+    assert rows_of(tmp_path) == rows_of(directory)
+    assert_equal(resumed.states, whole.states)
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_signals_save_and_stop(
+    uninterrupted: tuple[Path, Trained],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    number: signal.Signals,
+) -> None:
+    directory, whole = uninterrupted
+    before = signal.getsignal(number)
+    with monkeypatch.context() as patch:
+        set_stop(patch, 1, lambda: signal.raise_signal(number))
+        with pytest.raises(Stopped, match=rf"{number.name}: saved at iteration 2 of 4") as caught:
+            train(tmp_path, {"train.iterations": 4})
+    assert caught.value.status == 128 + number
+    assert signal.getsignal(number) is before
+    assert [row["iteration"] for row in rows_of(tmp_path)] == [0, 1, 0, 1, 2, 2]
+    resumed = train(tmp_path, {"train.iterations": 4})
+    assert rows_of(tmp_path) == rows_of(directory)
+    assert_equal(resumed.states, whole.states)
+
+
+def test_a_signal_in_the_last_iteration_stops_too(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Other trainings or tournaments may come after it."""
+    with monkeypatch.context() as patch:
+        set_stop(patch, 1, lambda: signal.raise_signal(signal.SIGTERM))
+        with pytest.raises(Stopped, match="SIGTERM: saved at iteration 2 of 2") as caught:
+            train(tmp_path, {"train.iterations": 2})
+    assert caught.value.status == 128 + signal.SIGTERM
+    before = rows_of(tmp_path)
+    train(tmp_path, {"train.iterations": 2})
+    assert rows_of(tmp_path) == before
+
+
+def test_the_second_signal_acts_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def twice() -> None:
+        gc.disable()  # an exception that is raised while it collects would be lost
+        try:
+            noting = signal.getsignal(signal.SIGINT)
+            signal.raise_signal(signal.SIGINT)
+            while signal.getsignal(signal.SIGINT) == noting:  # two at once would count as one
+                time.sleep(0.001)
+            signal.raise_signal(signal.SIGINT)
+            time.sleep(1)  # ends with the signal
+        finally:
+            gc.enable()
+
+    set_stop(monkeypatch, 1, twice)
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)  # Python's own
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            train(tmp_path, {"train.iterations": 4})
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+def test_a_limit_of_minutes_saves_and_stops(
+    uninterrupted: tuple[Path, Trained], tmp_path: Path
+) -> None:
+    limited = {"train.iterations": 4, "execution.max_minutes": 1e-9}
+    for done in (1, 2, 3):
+        with pytest.raises(Stopped, match=f"max-minutes=1e-09 are over: saved at .* {done} of 4"):
+            train(tmp_path, limited)
+    train(tmp_path, limited)  # the last iteration: nothing is left to stop
+    assert rows_of(tmp_path) == rows_of(uninterrupted[0])
+
+
+def test_a_damaged_checkpoint_is_passed_over(
+    uninterrupted: tuple[Path, Trained], tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    directory, whole = uninterrupted
+    each = {"execution.checkpoint_every": 1}
+    train(tmp_path, {"train.iterations": 3, **each})
+    largest = max((tmp_path / "checkpoints" / "3").rglob("*"), key=lambda p: p.stat().st_size)
+    content = bytearray(largest.read_bytes())
+    content[len(content) // 2] ^= 1
+    largest.write_bytes(content)
+    resumed = train(tmp_path, {"train.iterations": 4, **each})
+    said = capfd.readouterr().err
+    assert "checkpoint 3 is damaged" in said
+    assert f"{largest.name} has changed" in said
+    assert "going on from iteration 2" in said
+    assert (tmp_path / "checkpoints" / "damaged_3").is_dir()
+    assert rows_of(tmp_path) == rows_of(directory)
+    assert_equal(resumed.states, whole.states)
+
+
+@pytest.mark.slow
+def test_a_run_goes_on_with_more_devices(
+    uninterrupted: tuple[Path, Trained], tmp_path: Path
+) -> None:
+    train(tmp_path, {"train.iterations": 2})
+    resumed = train(tmp_path, {"train.iterations": 3, "execution.devices": 4})
+    assert [int(i) for i in resumed.states.iteration] == [3, 3]
+    for row, whole in zip(rows_of(tmp_path), rows_of(uninterrupted[0]), strict=False):
+        for name in ("selfplay/plies", "count/gradient_steps", "count/examples"):
+            if row["iteration"]:  # games of the same networks do not depend on the devices
+                assert row[name] == whole[name]
+
+
+def test_networks_are_kept_and_found_again(uninterrupted: tuple[Path, Trained]) -> None:
+    directory, whole = uninterrupted
+    run = runs.open_run(directory)
+    assert run.study == "test"
+    assert run.iterations == (0, 4)
+    assert [m.name for m in run.members] == ["sum_seed0", "value_seed0"]
+    assert run.members[1].config.train.loss == "value"
+    assert run.spec == whole.spec
+    assert_equal(runs.networks(run), runs.without_optimiser(whole.states.learner))
+    fresh = [small.compiled_init(run.spec)(0).learner.params for _ in run.members]
+    assert_equal(runs.networks(run, 0).params, population.stack(fresh))
+    assert_equal(
+        runs.member_network(run, runs.choose(run, "value_seed0")).params,
+        population.member(whole.states.learner.params, 1),
+    )
+    with pytest.raises(ConfigError, match="keeps no networks of iteration 3: choose of 0, 4"):
+        runs.networks(run, 3)
+    with pytest.raises(ConfigError, match="no run 'valu_seed0': did you mean 'value_seed0'"):
+        runs.choose(run, "valu_seed0")
+    with pytest.raises(ConfigError, match=r"is no run directory \(config\.json is missing\)"):
+        runs.open_run(directory / "checkpoints")
+
+
+def test_nothing_is_left_to_do(uninterrupted: tuple[Path, Trained]) -> None:
+    directory, whole = uninterrupted
+    before = (directory / workdir.METRICS).read_bytes()
+    again = train(directory, {"train.iterations": 4})
+    assert (directory / workdir.METRICS).read_bytes() == before
+    assert_equal(again.states, whole.states)
+    assert again.compile_seconds < 1
+
+
+def test_fewer_iterations_than_done_are_refused(uninterrupted: tuple[Path, Trained]) -> None:
+    directory, _ = uninterrupted
+    before = (directory / workdir.METRICS).read_bytes()
+    with pytest.raises(ConfigError, match=r"iterations=2.*at iteration 4 already"):
+        train(directory, {"train.iterations": 2})
+    assert (directory / workdir.METRICS).read_bytes() == before
+
+
+def test_a_crash_before_the_first_checkpoint_starts_again(
+    uninterrupted: tuple[Path, Trained], tmp_path: Path
+) -> None:
+    (tmp_path / workdir.METRICS).write_text(json.dumps({"iteration": 1, "run": "x"}) + "\n")
+    train(tmp_path, {"train.iterations": 1})
+    assert rows_of(tmp_path) == rows_of(uninterrupted[0])[:4]
+
+
+def test_every_run_has_a_row_for_every_iteration(uninterrupted: tuple[Path, Trained]) -> None:
+    directory, trained = uninterrupted
+    rows = rows_of(directory)
+    for name in ("sum_seed0", "value_seed0"):
+        own = [row for row in rows if row["run"] == name]
+        assert [row["iteration"] for row in own] == [0, 1, 2, 3, 4]
+        untrained, first = own[:2]
+        for loss in ("policy", "value", "sum", "product"):
+            assert untrained[f"loss/{loss}"] == first[f"unseen/{loss}"]
+        target = name.removesuffix("_seed0")
+        assert untrained["loss/minimised"] == pytest.approx(untrained[f"loss/{target}"], rel=1e-6)
+        for row in own[1:]:
+            assert row["target"] == target
+            assert len(row["loss_epochs/sum"]) == 2
+            assert row["loss/sum"] == row["loss_epochs/sum"][-1]
+            evaluations = row["count/selfplay_evaluations"] + row["count/arena_evaluations"]
+            assert row["count/evaluations"] == evaluations
+            assert row["count/useful_evaluations"] <= evaluations
+    np.testing.assert_array_equal(trained.states.iteration, [4, 4])
+    assert trained.spec.data_devices == 1
+
+
+def test_the_rows_are_those_of_the_runs_alone(uninterrupted: tuple[Path, Trained]) -> None:
+    directory, trained = uninterrupted
+    spec = small.small_spec()
+    # But for the held-out games, which the runner plays itself.
+    for i, target in enumerate(("sum", "value")):
+        hyper = small.small_hyper({"train.loss": target})
+        history = small.run_alone(spec, hyper, seed=0, iterations=4)
+        assert_equal(population.member(trained.states, i), history[-1][0])
+        own = [row for row in rows_of(directory) if row["run"] == f"{target}_seed0"][1:]
+        for row, (_, metrics) in zip(own, history, strict=True):
+            for name, value in metrics.items():
+                if not name.startswith("heldout/"):
+                    assert row[name] == np.ravel(value)[-1], name
+
+
+def test_losses_that_are_not_finite_stop_the_run(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    make_hyper = spec_lib.make_hyper
+
+    def diverging(config: ConfigDict) -> Any:
+        return dataclasses.replace(make_hyper(config), learning_rate=jnp.float32(np.nan))
+
+    train(tmp_path, {"train.iterations": 1})
+    before = rows_of(tmp_path)
+    monkeypatch.setattr(spec_lib, "make_hyper", diverging)
+    with pytest.raises(
+        FloatingPointError,
+        match=r"of run sum_seed0 is nan in epoch 1 of iteration 2: lower .* iteration 1 is saved",
+    ):
+        train(tmp_path, {"train.iterations": 3, "execution.checkpoint_every": 1})
+    assert rows_of(tmp_path) == before
+    assert Checkpoints.steps(tmp_path / "checkpoints") == [1]
+
+
+def test_a_run_that_fails_is_named_and_the_others_go_on(
+    uninterrupted: tuple[Path, Trained],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    directory, whole = uninterrupted
+    make_hyper = spec_lib.make_hyper
+
+    def diverging(config: ConfigDict) -> Any:
+        rate = np.nan if config.train.loss == "value" else config.train.learning_rate
+        return dataclasses.replace(make_hyper(config), learning_rate=jnp.float32(rate))
+
+    often = {"execution.checkpoint_every": 1, "execution.snapshot_every": 1}
+    train(tmp_path, {"train.iterations": 1, **often})
+    with monkeypatch.context() as patch:
+        patch.setattr(spec_lib, "make_hyper", diverging)
+        train(tmp_path, {"train.iterations": 3, **often}, failures=Failures(tmp_path))
+    assert "of run value_seed0 is nan" in capsys.readouterr().err
+    # Its failure is remembered.
+    resumed = train(tmp_path, {"train.iterations": 4, **often}, failures=Failures(tmp_path))
+    assert list(resumed.failed) == ["value_seed0"]
+    assert "epoch 1 of iteration 2" in resumed.failed["value_seed0"]
+    found, expected = rows_of(tmp_path), rows_of(directory)
+    assert own(found, "sum_seed0") == own(expected, "sum_seed0")
+    failed = own(found, "value_seed0")
+    assert [row["iteration"] for row in failed] == [0, 1]
+    assert_equal(population.member(resumed.states, 0), population.member(whole.states, 0))
+    opened = runs.open_run(tmp_path)  # a network of NaN never becomes the best one
+    for at in opened.iterations:
+        for leaf in jax.tree.leaves(runs.networks(opened, at)):
+            assert np.isfinite(leaf).all()
+
+
+def test_members_that_cannot_share_a_program_are_refused(tmp_path: Path) -> None:
+    def unlike(config: ConfigDict) -> list[Member]:
+        one, two = members_of(config)
+        bigger = small.changed(config, {"train.batch_size": 32})
+        return [one, dataclasses.replace(two, config=bigger)]
+
+    with pytest.raises(ConfigError, match=r"'value_seed0' differs .* batch_size \(32, 16\)"):
+        train(tmp_path, {}, unlike)
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {
+            "game": "pgx:tic_tac_toe",
+            "network.name": "resnet",
+            "network.blocks": 1,
+            "network.value_head": "wdl",
+            "search.draw_value": -0.2,
+            "train.policy_softmax": "legal",
+        }
+    ],
+)
+def test_other_games_and_networks_train_too(changes: dict[str, Any], tmp_path: Path) -> None:
+    def one(config: ConfigDict) -> list[Member]:
+        return [Member("only", "sum", 0, config)]
+
+    trained = train(tmp_path, {"train.iterations": 1, **changes}, one)
+    untrained, row = rows_of(tmp_path)
+    assert row["count/gradient_steps"] > 0
+    assert all(np.isfinite(v) for v in row.values() if isinstance(v, float))
+    assert row["selfplay/plies_max"] <= 9
+    assert untrained["loss/policy"] == row["unseen/policy"]
+    assert "block_0_conv_0" in trained.states.learner.params

@@ -1,0 +1,151 @@
+"""Networks as small files: the same network comes back, and only the same."""
+
+import dataclasses
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from jaxzero import runs
+from jaxzero.runs import Member, Run, weights
+from jaxzero.runs.checkpoints import Checkpoints
+from jaxzero.settings.config import ConfigError
+from jaxzero.training import learner
+from jaxzero.training.learner import Learner
+from tests import small
+
+NAMES = ("sum_seed0", "sum_seed1")
+
+
+def networks() -> Learner:
+    """Two trained networks, [R]; weights that need more bits than bfloat16 has."""
+    learners = [
+        runs.without_optimiser(
+            small.run_alone(small.small_spec(), small.small_hyper(), seed=seed, iterations=1)[-1][
+                0
+            ].learner
+        )
+        for seed in (0, 1)
+    ]
+    return jax.tree.map(lambda *x: jnp.stack(x), *learners)
+
+
+@pytest.fixture(scope="module")
+def exported(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Learner]:
+    """A run directory with weights only, and the networks they were made of."""
+    directory = tmp_path_factory.mktemp("exported")
+    config = small.small_config()
+    members = [Member(n, "sum", i, small.small_config({"seed": i})) for i, n in enumerate(NAMES)]
+    (directory / "config.json").write_text(
+        json.dumps(runs.config_lib.flatten(config) | {"study": "test"})
+    )
+    runs.write_members(directory, config, members)
+    trained = networks()
+    folder = directory / weights.FOLDER
+    folder.mkdir()
+    for i, name in enumerate(NAMES):
+        one = jax.tree.map(lambda x, i=i: x[i], trained)
+        (folder / f"{name}.npz").write_bytes(weights.to_bytes(one))
+    (folder / weights.INDEX).write_text(json.dumps(weights.index(NAMES, 7)))
+    return directory, trained
+
+
+def test_a_run_directory_with_weights_has_its_networks(exported: tuple[Path, Learner]) -> None:
+    directory, trained = exported
+    run = runs.open_run(directory)
+    assert run.iterations == (0, 7)
+    loaded = runs.networks(run)
+    assert jax.tree.structure(loaded) == jax.tree.structure(trained)
+    for ours, theirs in zip(
+        jax.tree.leaves(loaded.params), jax.tree.leaves(trained.params), strict=True
+    ):
+        assert ours.dtype == theirs.dtype
+        np.testing.assert_array_equal(ours, theirs.astype(jnp.bfloat16).astype(ours.dtype))
+    small.assert_equal(loaded.batch_stats, trained.batch_stats)
+    one = runs.member_network(run, 1)
+    small.assert_equal(one, jax.tree.map(lambda x: x[1], loaded))
+
+
+def test_outputs_are_the_same_up_to_bfloat16(exported: tuple[Path, Learner]) -> None:
+    directory, trained = exported
+    run = runs.open_run(directory)
+    observation = small.random_examples(run.spec.game, 32).observation
+    for i in range(2):
+        before = learner.infer(run.spec, jax.tree.map(lambda x, i=i: x[i], trained), observation)
+        after = learner.infer(run.spec, runs.member_network(run, i), observation)
+        for name in ("value", "policy_logits"):
+            exact, rounded = getattr(before, name), getattr(after, name)
+            spread = float(np.ptp(exact))  # over positions that have nothing in common
+            assert spread > 0.01
+            np.testing.assert_allclose(rounded, exact, atol=0.03 * spread)
+            assert (rounded != exact).any()
+
+
+def test_numpy_alone_reads_them(exported: tuple[Path, Learner]) -> None:
+    directory, trained = exported
+    page = (Path(__file__).parents[2] / "docs" / "export.md").read_text()
+    names: dict[str, Any] = {}
+    exec(page.partition("```python\n")[2].partition("```")[0], names)
+    arrays = names["read"](directory / weights.FOLDER / f"{NAMES[0]}.npz")
+    assert {x.dtype for x in arrays.values()} == {np.dtype(np.float32)}
+    np.testing.assert_allclose(
+        arrays["params/policy/kernel"], trained.params["policy"]["kernel"][0], rtol=2**-8
+    )
+
+
+def test_kept_networks_go_before_weights(exported: tuple[Path, Learner]) -> None:
+    directory, trained = exported
+    snapshots = Checkpoints(directory / runs.SNAPSHOTS, keep=None)
+    snapshots.save(3, trained)
+    snapshots.close()
+    run = runs.open_run(directory)
+    assert run.iterations == (0, 3)
+    small.assert_equal(runs.networks(run), trained)
+
+
+def test_members_without_weights_are_named_and_left_out(
+    exported: tuple[Path, Learner], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    directory, trained = exported
+    copy = shutil.copytree(directory, tmp_path / "copy", ignore=lambda *_: {runs.SNAPSHOTS})
+    weights.path_of(copy, NAMES[0]).unlink()
+    run = runs.open_run(copy)
+    assert f"has no weights of {NAMES[0]}: left out" in capsys.readouterr().err
+    assert [member.name for member in run.members] == list(NAMES[1:])
+    rest = jax.tree.map(lambda x: x[1:], trained)
+    small.assert_close(runs.networks(run), rest, 2**-8)
+
+
+@pytest.mark.parametrize("damage", ["missing", "cut", "changed", "other"])
+def test_what_is_not_the_network_is_refused(
+    damage: str, exported: tuple[Path, Learner], tmp_path: Path
+) -> None:
+    file = exported[0] / weights.FOLDER / f"{NAMES[0]}.npz"
+    run = runs.open_run(exported[0])
+    folder = tmp_path / weights.FOLDER
+    folder.mkdir()
+    content = bytearray(file.read_bytes())
+    if damage == "cut":
+        content = content[: len(content) // 2]
+    elif damage == "changed":
+        content[len(content) // 2] ^= 255
+    if damage != "missing":
+        (folder / file.name).write_bytes(content)
+    if damage == "other":
+        run = with_channels(run, 8)
+    run = dataclasses.replace(run, directory=tmp_path, members=run.members[:1], iterations=(0, 7))
+    with pytest.raises(ConfigError) as caught:
+        runs.networks(run)
+    words = {"missing": "is missing", "other": "another network"}.get(damage, "is damaged")
+    assert words in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def with_channels(run: Run, channels: int) -> Run:
+    """A run whose settings describe a network of another size."""
+    return dataclasses.replace(run, spec=small.small_spec({"network.channels": channels}))

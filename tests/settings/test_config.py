@@ -1,0 +1,310 @@
+"""Settings: the papers' defaults, the switches of `semantics`, and refusals in one line."""
+
+import json
+import sys
+from typing import Any
+
+import jax
+import numpy as np
+import pytest
+
+from jaxzero.settings import config as config_lib
+from jaxzero.settings.config import ConfigError, default_config, get, resolve_switches, validate
+from jaxzero.training import learner
+from jaxzero.training import spec as spec_lib
+from tests.small import changed, small_config
+
+TABLE_1 = {  # 000 and 003, row "default"
+    "train.iterations": 100,  # I
+    "selfplay.episodes": 50,  # E
+    "selfplay.temperature_plies": 15,  # T'
+    "search.num_simulations": 100,  # m
+    "search.c_puct": 1.0,  # c
+    "replay.window": 20,  # rs
+    "train.epochs": 10,  # ep
+    "train.batch_size": 64,  # bs
+    "train.learning_rate": 0.005,  # lr
+    "train.dropout_rate": 0.3,  # d
+    "arena.games": 40,  # n
+    "arena.threshold": 0.6,  # u
+}
+# How the switches stand under "published"; all are off under "corrected" but for the openings.
+EVERY_GAME = {
+    "one_hot_after_temperature",
+    "root_expansion_counts",
+    "keep_tree",
+    "accept_all_drawn",
+    "dropout_inactive",
+    "tournament_one_model_per_target",
+    "elo_first_listed_advantage",
+}
+OF_A_FAMILY = {
+    "othello_6x6": {"othello_tie_is_loss_of_asked"},
+    "othello_8x8": {"othello_tie_is_loss_of_asked"},
+    "connect_four_5x5": {"small_draw_value", "mirror_without_policy"},
+    "connect_four_7x8_line5": {"small_draw_value", "mirror_without_policy"},
+    "gobang_5x5": {"small_draw_value", "gobang_absolute_labels"},
+    "gobang_6x6_line5": {"small_draw_value", "gobang_absolute_labels"},
+    "reversi_8x8": set(),
+    "pgx:othello": set(),
+}
+
+
+@pytest.mark.parametrize(("key", "value"), TABLE_1.items())
+def test_defaults_are_table_1(key: str, value: Any) -> None:
+    assert get(default_config(), key) == value
+
+
+def test_other_defaults_are_the_programs() -> None:
+    config = default_config()
+    expected = {
+        "game": "othello_6x6",
+        "semantics": "corrected",
+        "network.channels": 256,
+        "network.hidden": (1024, 512),
+        "network.batch_norm_momentum": 0.99,
+        "search.dirichlet_fraction": 0.0,
+        "replay.max_examples": 200_000,
+        "train.sampling": "replacement",
+        "train.policy_softmax": "all",
+        "train.optimizer": "adam",
+        "train.weight_decay": 0.0,
+        "train.measure": "after_step",
+        "tracking.wandb": "off",
+    }
+    assert {key: get(config, key) for key in expected} == expected
+    assert config.is_locked
+    with pytest.raises(AttributeError, match="learning_rat"):
+        config.train.learning_rat = 1.0
+    validate(config)
+
+
+@pytest.mark.parametrize("game", OF_A_FAMILY)
+def test_published_switches_are_those_that_concern_the_game(game: str) -> None:
+    published = resolve_switches(
+        changed(default_config(), {"game": game, "semantics": "published"})
+    )
+    assert {k for k, on in vars(published).items() if on} == EVERY_GAME | OF_A_FAMILY[game]
+    corrected = resolve_switches(changed(default_config(), {"game": game}))
+    assert {k for k, on in vars(corrected).items() if on} == {"arena_random_openings"}
+
+
+@pytest.mark.parametrize("switch", config_lib.SWITCHES)
+@pytest.mark.parametrize("semantics", config_lib.SEMANTICS)
+def test_one_switch_can_be_set_alone(switch: str, semantics: str) -> None:
+    families = config_lib.SWITCHES[switch].families
+    game = {"othello": "othello_6x6", "gobang": "gobang_5x5"}.get(
+        families[0] if families else "", "connect_four_5x5"
+    )
+    settings = {"game": game, "semantics": semantics}
+    before = resolve_switches(changed(default_config(), settings))
+    wanted = not getattr(before, switch)
+    after = resolve_switches(changed(default_config(), {**settings, f"switches.{switch}": wanted}))
+    assert vars(after) == {**vars(before), switch: wanted}
+
+
+def test_a_switch_of_another_game_stays_off() -> None:
+    for game, switch in (
+        ("othello_6x6", "gobang_absolute_labels"),
+        ("othello_6x6", "small_draw_value"),
+        ("reversi_8x8", "othello_tie_is_loss_of_asked"),
+        ("gobang_5x5", "mirror_without_policy"),
+    ):
+        asked = changed(default_config(), {"game": game, f"switches.{switch}": True})
+        assert not getattr(resolve_switches(asked), switch)
+
+
+@pytest.mark.parametrize(
+    ("game", "semantics", "worth"),
+    [
+        ("othello_6x6", "published", -1.0),
+        ("connect_four_5x5", "published", 1e-4),
+        ("gobang_5x5", "published", 1e-4),
+        ("reversi_8x8", "published", 0.0),
+        ("othello_6x6", "corrected", 0.0),
+        ("connect_four_5x5", "corrected", 0.0),
+    ],
+)
+def test_what_a_draw_is_worth(game: str, semantics: str, worth: float) -> None:
+    asked = changed(default_config(), {"game": game, "semantics": semantics})
+    assert resolve_switches(asked).draw_for_asked == worth
+
+
+def test_switches_reach_the_compiled_code() -> None:
+    changes = {"game": "connect_four_5x5", "semantics": "published"}
+    published = spec_lib.make_spec(small_config(changes))
+    corrected = spec_lib.make_spec(small_config())
+    assert (published.opening_plies, corrected.opening_plies) == (0, 2)
+    assert (published.search.draw_for_asked, corrected.search.draw_for_asked) == (1e-4, 0)
+    assert (published.search.root_expansion_counts, corrected.search.root_expansion_counts) == (
+        True,
+        False,
+    )
+    assert published.search.capacity == 4 * 8 + 1  # room for the searches of a kept tree
+    assert corrected.search.capacity == 8 + 1
+    assert published.arena_search.dirichlet_fraction == 0
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"arena.games": 5}, "config.arena.games=5: both colours need an even number, e.g. 6"),
+        (
+            {"search.algorithm": "gumbel", "switches.keep_tree": True},
+            "config.switches.keep_tree=False",
+        ),
+        (
+            {"search.algorithm": "gumbel", "semantics": "published"},
+            "config.switches.keep_tree=False",
+        ),
+        ({"search.draw_value": -0.5}, "config.network.value_head='wdl'"),
+        (
+            {"semantics": "published", "search.num_simulations": 1},
+            "choose at least 2",
+        ),
+        ({"train.loss": "polici"}, "config.train.loss='polici': did you mean 'policy'?"),
+        ({"semantics": "corected"}, "did you mean 'corrected'?"),
+        ({"network.name": "transformer"}, "choose one of convnet, resnet"),
+        ({"search.algorithm": "PUCT"}, "config.search.algorithm='PUCT'"),
+        ({"tracking.wandb": "on"}, "config.tracking.wandb='on'"),
+        ({"selfplay.episodes": 0}, "config.selfplay.episodes=0: choose from 1"),
+        ({"train.dropout_rate": 1.0}, "config.train.dropout_rate=1.0: choose from 0 to 0.999"),
+        ({"train.learning_rate": -0.1}, "config.train.learning_rate=-0.1"),
+        ({"train.learning_rate": float("nan")}, "config.train.learning_rate=nan"),
+        ({"arena.threshold": 1.5}, "config.arena.threshold=1.5: choose from 0 to 1"),
+        ({"train.learning_rate": float("inf")}, "config.train.learning_rate=inf"),
+        ({"search.num_simulations": 0}, "config.search.num_simulations=0"),
+        ({"network.hidden": (16, 0)}, "config.network.hidden=0: choose from 1 to 1000000"),
+        ({"network.hidden": ("16",)}, "config.network.hidden=('16',): give whole numbers"),
+        ({"seed": -1}, "config.seed=-1: choose from 0"),
+        ({"execution.keep_checkpoints": 1}, "config.execution.keep_checkpoints=1"),
+    ],
+)
+def test_impossible_settings_are_refused_in_one_line(changes: dict[str, Any], message: str) -> None:
+    with pytest.raises(ConfigError) as caught:
+        validate(changed(default_config(), changes))
+    assert message in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"game": "conect_four_5x5"}, "did you mean 'connect_four_5x5'?"),
+        ({"game": "pgx:tic_tac_toe"}, "convnet needs boards of at least 5x5"),
+        ({"game": "pgx:backgammon"}, "it has chance"),
+        ({"game": "othello_4x4"}, "convnet needs boards of at least 5x5"),
+        ({"game": "othello_4x4"}, "try resnet"),
+        # 8 games of at most 25 plies, 2 iterations, 2 images: the window's largest size
+        (
+            {"train.batch_size": 801},
+            "config.train.batch_size=801: the window never holds more than "
+            "800 examples (400 positions, 2 images of each)",
+        ),
+        ({"train.batch_size": 9, "replay.max_examples": 5}, "never holds more than 8 examples"),
+    ],
+)
+def test_impossible_games_and_networks_are_refused_in_one_line(
+    changes: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(ConfigError) as caught:
+        spec_lib.make_spec(small_config(changes))
+    assert message in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_a_minibatch_may_be_as_large_as_the_window_can_be() -> None:
+    assert spec_lib.make_spec(small_config({"train.batch_size": 800})).batch_size == 800
+    assert spec_lib.make_spec(small_config({"game": "othello_4x4", "network.name": "resnet"}))
+
+
+def test_biases_before_normalisation_can_be_left_out() -> None:
+    for asked in (True, False):
+        spec = spec_lib.make_spec(small_config({"network.bias_before_norm": asked}))
+        weights = jax.eval_shape(lambda s=spec: learner.init(s, jax.random.key(0)))
+        assert ("bias" in weights.params["conv_0"]) is asked
+        assert "bias" in weights.params["policy"]
+
+
+def test_packages_that_are_asked_for_must_be_there(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "wandb", None)  # as if it were not installed
+    for mode in ("offline", "online"):
+        config = changed(default_config(), {"tracking.wandb": mode})
+        with pytest.raises(ConfigError, match="wandb is not installed, pip install"):
+            config_lib.require_extras(config)
+        validate(config)  # a run that was tracked can be opened without it
+    config_lib.require_extras(default_config())
+
+
+def test_a_minibatch_must_be_divisible_among_the_devices() -> None:
+    with pytest.raises(ConfigError, match="3 devices share a run"):
+        spec_lib.make_spec(small_config(), data_devices=3)
+
+
+def test_an_odd_number_of_games_is_fine_without_a_gate() -> None:
+    config = small_config({"arena.gate": "none", "arena.games": 5})
+    spec, hyper = spec_lib.make_spec(config), spec_lib.make_hyper(config)
+    assert (spec.arena_games, int(hyper.arena_games)) == (0, 0)
+
+
+def test_traced_settings_are_the_configs() -> None:
+    config = default_config()
+    hyper = spec_lib.make_hyper(config)
+    for name, key in (
+        ("learning_rate", "train.learning_rate"),
+        ("dropout_rate", "train.dropout_rate"),
+        ("c_puct", "search.c_puct"),
+        ("num_simulations", "search.num_simulations"),
+        ("temperature_plies", "selfplay.temperature_plies"),
+        ("episodes", "selfplay.episodes"),
+        ("epochs", "train.epochs"),
+        ("window", "replay.window"),
+        ("arena_games", "arena.games"),
+        ("threshold", "arena.threshold"),
+    ):
+        np.testing.assert_allclose(getattr(hyper, name), get(config, key), rtol=1e-6)
+    assert len(jax.tree.leaves(hyper)) == 11
+    np.testing.assert_array_equal(hyper.loss, [1, 1, 0])
+
+
+def test_traced_settings_are_not_in_the_spec() -> None:
+    spec = spec_lib.make_spec(small_config())
+    for changes in (
+        {"train.loss": "product"},
+        {"train.learning_rate": 0.1},
+        {"train.dropout_rate": 0.0},
+        {"search.c_puct": 2.0},
+        {"selfplay.temperature_plies": 3},
+        {"arena.threshold": 0.5},
+        {"seed": 7},
+        {"train.iterations": 9},
+    ):
+        assert spec_lib.make_spec(small_config(changes)) == spec
+        assert hash(spec_lib.make_spec(small_config(changes))) == hash(spec)
+    assert spec_lib.make_spec(small_config({"train.batch_size": 8})) != spec
+
+
+def test_game_families() -> None:
+    names = ("connect_four_6x7", "othello_8x8", "reversi_8x8", "gobang_6x6_line5", "racing_kings")
+    families = [config_lib.game_family(name) for name in (*names, "pgx:go_9x9")]
+    assert families == ["connect_four", "othello", "reversi", "gobang", "racing_kings", "pgx"]
+
+
+def test_flattened_settings_have_dotted_keys() -> None:
+    config = default_config()
+    flat = config_lib.flatten(config)
+    assert flat["train.learning_rate"] == 0.005
+    assert flat["switches.keep_tree"] is None
+    assert all(get(config, key) == value for key, value in flat.items())
+
+
+def test_settings_survive_json() -> None:
+    config = small_config({"switches.keep_tree": True})
+    flat = json.loads(json.dumps(config_lib.flatten(config)))
+    again = config_lib.from_flat(flat | {"study.seeds": 3, "study.names": ["a"]})
+    assert config_lib.flatten(again) == {
+        **config_lib.flatten(config),
+        "study.seeds": 3,
+        "study.names": ("a",),
+    }
+    assert again.is_locked

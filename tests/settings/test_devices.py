@@ -1,0 +1,35 @@
+"""Choosing and naming devices, and noticing one that lies idle."""
+
+from pathlib import Path
+
+import jax
+import pytest
+
+from jaxzero.settings import devices
+from jaxzero.settings.config import ConfigError
+from tests import small
+
+
+def test_more_devices_than_there_are_are_refused() -> None:
+    with pytest.raises(ConfigError, match=r"execution\.devices=9: this machine shows 8"):
+        devices.choose(small.small_config({"execution.devices": 9}))
+    assert len(devices.choose(small.small_config({"execution.devices": 0}))) == 8
+
+
+def test_devices_are_named_with_their_number() -> None:
+    assert devices.describe(jax.devices()[:3]).startswith("3 x cpu (")
+    assert devices.describe().startswith("8 x cpu (")
+
+
+def test_an_idle_gpu_is_warned_of(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("JAX_PLATFORMS", raising=False)
+    assert devices.idle_accelerator(backend="cpu", root=tmp_path) is None
+    (tmp_path / "proc/driver/nvidia/gpus").mkdir(parents=True)
+    assert devices.idle_accelerator(backend="cpu", root=tmp_path) is None  # driver, but no GPU
+    (tmp_path / "proc/driver/nvidia/gpus/0000:01:00.0").mkdir()
+    said = devices.idle_accelerator(backend="cpu", root=tmp_path)
+    assert said is not None
+    assert "jaxzero[cuda12]" in said
+    assert devices.idle_accelerator(backend="gpu", root=tmp_path) is None
+    monkeypatch.setenv("JAX_PLATFORMS", "cpu")
+    assert devices.idle_accelerator(backend="cpu", root=tmp_path) is None
