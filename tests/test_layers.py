@@ -136,7 +136,7 @@ def test_no_modules_import_each_other_in_a_circle() -> None:
 
 
 def test_rules_search_and_networks_do_not_know_each_other() -> None:
-    """Rules import nothing of ours; search gets a function, never a network; networks get arrays."""
+    """Rules import nothing of ours; search gets a function, networks get arrays."""
     used: dict[str, set[str]] = collections.defaultdict(set)
     for module, others in imports().items():
         used[room(module)] |= {room(other) for other in others}
