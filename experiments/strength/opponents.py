@@ -1,6 +1,5 @@
 """Opponents that never learn: a random player, a greedy one, plain MCTS with random rollouts."""
 
-import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -13,13 +12,14 @@ from jaxzero.players import (
     greedy_players,
     random_players,
     rollout_evaluate,
+    rollouts_of,
     search_players,
 )
 from jaxzero.search.options import SearchOptions
 from jaxzero.settings.config import ConfigError, nearest
 
 NAMES = ("random", "greedy", "mcts_50", "mcts_200", "mcts_800")  # any mcts_NUMBER will do
-_MCTS = re.compile(r"mcts_([1-9]\d{0,5})")
+_MOST_ROLLOUTS = 999_999
 
 
 class Entry(NamedTuple):
@@ -43,28 +43,22 @@ class Entry(NamedTuple):
     simulations: int | None = None
 
 
-def check(names: Sequence[str], said: str) -> tuple[str, ...]:
+def check(names: Sequence[str], flag: str) -> tuple[str, ...]:
     """The names, each known and given once.
 
     Args:
       names: like `NAMES`.
-      said: the flag or key that they were given by, for messages.
+      flag: the flag or key that they were given by, for messages.
 
     Raises:
       ConfigError: one is unknown, or given twice.
     """
     for name in names:
-        if name not in NAMES and not _MCTS.fullmatch(name):
-            raise ConfigError(f"{said}={name!r}: {nearest(name, NAMES)}")
+        if name not in NAMES and not 1 <= rollouts_of(name) <= _MOST_ROLLOUTS:
+            raise ConfigError(f"{flag}={name!r}: {nearest(name, NAMES)}")
         if names.count(name) > 1:
-            raise ConfigError(f"{said}: {name!r} is named twice, name each opponent once")
+            raise ConfigError(f"{flag}: {name!r} is named twice, name each opponent once")
     return tuple(names)
-
-
-def rollouts_of(name: str) -> int:
-    """50 of `"mcts_50"`; 0 of an opponent who does not search."""
-    found = _MCTS.fullmatch(name)
-    return int(found[1]) if found else 0
 
 
 def build(game: Game, names: Sequence[str]) -> tuple[list[Entry], list[Players]]:

@@ -19,11 +19,11 @@ from jaxzero import runs
 from jaxzero.games import Game, make_game
 from jaxzero.play.display import boards, records, session
 from jaxzero.play.display.records import Record
-from jaxzero.play.terminal import pipes, thinkers
+from jaxzero.play.terminal import board_players, pipes
+from jaxzero.play.terminal.board_players import BoardPlayer, analyse
 from jaxzero.play.terminal.console import Console
 from jaxzero.play.terminal.dialogue import Table, converse
 from jaxzero.play.terminal.spectator import show_records, watch
-from jaxzero.play.terminal.thinkers import Thinker, thought_of
 from jaxzero.runs import Run, runner
 from jaxzero.settings.config import ConfigError, default_config, nearest
 
@@ -114,7 +114,7 @@ def _run(given: argparse.Namespace, console: Console) -> None:
     game, player = _player(given, console)
     side = _SIDES[given.side]
     if given.versus is None:
-        counsel = player if player.searches else thinkers.plain(_COUNSEL, game)
+        counsel = player if player.searches else board_players.plain(_COUNSEL, game)
         table = Table(game, player, counsel, side, given.seed, given.opening or 0)
         _compile(game, [player, counsel], console)
         converse(table, console)
@@ -173,10 +173,10 @@ def _refuse_contradictions(given: argparse.Namespace) -> None:
 
 
 def _is_plain(name: str) -> bool:
-    return name in thinkers.PLAIN_NAMES or name.startswith("mcts_")
+    return name in board_players.PLAIN_NAMES or name.startswith("mcts_")
 
 
-def _player(given: argparse.Namespace, console: Console) -> tuple[Game, Thinker]:
+def _player(given: argparse.Namespace, console: Console) -> tuple[Game, BoardPlayer]:
     """The board, and who plays on it."""
     if given.run:
         run = runs.open_run(given.run)
@@ -187,15 +187,15 @@ def _player(given: argparse.Namespace, console: Console) -> tuple[Game, Thinker]
             console.say(f"runs of {given.run}, of which --member chooses: {names}")
         return run.spec.game, _network(run, given.member, given.iteration, given.simulations)
     game = _game(given.game)
-    return game, thinkers.plain(given.opponent, game)
+    return game, board_players.plain(given.opponent, game)
 
 
-def _other(given: argparse.Namespace, game: Game) -> Thinker:
+def _other(given: argparse.Namespace, game: Game) -> BoardPlayer:
     """Whom the player is watched against."""
     if _is_plain(given.versus):
-        return thinkers.plain(given.versus, game)
+        return board_players.plain(given.versus, game)
     if not Path(given.versus).is_dir():
-        hint = nearest(given.versus, thinkers.PLAIN_NAMES)
+        hint = nearest(given.versus, board_players.PLAIN_NAMES)
         raise ConfigError(f"--versus={given.versus} is no run directory and no player: {hint}")
     run = runs.open_run(given.versus)
     if run.spec.game.name != game.name:
@@ -203,8 +203,8 @@ def _other(given: argparse.Namespace, game: Game) -> Thinker:
     return _network(run, given.versus_member, given.versus_iteration, given.versus_simulations)
 
 
-def _network(run: Run, member: str | None, at: int | None, simulations: int | None) -> Thinker:
-    return thinkers.of_run(run, runs.choose(run, member), at=at, simulations=simulations)
+def _network(run: Run, member: str | None, at: int | None, simulations: int | None) -> BoardPlayer:
+    return board_players.of_run(run, runs.choose(run, member), at=at, simulations=simulations)
 
 
 def _game(name: str) -> Game:
@@ -214,7 +214,7 @@ def _game(name: str) -> Game:
         raise ConfigError(f"--game={name}: {error}") from error
 
 
-def _compile(game: Game, players: Sequence[Thinker], console: Console) -> None:
+def _compile(game: Game, players: Sequence[BoardPlayer], console: Console) -> None:
     """Makes everything that will be asked for once: the rules, the board, every player."""
     names = list(dict.fromkeys(player.name for player in players))
     console.say(f"compiling {game.name} and {' and '.join(names)}...")
@@ -223,7 +223,7 @@ def _compile(game: Game, players: Sequence[Thinker], console: Console) -> None:
     moved = session.play(start, int(np.flatnonzero(start.now.legal)[0]))
     boards.board(moved)
     for player in players:
-        thought_of(player, start, 0)
+        analyse(player, start, 0)
     console.say(f"compiled in {time.monotonic() - started:.1f} s", "")
 
 

@@ -1,6 +1,6 @@
 """A game against a player in a notebook: an object that is shown as its board.
 
-match = BoardGame(run.spec.game, thinkers.of_run(run, 0))
+match = BoardGame(run.spec.game, board_players.of_run(run, 0))
 match.play("3")  # as the last line of a cell: the board after your move and the reply
 """
 
@@ -12,8 +12,8 @@ from jaxzero.games import Game
 from jaxzero.play.display import boards, drawing, session, svg
 from jaxzero.play.display.notation import Notation, make_notation
 from jaxzero.play.display.session import Session
-from jaxzero.play.terminal import opinions
-from jaxzero.play.terminal.thinkers import Thinker, thought_of
+from jaxzero.play.terminal import analysis_text
+from jaxzero.play.terminal.board_players import BoardPlayer, analyse
 
 _CELL = 40  # side of a square in pixels
 _LINE = 18  # height of a line of text
@@ -28,7 +28,7 @@ class BoardGame:
       lines: what happened last, for people.
     """
 
-    def __init__(self, game: Game, opponent: Thinker, *, side: int = 0, seed: int = 0) -> None:
+    def __init__(self, game: Game, opponent: BoardPlayer, *, side: int = 0, seed: int = 0) -> None:
         """Begins a game; the opponent moves at once where the turn is not yours.
 
         Args:
@@ -72,8 +72,8 @@ class BoardGame:
     def hint(self) -> Self:
         """Says what the opponent would do in your place."""
         if not self.session.now.is_terminal:
-            thought = thought_of(self._opponent, self.session, self._seed)
-            self.lines = [opinions.hint(self._opponent, self.session, thought)]
+            analysis = analyse(self._opponent, self.session, self._seed)
+            self.lines = [analysis_text.hint(self._opponent, self.session, analysis)]
         return self
 
     @property
@@ -93,12 +93,12 @@ class BoardGame:
         names = self._notation.names
         while not self.session.now.is_terminal:
             if self.session.now.to_move != self._side:
-                thought = thought_of(self._opponent, self.session, self._seed)
+                analysis = analyse(self._opponent, self.session, self._seed)
                 value = ""
-                if thought.value is not None:
-                    value = f" (for itself: {opinions.in_words(thought.value)})"
-                self.lines.append(f"{self._opponent.name} plays {names[thought.action]}{value}")
-                self.session = session.play(self.session, thought.action)
+                if analysis.value is not None:
+                    value = f" (for itself: {analysis_text.in_words(analysis.value)})"
+                self.lines.append(f"{self._opponent.name} plays {names[analysis.action]}{value}")
+                self.session = session.play(self.session, analysis.action)
             elif session.must_pass(self.session):
                 self.lines.append("you have no move and pass")
                 only = int(np.flatnonzero(self.session.now.legal)[0])

@@ -3,7 +3,12 @@
 from jaxzero.players.base import Cost, Players, Turn, no_cost
 from jaxzero.players.greedy import greedy_action, greedy_players
 from jaxzero.players.random_player import random_action, random_players
-from jaxzero.players.search_player import Searcher, rollout_evaluate, search_players
+from jaxzero.players.search_player import (
+    Searcher,
+    rollout_evaluate,
+    rollouts_of,
+    search_players,
+)
 
 __all__ = [
     "Cost",
@@ -16,5 +21,6 @@ __all__ = [
     "random_action",
     "random_players",
     "rollout_evaluate",
+    "rollouts_of",
     "search_players",
 ]

@@ -1,5 +1,6 @@
 """Players who search: with a network, or with random rollouts."""
 
+import re
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -90,6 +91,12 @@ def search_players(
         return where_lanes(live, (moved, exists & is_kept), memory)
 
     return Players(params=searchers, choose=choose, remember=remember, notice=notice)
+
+
+def rollouts_of(name: str) -> int:
+    """50 of `"mcts_50"`, plain MCTS with so many rollouts a move; 0 of any other name."""
+    match = re.fullmatch(r"mcts_([1-9]\d*)", name)
+    return int(match[1]) if match else 0
 
 
 def rollout_evaluate(game: Game) -> StateEvaluate:

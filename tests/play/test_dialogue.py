@@ -1,4 +1,4 @@
-"""What a person types and what comes back, with players whose thoughts are made up."""
+"""What a person types and what comes back, with players whose analyses are made up."""
 
 import io
 import itertools
@@ -14,30 +14,30 @@ from jaxzero.games.base import State
 from jaxzero.play.display import boards, records
 from jaxzero.play.display.notation import make_notation
 from jaxzero.play.display.session import Session
-from jaxzero.play.terminal import opinions
+from jaxzero.play.terminal import analysis_text
+from jaxzero.play.terminal.board_players import Analysis, BoardPlayer
 from jaxzero.play.terminal.console import Console
 from jaxzero.play.terminal.dialogue import COMMANDS, Table, Talk, converse, respond
 from jaxzero.play.terminal.dialogue import start as start_talk
-from jaxzero.play.terminal.thinkers import Thinker, Thought
 from tests.games.sessions import find_game, passes, random_game
 from tests.small import assert_equal
 
 NAME = "connect_four_4x5"
 
 
-def scripted(actions: Iterator[int]) -> Thinker:
+def scripted(actions: Iterator[int]) -> BoardPlayer:
     """A player who plays what was written down."""
-    return Thinker("script", "a script", lambda key, state: Thought(next(actions)), False)
+    return BoardPlayer("script", "a script", lambda key, state: Analysis(next(actions)), False)
 
 
-def first_legal(name: str) -> Thinker:
-    """A player who takes the lowest legal action, and has made-up thoughts about the others."""
+def first_legal(name: str) -> BoardPlayer:
+    """A player who takes the lowest legal action, and has a made-up analysis of the others."""
     game = make_game(name)
 
-    def think(key: jax.Array, state: State) -> Thought:
+    def of_position(key: jax.Array, state: State) -> Analysis:
         legal = np.asarray(game.legal_actions(jax.tree.map(jax.numpy.asarray, state)))
         visits = np.where(legal, 1 + np.arange(len(legal))[::-1], 0)
-        return Thought(
+        return Analysis(
             action=int(np.flatnonzero(legal)[0]),
             value=0.3,
             network_value=-0.6,
@@ -46,12 +46,12 @@ def first_legal(name: str) -> Thinker:
             q=np.linspace(1, -1, len(legal)),
         )
 
-    return Thinker("lowest", "a player of the lowest", think, True)
+    return BoardPlayer("lowest", "a player of the lowest", of_position, True)
 
 
 def table_of(name: str = NAME, **given: object) -> Table:
-    thinker = first_legal(name)
-    return Table(make_game(name), thinker, thinker, **given)
+    player = first_legal(name)
+    return Table(make_game(name), player, player, **given)
 
 
 def type_in(table: Table, *typed: str) -> tuple[Talk, list[str]]:
@@ -72,8 +72,8 @@ def whole_game(played: Session, person: int) -> str:
         for ply, action in enumerate(played.actions)
         if sides[ply] == person and ply not in forced
     ]
-    thinker = scripted(a for side, a in zip(sides, played.actions, strict=False) if side != person)
-    table = Table(played.game, thinker, thinker, side=person)
+    player = scripted(a for side, a in zip(sides, played.actions, strict=False) if side != person)
+    table = Table(played.game, player, player, side=person)
     target = io.StringIO()
     converse(table, Console(io.StringIO("\n".join([*typed, "moves"]) + "\n"), target))
     return target.getvalue()
@@ -252,7 +252,7 @@ def test_the_visits_stand_on_the_board() -> None:
     ],
 )
 def test_values_in_words(value: float, words: str) -> None:
-    assert opinions.in_words(value) == f"{value:+.2f}, {words}"
+    assert analysis_text.in_words(value) == f"{value:+.2f}, {words}"
 
 
 def test_games_are_saved(tmp_path: Path) -> None:
@@ -282,15 +282,15 @@ def test_quitting_and_the_end_of_the_input_end_it(typed: str) -> None:
 
 
 def test_replies_are_the_same_again() -> None:
-    """The key of a thought is of the game's seed and the ply, so `undo` changes no reply."""
+    """The key of an analysis is of the game's seed and the ply, so `undo` changes no reply."""
     keys = []
 
-    def think(key: jax.Array, state: State) -> Thought:
+    def of_position(key: jax.Array, state: State) -> Analysis:
         keys.append(int(jax.random.randint(key, (), 0, 1 << 30)))
-        return Thought(0)
+        return Analysis(0)
 
-    thinker = Thinker("keys", "keys", think, False)
-    table = Table(make_game(NAME), thinker, thinker)
+    player = BoardPlayer("keys", "keys", of_position, False)
+    table = Table(make_game(NAME), player, player)
     type_in(table, "3", "undo", "3", "new", "3")
     first, again, other = keys
     assert first == again != other

@@ -11,20 +11,20 @@ from jaxzero.play.display import boards
 from jaxzero.play.display.notation import make_notation
 from jaxzero.play.display.session import Session
 from jaxzero.play.notebook import BoardGame
-from jaxzero.play.terminal.thinkers import Thinker, Thought
+from jaxzero.play.terminal.board_players import Analysis, BoardPlayer
 from tests.games.sessions import find_game, passes
 
 SVG = "{http://www.w3.org/2000/svg}"
 
 
-def scripted(actions: list[int]) -> Thinker:
+def scripted(actions: list[int]) -> BoardPlayer:
     """A player whose moves are known."""
     left = list(actions)
 
-    def think(key: jax.Array, state: Any) -> Thought:
-        return Thought(left.pop(0), value=0.3)
+    def of_position(key: jax.Array, state: Any) -> Analysis:
+        return Analysis(left.pop(0), value=0.3)
 
-    return Thinker("script", "a script", think, searches=True)
+    return BoardPlayer("script", "a script", of_position, searches=True)
 
 
 def begin(replies: list[int], side: int = 0) -> BoardGame:

@@ -18,9 +18,9 @@ from jaxzero.play.display.boards import mark
 from jaxzero.play.display.notation import Notation, make_notation
 from jaxzero.play.display.records import Record
 from jaxzero.play.display.session import Session
-from jaxzero.play.terminal import opinions, verdicts
+from jaxzero.play.terminal import analysis_text, solutions
+from jaxzero.play.terminal.board_players import Analysis, BoardPlayer, analyse
 from jaxzero.play.terminal.console import Console
-from jaxzero.play.terminal.thinkers import Thinker, Thought, thought_of
 from jaxzero.settings.config import ConfigError
 
 Adviser = Callable[[State], Sequence[str]]  # what it has to say of a position, in lines
@@ -43,8 +43,8 @@ class Table:
     """
 
     game: Game
-    opponent: Thinker
-    counsel: Thinker
+    opponent: BoardPlayer
+    counsel: BoardPlayer
     side: int | None = 0
     seed: int = 0
     opening: int = 0
@@ -143,9 +143,9 @@ def _until_the_person_chooses(table: Table, talk: Talk, lines: list[str]) -> Rep
         if now.actions and now.positions[-2].to_move == mover:
             lines.append(f"{mark(1 - mover)} has no move: {mark(mover)} plays again")
         if mover != talk.person:
-            thought = thought_of(table.opponent, now, _game_seed(table, talk))
-            lines.append(f"{mark(mover)} plays {names[thought.action]}{_value(mover, thought)}")
-            now = session.play(now, thought.action)
+            analysis = analyse(table.opponent, now, _game_seed(table, talk))
+            lines.append(f"{mark(mover)} plays {names[analysis.action]}{_value(mover, analysis)}")
+            now = session.play(now, analysis.action)
         elif session.must_pass(now):
             lines.append(f"{mark(mover)}: you have no move and pass")
             now = session.play(now, int(np.flatnonzero(now.now.legal)[0]))
@@ -154,17 +154,17 @@ def _until_the_person_chooses(table: Table, talk: Talk, lines: list[str]) -> Rep
     talk = talk._replace(session=now)
     lines += ["", *boards.board(now)]
     if now.now.is_terminal:
-        lines += [verdict(talk), "new, undo, save FILE, or quit"]
+        lines += [ending(talk), "new, undo, save FILE, or quit"]
     return talk, lines
 
 
-def _value(mover: int, thought: Thought) -> str:
-    return (
-        "" if thought.value is None else f" (for {mark(mover)}: {opinions.in_words(thought.value)})"
-    )
+def _value(mover: int, analysis: Analysis) -> str:
+    if analysis.value is None:
+        return ""
+    return f" (for {mark(mover)}: {analysis_text.in_words(analysis.value)})"
 
 
-def verdict(talk: Talk) -> str:
+def ending(talk: Talk) -> str:
     """How a finished game ended for the person."""
     result = talk.session.now.outcome[talk.person]
     return "a draw" if result == 0 else "you have won" if result > 0 else "you have lost"
@@ -218,7 +218,7 @@ def _board(table: Table, talk: Talk, rest: str) -> Reply:
 def _hint(table: Table, talk: Talk, rest: str) -> Reply:
     if talk.session.now.is_terminal:
         return talk, _legal(table, talk)
-    line = opinions.hint(table.counsel, talk.session, _counsel(table, talk))
+    line = analysis_text.hint(table.counsel, talk.session, _counsel(table, talk))
     state = talk.session.now.state
     return talk, [line, *(line for adviser in table.advisers for line in adviser(state))]
 
@@ -226,13 +226,13 @@ def _hint(table: Table, talk: Talk, rest: str) -> Reply:
 def _policy(table: Table, talk: Talk, rest: str) -> Reply:
     if talk.session.now.is_terminal:
         return talk, _legal(table, talk)
-    return talk, opinions.policy(table.counsel, talk.session, _counsel(table, talk))
+    return talk, analysis_text.policy(table.counsel, talk.session, _counsel(table, talk))
 
 
 def _show(table: Table, talk: Talk, rest: str) -> Reply:
     if talk.session.now.is_terminal or not table.notation.rows:
         return _policy(table, talk, rest)
-    marks = opinions.shares(talk.session, _counsel(table, talk))
+    marks = analysis_text.shares(talk.session, _counsel(table, talk))
     lines = boards.board(talk.session, marks)
     return talk, [*lines, f"numbers: visits of {table.counsel.name} in percent"]
 
@@ -241,13 +241,13 @@ def _solve(table: Table, talk: Talk, rest: str) -> Reply:
     if talk.session.now.is_terminal:
         return talk, _legal(table, talk)
     try:
-        return talk, verdicts.lines(talk.session)
+        return talk, solutions.lines(talk.session)
     except ConfigError as error:
         return talk, [str(error)]
 
 
-def _counsel(table: Table, talk: Talk) -> Thought:
-    return thought_of(table.counsel, talk.session, _game_seed(table, talk))
+def _counsel(table: Table, talk: Talk) -> Analysis:
+    return analyse(table.counsel, talk.session, _game_seed(table, talk))
 
 
 def _save(table: Table, talk: Talk, rest: str) -> Reply:

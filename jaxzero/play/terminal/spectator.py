@@ -9,13 +9,18 @@ from jaxzero.play.display import boards, session
 from jaxzero.play.display.notation import make_notation
 from jaxzero.play.display.records import Record
 from jaxzero.play.display.session import Session
+from jaxzero.play.terminal.analysis_text import in_words
+from jaxzero.play.terminal.board_players import BoardPlayer, analyse
 from jaxzero.play.terminal.console import Console
-from jaxzero.play.terminal.opinions import in_words
-from jaxzero.play.terminal.thinkers import Thinker, thought_of
 
 
 def play_out(
-    start: Session, players: tuple[Thinker, Thinker], seed: int, console: Console, *, show: bool
+    start: Session,
+    players: tuple[BoardPlayer, BoardPlayer],
+    seed: int,
+    console: Console,
+    *,
+    show: bool,
 ) -> Session:
     """Plays a game to its end and prints every move, with the board if `show`.
 
@@ -29,10 +34,10 @@ def play_out(
     now, names = start, make_notation(start.game).names
     while not now.now.is_terminal:
         mover, number = now.now.to_move, len(now.actions) + 1
-        thought = thought_of(players[mover], now, seed)
-        value = "" if thought.value is None else f"  ({in_words(thought.value)})"
-        console.say(f"{number:>3}. {boards.mark(mover)} {names[thought.action]}{value}")
-        now = session.play(now, thought.action)
+        analysis = analyse(players[mover], now, seed)
+        value = "" if analysis.value is None else f"  ({in_words(analysis.value)})"
+        console.say(f"{number:>3}. {boards.mark(mover)} {names[analysis.action]}{value}")
+        now = session.play(now, analysis.action)
         if show and not now.now.is_terminal:
             console.say(*boards.board(now), "")
     return now
@@ -40,7 +45,7 @@ def play_out(
 
 def watch(
     game: Game,
-    players: tuple[Thinker, Thinker],
+    players: tuple[BoardPlayer, BoardPlayer],
     console: Console,
     *,
     games: int,

@@ -1,8 +1,7 @@
-"""Players as somebody at a board meets them: one position at a time, with what they think of it."""
+"""Players as somebody at a board meets them: one position at a time, with their analysis of it."""
 
 import dataclasses
 import functools
-import re
 from collections.abc import Callable
 from typing import NamedTuple
 
@@ -14,7 +13,13 @@ from jaxzero import runs
 from jaxzero.games import Game
 from jaxzero.games.base import State
 from jaxzero.play.display.session import Session
-from jaxzero.players import Players, greedy_players, random_players, rollout_evaluate
+from jaxzero.players import (
+    Players,
+    greedy_players,
+    random_players,
+    rollout_evaluate,
+    rollouts_of,
+)
 from jaxzero.runs import Run
 from jaxzero.search import core
 from jaxzero.search.core import SearchResult
@@ -27,12 +32,10 @@ from jaxzero.training.spec import Spec
 
 PLAIN_NAMES = ("random", "greedy", "mcts_200")
 MAX_SIMULATIONS = 100_000
-_ROLLOUTS = re.compile(r"mcts_([1-9]\d*)")
-_ROLLOUT_C = float(np.sqrt(2.0))
 
 
-class Thought(NamedTuple):
-    """What a player thinks of one position; P is the player to move there.
+class Analysis(NamedTuple):
+    """What a player makes of one position; P is the player to move there.
 
     Attributes:
       action: its choice.
@@ -52,31 +55,31 @@ class Thought(NamedTuple):
 
 
 @dataclasses.dataclass(frozen=True)
-class Thinker:
+class BoardPlayer:
     """Someone who can choose a move.
 
     Attributes:
       name: short, e.g. `"sum_seed0"`.
       title: says all, e.g. `"sum_seed0 of runs/quick, iteration 30, m = 25"`.
-      think: (key, consumed; state of one game) -> Thought. The first call compiles.
-      searches: its thoughts have values and visits.
+      analyse: (key, consumed; state of one game) -> Analysis. The first call compiles.
+      searches: its analyses have values and visits.
     """
 
     name: str
     title: str
-    think: Callable[[jax.Array, State], Thought]
+    analyse: Callable[[jax.Array, State], Analysis]
     searches: bool
 
 
-def thought_of(thinker: Thinker, now: Session, seed: int) -> Thought:
-    """What a player thinks of the newest position: the same again for the same seed and ply."""
+def analyse(player: BoardPlayer, now: Session, seed: int) -> Analysis:
+    """What a player makes of the newest position: the same again for the same seed and ply."""
     key = jax.random.fold_in(jax.random.key(seed), len(now.actions))
-    return thinker.think(key, now.now.state)
+    return player.analyse(key, now.now.state)
 
 
 def of_run(
     run: Run, member: int, *, at: int | None = None, simulations: int | None = None
-) -> Thinker:
+) -> BoardPlayer:
     """The best network of a member after an iteration, with a fresh search for each move.
 
     Args:
@@ -97,15 +100,15 @@ def of_run(
     options = dataclasses.replace(run.spec.arena_search, capacity=m + 1)
     c_puct = jnp.float32(config.search.c_puct)
 
-    def think(key: jax.Array, state: State) -> Thought:
-        found = _search_with_network(run.spec, options, m, network, c_puct, key, state)
-        return _thought(found, with_network=True)
+    def of_position(key: jax.Array, state: State) -> Analysis:
+        return _on_host(_search_with_network(run.spec, options, m, network, c_puct, key, state))
 
     name, at = run.members[member].name, run.iterations[-1] if at is None else at
-    return Thinker(name, f"{name} of {run.directory}, iteration {at}, m = {m}", think, True)
+    title = f"{name} of {run.directory}, iteration {at}, m = {m}"
+    return BoardPlayer(name, title, of_position, True)
 
 
-def plain(name: str, game: Game) -> Thinker:
+def plain(name: str, game: Game) -> BoardPlayer:
     """A player without a network: `random`, `greedy` (one ply ahead), or `mcts_N` (N rollouts).
 
     Raises:
@@ -115,22 +118,22 @@ def plain(name: str, game: Game) -> Thinker:
         return _of_players(name, "a random player", game, random_players(game))
     if name == "greedy":
         return _of_players(name, "a greedy player", game, greedy_players(game))
-    match = _ROLLOUTS.fullmatch(name)
-    if match is None or int(match[1]) > MAX_SIMULATIONS:
+    m = rollouts_of(name)
+    if not 1 <= m <= MAX_SIMULATIONS:
         raise ConfigError(
             f"{name!r} is no player without a network: {nearest(name, PLAIN_NAMES)} "
             f"(mcts_1 to mcts_{MAX_SIMULATIONS})"
         )
-    m = int(match[1])
     options = SearchOptions(capacity=m + 1)
 
-    def think(key: jax.Array, state: State) -> Thought:
-        return _thought(_search_with_rollouts(game, options, m, key, state), with_network=False)
+    def of_position(key: jax.Array, state: State) -> Analysis:
+        analysis = _on_host(_search_with_rollouts(game, options, m, key, state))
+        return analysis._replace(network_value=None, prior=None)
 
-    return Thinker(name, f"plain MCTS with {m} rollouts a move", think, True)
+    return BoardPlayer(name, f"plain MCTS with {m} rollouts a move", of_position, True)
 
 
-def _of_players(name: str, title: str, game: Game, players: Players) -> Thinker:
+def _of_players(name: str, title: str, game: Game, players: Players) -> BoardPlayer:
     """The first of some players who say nothing but their move, and remember nothing."""
     params = jax.tree.map(lambda x: x[0], players.params)
 
@@ -139,22 +142,11 @@ def _of_players(name: str, title: str, game: Game, players: Players) -> Thinker:
         turn = players.choose(params, (), key[None], _batch_of_one(state), jnp.ones((1,), bool))
         return turn.action[0]
 
-    return Thinker(name, title, lambda key, state: Thought(int(choose(key, state))), False)
+    return BoardPlayer(name, title, lambda key, state: Analysis(int(choose(key, state))), False)
 
 
 def _batch_of_one(state: State) -> State:
     return jax.tree.map(lambda x: jnp.asarray(x)[None], state)
-
-
-class _Found(NamedTuple):
-    """What is read off a search from one position."""
-
-    action: jax.Array
-    value: jax.Array
-    network_value: jax.Array
-    prior: jax.Array
-    visits: jax.Array
-    q: jax.Array
 
 
 @functools.partial(jax.jit, static_argnums=(0, 1, 2))
@@ -166,7 +158,7 @@ def _search_with_network(
     c_puct: jax.Array,
     key: jax.Array,
     state: State,
-) -> _Found:
+) -> dict[str, jax.Array]:
     evaluate = learner.acting(spec, network)
     return _search(spec.game, evaluate, options, simulations, c_puct, key, state)
 
@@ -174,9 +166,10 @@ def _search_with_network(
 @functools.partial(jax.jit, static_argnums=(0, 1, 2))
 def _search_with_rollouts(
     game: Game, options: SearchOptions, simulations: int, key: jax.Array, state: State
-) -> _Found:
+) -> dict[str, jax.Array]:
     evaluate = rollout_evaluate(game)
-    return _search(game, evaluate, options, simulations, jnp.float32(_ROLLOUT_C), key, state)
+    c_puct = jnp.sqrt(jnp.float32(2.0))
+    return _search(game, evaluate, options, simulations, c_puct, key, state)
 
 
 def _search(
@@ -187,7 +180,7 @@ def _search(
     c_puct: jax.Array,
     key: jax.Array,
     state: State,
-) -> _Found:
+) -> dict[str, jax.Array]:
     result: SearchResult = core.run(
         game,
         evaluate,
@@ -198,23 +191,17 @@ def _search(
         c_puct=c_puct,
         noise_scale=0.0,
     )
-    return _Found(
-        action=result.action[0],
-        value=result.value[0],
-        network_value=result.tree.raw_values[0, 0],
-        prior=jnp.exp(result.tree.children_prior_logits[0, 0]),
-        visits=result.visit_counts[0],
-        q=result.q[0],
-    )
+    return {  # the fields of an `Analysis`
+        "action": result.action[0],
+        "value": result.value[0],
+        "network_value": result.tree.raw_values[0, 0],
+        "prior": jnp.exp(result.tree.children_prior_logits[0, 0]),
+        "visits": result.visit_counts[0],
+        "q": result.q[0],
+    }
 
 
-def _thought(found: _Found, *, with_network: bool) -> Thought:
-    found = jax.device_get(found)
-    return Thought(
-        action=int(found.action),
-        value=float(found.value),
-        network_value=float(found.network_value) if with_network else None,
-        prior=np.asarray(found.prior) if with_network else None,
-        visits=np.asarray(found.visits),
-        q=np.asarray(found.q),
+def _on_host(fields: dict[str, jax.Array]) -> Analysis:
+    return Analysis(
+        **{name: x if x.ndim else x.item() for name, x in jax.device_get(fields).items()}
     )

@@ -8,7 +8,7 @@ import pytest
 from jaxzero.games import make_game
 from jaxzero.play.display import session
 from jaxzero.play.display.session import Session
-from jaxzero.play.terminal import verdicts
+from jaxzero.play.terminal import solutions
 from jaxzero.play.terminal.dialogue import Table, respond, start
 from tests.games.sessions import find_game, random_game
 from tests.play.test_dialogue import first_legal, type_in
@@ -33,18 +33,18 @@ def before_the_end(name: str, seed: int, plies: int) -> Session:
 def test_best_play_of_both_ends_as_told(seed: int) -> None:
     """The winner places exactly so many more stones, whatever the length of the rest."""
     now = before_the_end("connect_four_4x5", seed, 8)
-    best = verdicts.verdicts(now)[0]
+    best = solutions.solved_moves(now)[0]
     me, mine, others = now.now.to_move, 0, 0
     while not now.now.is_terminal:
         mine, others = mine + (now.now.to_move == me), others + (now.now.to_move != me)
-        now = session.play(now, verdicts.verdicts(now)[0].action)
+        now = session.play(now, solutions.solved_moves(now)[0].action)
     assert now.now.outcome[me] == np.sign(best.score)
     assert best.margin == (mine if best.score > 0 else others if best.score < 0 else 0)
 
 
 def test_a_win_at_hand_and_a_loss() -> None:
     now = after(USUAL, *[0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 1, 4, 2, 4, 2, 4, 2, 6, 5, 6, 5])
-    said = verdicts.lines(now)
+    said = solutions.lines(now)
     assert "win in 1: 5" in said
     assert any(line.startswith("loss in 1:") for line in said)  # three of the other in column 3
     assert any("+1" in line for line in said[:-4])
@@ -66,14 +66,14 @@ def test_the_dialogue_has_it() -> None:
 
 
 def test_the_usual_board_needs_the_extra_at_first_only(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(verdicts, "_book", lambda: None)
+    monkeypatch.setattr(solutions, "_book", lambda: None)
     monkeypatch.setitem(sys.modules, "bitbully", None)
     table = Table(make_game(USUAL), *[first_legal(USUAL)] * 2)
     [line] = type_in(table, "solve")[1]
     assert 'pip install "jaxzero[solver]"' in line
     long = find_game(USUAL, lambda game: len(game.actions) > 30)
     late = after(USUAL, *long.actions[:-1])
-    assert verdicts.verdicts(late)
+    assert solutions.solved_moves(late)
 
 
 def test_other_boards_are_solved_when_they_are_small_enough() -> None:
@@ -85,5 +85,5 @@ def test_other_boards_are_solved_when_they_are_small_enough() -> None:
 
 def test_the_first_move_of_the_usual_board() -> None:
     pytest.importorskip("bitbully")
-    said = verdicts.lines(after(USUAL))
+    said = solutions.lines(after(USUAL))
     assert said[-4:] == ["win in 21: 4", "draw: 3 5", "loss in 21: 2 6", "loss in 20: 1 7"]

@@ -1,10 +1,10 @@
-"""What players think of a position, in lines of text. Values are for the player to move."""
+"""A player's analysis of a position, in lines of text. Values are for the player to move."""
 
 import numpy as np
 
 from jaxzero.play.display.notation import make_notation
 from jaxzero.play.display.session import Session
-from jaxzero.play.terminal.thinkers import Thinker, Thought
+from jaxzero.play.terminal.board_players import Analysis, BoardPlayer
 
 _ROWS = 15  # moves in a table
 _WORDS = (
@@ -23,41 +23,41 @@ def in_words(value: float) -> str:
     return f"{value:+.2f}, {next(words for least, words in _WORDS if value >= least)}"
 
 
-def hint(thinker: Thinker, now: Session, thought: Thought) -> str:
+def hint(player: BoardPlayer, now: Session, analysis: Analysis) -> str:
     """The move that is recommended, and why, in one line."""
-    action, visits, q = thought.action, thought.visits, thought.q
-    line = f"{thinker.name}: {make_notation(now.game).names[action]}"
+    action, visits, q = analysis.action, analysis.visits, analysis.q
+    line = f"{player.name}: {make_notation(now.game).names[action]}"
     if visits is None or q is None:
         return line
     return f"{line} ({visits[action]} of {visits.sum()} visits, for you {in_words(q[action])})"
 
 
-def policy(thinker: Thinker, now: Session, thought: Thought) -> list[str]:
+def policy(player: BoardPlayer, now: Session, analysis: Analysis) -> list[str]:
     """Prior, visits and value of the legal moves, most visited first, and what they come to."""
     names, legal = make_notation(now.game).names, np.flatnonzero(now.now.legal)
     nothing = np.zeros(len(now.now.legal))
-    prior = nothing if thought.prior is None else thought.prior
-    visits = nothing if thought.visits is None else thought.visits
+    prior = nothing if analysis.prior is None else analysis.prior
+    visits = nothing if analysis.visits is None else analysis.visits
     order = legal[np.lexsort((-prior[legal], -visits[legal]))].tolist()
     lines = [f"{'move':<6}{'prior':>8}{'visits':>8}{'value':>8}"]
     for action in order[:_ROWS]:
-        share = "-" if thought.prior is None else f"{prior[action]:.1%}"
-        count = "-" if thought.visits is None else str(int(visits[action]))
-        value = f"{thought.q[action]:+.2f}" if visits[action] and thought.q is not None else "-"
-        arrow = "   <" if action == thought.action else ""
+        share = "-" if analysis.prior is None else f"{prior[action]:.1%}"
+        count = "-" if analysis.visits is None else str(int(visits[action]))
+        value = f"{analysis.q[action]:+.2f}" if visits[action] and analysis.q is not None else "-"
+        arrow = "   <" if action == analysis.action else ""
         lines.append(f"{names[action]:<6}{share:>8}{count:>8}{value:>8}{arrow}")
     if len(order) > _ROWS:
         rest = order[_ROWS:]
         lines.append(f"and {len(rest)} more with {int(visits[rest].sum())} visits")
-    if thought.value is not None:
-        lines.append(f"{thinker.name}, for the player to move: {in_words(thought.value)}")
-    if thought.network_value is not None:
-        lines.append(f"the network alone: {in_words(thought.network_value)}")
+    if analysis.value is not None:
+        lines.append(f"{player.name}, for the player to move: {in_words(analysis.value)}")
+    if analysis.network_value is not None:
+        lines.append(f"the network alone: {in_words(analysis.network_value)}")
     return lines
 
 
-def shares(now: Session, thought: Thought) -> dict[int, str]:
+def shares(now: Session, analysis: Analysis) -> dict[int, str]:
     """The visits of every legal move in percent, to stand on a board."""
-    visits = np.zeros(len(now.now.legal)) if thought.visits is None else thought.visits
+    visits = np.zeros(len(now.now.legal)) if analysis.visits is None else analysis.visits
     percent = 100 * visits / max(visits.sum(), 1)
     return {int(action): f"{percent[action]:.0f}" for action in np.flatnonzero(now.now.legal)}

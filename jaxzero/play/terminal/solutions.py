@@ -16,7 +16,7 @@ from jaxzero.solvers import Solver
 from jaxzero.solvers.connect_four import connect_four_solver
 
 
-class Verdict(NamedTuple):
+class SolvedMove(NamedTuple):
     """How a game ends after a move, under best play of both.
 
     Attributes:
@@ -31,7 +31,7 @@ class Verdict(NamedTuple):
     margin: int
 
 
-def verdicts(now: Session) -> list[Verdict]:
+def solved_moves(now: Session) -> list[SolvedMove]:
     """Of all legal moves of an unfinished game, the best first.
 
     Raises:
@@ -41,22 +41,22 @@ def verdicts(now: Session) -> list[Verdict]:
     stones = int(solvers.stones_placed(state)[0])
     [pair] = solvers.own_and_other(state)
     scores = _solver(game, stones).action_scores(*pair)
-    found = [
-        Verdict(action, score, _margin(game, score, stones))
+    moves = [
+        SolvedMove(action, score, _margin(game, score, stones))
         for action, score in enumerate(scores)
         if score != solvers.ILLEGAL
     ]
-    return sorted(found, key=lambda verdict: (-verdict.score, verdict.action))
+    return sorted(moves, key=lambda move: (-move.score, move.action))
 
 
 def _solver(game: Game, stones: int) -> Solver:
     """The solver of a board that will not keep a person waiting."""
     if _is_usual_board(game) and (solver := _book()) is not None:
         return solver
-    own = solvers.solver_of(game)
+    exact = solvers.solver_of(game)
     first = solvers.default_plies(game).start + int(solvers.stones_placed(game.init()))
     if stones >= first:
-        return own
+        return exact
     if _is_usual_board(game):
         perfect.check_installed()
     raise ConfigError(
@@ -84,28 +84,28 @@ def _margin(game: Game, score: int, stones: int) -> int:
 
 
 def lines(now: Session) -> list[str]:
-    """The board with a mark on each square that can be played, and the moves by verdict.
+    """The board with a mark on each square that can be played, and the moves by result.
 
     Raises:
-      ConfigError: as `verdicts`.
+      ConfigError: as `solved_moves`.
     """
-    found, names = verdicts(now), make_notation(now.game).names
-    told: dict[str, list[str]] = {}
-    for verdict in found:
-        told.setdefault(in_words(now.game, verdict), []).append(names[verdict.action])
-    marks = {verdict.action: _mark(verdict) for verdict in found}
+    solved, names = solved_moves(now), make_notation(now.game).names
+    by_result: dict[str, list[str]] = {}
+    for move in solved:
+        by_result.setdefault(in_words(now.game, move), []).append(names[move.action])
+    marks = {move.action: _mark(move) for move in solved}
     drawn = boards.board(now, marks) if make_notation(now.game).rows else []
-    return [*drawn, *(f"{words}: {' '.join(moves)}" for words, moves in told.items())]
+    return [*drawn, *(f"{words}: {' '.join(moves)}" for words, moves in by_result.items())]
 
 
-def in_words(game: Game, verdict: Verdict) -> str:
+def in_words(game: Game, move: SolvedMove) -> str:
     """`win in 3`, `draw`, `loss in 2` (stones of the winner); Othello: `win by 6`."""
-    if verdict.score == 0:
+    if move.score == 0:
         return "draw"
     word = "in" if isinstance(game, ConnectFour) else "by"
-    return f"{'win' if verdict.score > 0 else 'loss'} {word} {verdict.margin}"
+    return f"{'win' if move.score > 0 else 'loss'} {word} {move.margin}"
 
 
-def _mark(verdict: Verdict) -> str:
-    sign = "=" if verdict.score == 0 else "+" if verdict.score > 0 else "-"
-    return sign if verdict.score == 0 else f"{sign}{verdict.margin}"
+def _mark(move: SolvedMove) -> str:
+    sign = "=" if move.score == 0 else "+" if move.score > 0 else "-"
+    return sign if move.score == 0 else f"{sign}{move.margin}"
