@@ -40,7 +40,7 @@ OPPONENTS = ("mcts_200",)
 
 
 @dataclasses.dataclass(frozen=True)
-class Settings:
+class AbsoluteSettings:
     """What is measured.
 
     Attributes:
@@ -67,9 +67,9 @@ def parser() -> Parser:
     made.add_argument(
         "--positions",
         type=int,
-        default=Settings.positions,
+        default=AbsoluteSettings.positions,
         metavar="N",
-        help=f"how many are solved (default {Settings.positions})",
+        help=f"how many are solved (default {AbsoluteSettings.positions})",
     )
     made.add_argument(
         "--plies",
@@ -84,7 +84,7 @@ def parser() -> Parser:
     )
     made.add_argument(
         "--iterations",
-        default=Settings.iterations,
+        default=AbsoluteSettings.iterations,
         metavar="WHICH",
         help="last (default), all that the run kept, or numbers like 0,10,20",
     )
@@ -118,7 +118,7 @@ def plies_of(game: Game, text: str | None) -> range:
     return range(int(match[1]), int(match[2]) + 1)
 
 
-def check(run: Run, settings: Settings) -> None:
+def check(run: Run, settings: AbsoluteSettings) -> None:
     """Refuses what cannot be measured, before anything is solved or compiled.
 
     Raises:
@@ -136,7 +136,7 @@ def check(run: Run, settings: Settings) -> None:
         contestants.simulations_of(run, i, settings.simulations)
 
 
-def labelled_positions(run: Run, settings: Settings) -> Labelled:
+def labelled_positions(run: Run, settings: AbsoluteSettings) -> Labelled:
     """The solved positions: those of the run's file if it has the same, else solved and kept."""
     game, path = run.spec.game, run.directory / POSITIONS
     plies = plies_of(game, settings.plies)
@@ -156,7 +156,7 @@ def labelled_positions(run: Run, settings: Settings) -> Labelled:
     return labelled
 
 
-def measure(run: Run, settings: Settings) -> dict[str, Any]:
+def measure(run: Run, settings: AbsoluteSettings) -> dict[str, Any]:
     """What absolute_strength.json holds; says which members failed.
 
     Args:
@@ -198,7 +198,9 @@ def measure(run: Run, settings: Settings) -> dict[str, Any]:
     return workdir.plain(found)
 
 
-def _fixed_players(labelled: Labelled, settings: Settings, key: jax.Array) -> dict[str, Any]:
+def _fixed_players(
+    labelled: Labelled, settings: AbsoluteSettings, key: jax.Array
+) -> dict[str, Any]:
     found = {"random": solvers.move_accuracy(labelled, solvers.uniform(labelled))}
     names = [name for name in settings.opponents if name != "random"]
     entries, kinds = opponents.build(labelled.game, names)
@@ -213,7 +215,7 @@ def _moves(labelled: Labelled, actions: np.ndarray) -> dict[str, dict[str, float
 
 
 def _networks(
-    run: Run, labelled: Labelled, settings: Settings, at: int, key: jax.Array
+    run: Run, labelled: Labelled, settings: AbsoluteSettings, at: int, key: jax.Array
 ) -> list[dict[str, Any]]:
     """All members that did not fail after one iteration."""
     members = contestants.going(run)
@@ -322,7 +324,7 @@ def main(words: Sequence[str] | None = None) -> None:
     """The command."""
     given = vars(parser().parse(words))
     directory = given.pop("run")
-    settings = Settings(**given)
+    settings = AbsoluteSettings(**given)
     runner.prepare(default_config())
     run = runs.open_run(directory)
     check(run, settings)

@@ -47,7 +47,7 @@ GROUPS = "groups"  # folder of finished groups' results and running groups' chec
 _AT_ONCE = 256  # positions searched together
 
 
-class Group(NamedTuple):
+class NetworkVariant(NamedTuple):
     """Networks that differ in their seeds alone."""
 
     blocks: int
@@ -68,10 +68,10 @@ def resolve(config: ConfigDict) -> ConfigDict:
     return config.lock()
 
 
-def groups(config: ConfigDict) -> list[Group]:
+def groups(config: ConfigDict) -> list[NetworkVariant]:
     """All groups, smallest networks first."""
     s = config.study
-    return [Group(*g) for g in itertools.product(s.blocks, s.versions, s.outcome_labels)]
+    return [NetworkVariant(*g) for g in itertools.product(s.blocks, s.versions, s.outcome_labels)]
 
 
 def validate(config: ConfigDict) -> None:
@@ -102,7 +102,7 @@ def validate(config: ConfigDict) -> None:
         settings(config, group)
 
 
-def settings(config: ConfigDict, group: Group) -> tuple[Spec, Hyper]:
+def settings(config: ConfigDict, group: NetworkVariant) -> tuple[Spec, Hyper]:
     """The network and the optimiser of a group."""
     own = config.copy_and_resolve_references()
     own.network.blocks = group.blocks
@@ -170,7 +170,7 @@ def run(config: ConfigDict, directory: Path) -> None:
 
 
 def _train_and_mark(
-    config: ConfigDict, group: Group, directory: Path, stop: StopRequest
+    config: ConfigDict, group: NetworkVariant, directory: Path, stop: StopRequest
 ) -> dict[str, Any]:
     data = positions(config, group.version)
     index = solved_positions.split(_first(data, config.study.positions), config.study.split)
@@ -227,7 +227,7 @@ def subset(labelled: solvers.Labelled, index: np.ndarray) -> solvers.Labelled:
 
 def _fit(
     config: ConfigDict,
-    group: Group,
+    group: NetworkVariant,
     data: Positions,
     index: dict[str, np.ndarray],
     directory: Path,

@@ -23,7 +23,7 @@ from experiments.costs import calibration
 from experiments.costs.calibration import UnitSeconds
 from experiments.hyperparameters import group_training, pareto, trials
 from experiments.hyperparameters import search_report as report
-from experiments.hyperparameters.groups import Group
+from experiments.hyperparameters.groups import ProgramGroup
 from experiments.hyperparameters.search_grid import against_grid, check_grid
 from experiments.hyperparameters.settings import LETTERS, Training, make_setting
 from experiments.shell import cli
@@ -114,7 +114,7 @@ def _room(config: ConfigDict) -> ConfigDict:
     return make_setting(config, most).config
 
 
-def _group(config: ConfigDict, batch: list[Any]) -> Group:
+def _group(config: ConfigDict, batch: list[Any]) -> ProgramGroup:
     """The population that trains a batch, each trial with its own seed."""
     trainings = []
     for trial in batch:
@@ -128,11 +128,11 @@ def _group(config: ConfigDict, batch: list[Any]) -> Group:
     lengths = [t.config.train.iterations for t in trainings]
     sized.execution.snapshot_every = math.gcd(*lengths, sized.execution.snapshot_every)
     name = f"trials_{batch[0].number}_to_{batch[-1].number}"
-    return Group(name, sized.lock(), tuple(trainings))
+    return ProgramGroup(name, sized.lock(), tuple(trainings))
 
 
-def _measuring(config: ConfigDict, iterations: str) -> fixed_opponents.Settings:
-    return fixed_opponents.Settings(
+def _measuring(config: ConfigDict, iterations: str) -> fixed_opponents.LadderSettings:
+    return fixed_opponents.LadderSettings(
         games=config.study.tournament_games,
         opponents=tuple(config.study.opponents),
         iterations=iterations,

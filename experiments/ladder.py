@@ -18,7 +18,7 @@ from experiments.shell import arguments
 from experiments.shell.arguments import Parser
 from experiments.strength import contestants, fixed_opponents, opponents
 from experiments.strength import ladder_figures as pictures
-from experiments.strength.fixed_opponents import OPPONENTS, POINTS, ZERO, Settings
+from experiments.strength.fixed_opponents import OPPONENTS, POINTS, ZERO, LadderSettings
 from jaxzero import runs, workdir
 from jaxzero.runs import Run, runner
 from jaxzero.settings import devices
@@ -36,10 +36,10 @@ def parser() -> Parser:
     made.add_argument(
         "--games",
         type=int,
-        default=Settings.games,
+        default=LadderSettings.games,
         metavar="N",
         help=f"games of each network against each opponent, both colours together (default "
-        f"{Settings.games})",
+        f"{LadderSettings.games})",
     )
     made.add_argument(
         "--opponents",
@@ -71,7 +71,7 @@ def parser() -> Parser:
     made.add_argument(
         "--openings",
         type=int,
-        default=Settings.openings,
+        default=LadderSettings.openings,
         metavar="PLIES",
         help="random plies before each colour-swapped pair of games (default 2)",
     )
@@ -79,7 +79,7 @@ def parser() -> Parser:
     return made
 
 
-def climb(directories: Sequence[Path], settings: Settings) -> list[dict[str, Any]]:
+def climb(directories: Sequence[Path], settings: LadderSettings) -> list[dict[str, Any]]:
     """Measures runs and writes their ladders, or finds that they are measured.
 
     Raises:
@@ -131,7 +131,7 @@ def _compare(
     opened: Sequence[Run], directories: Sequence[Path], found: Sequence[dict[str, Any]]
 ) -> None:
     """One figure of all runs, in the directory of each."""
-    groups: dict[str, pictures.Group] = {}
+    groups: dict[str, pictures.StrengthCurve] = {}
     for run, label, one in zip(opened, contestants.label_runs(directories), found, strict=True):
         own = pictures.groups_of(one, targets_of(run))
         groups |= {f"{label}: {name}" if len(own) > 1 else label: own[name] for name in own}
@@ -160,7 +160,7 @@ def summary(
 def main(words: Sequence[str] | None = None) -> None:
     """The command."""
     given = parser().parse(words)
-    settings = Settings(
+    settings = LadderSettings(
         games=given.games,
         opponents=tuple(given.opponents),
         iterations=given.iterations,

@@ -131,9 +131,9 @@ def conclude(
     return final(workdir.read_json(directory / workdir.RESULTS), directory)
 
 
-def ladder_settings(config: ConfigDict) -> fixed_opponents.Settings:
+def ladder_settings(config: ConfigDict) -> fixed_opponents.LadderSettings:
     """How the kept networks are measured against fixed opponents."""
-    return fixed_opponents.Settings(
+    return fixed_opponents.LadderSettings(
         games=config.study.ladder_games,
         opponents=tuple(config.study.ladder_opponents),
         seed=config.seed,

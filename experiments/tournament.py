@@ -36,7 +36,7 @@ STUDY = "tournament"
 
 
 @dataclasses.dataclass(frozen=True)
-class Settings:
+class TournamentSettings:
     """What a tournament is.
 
     Attributes:
@@ -117,7 +117,7 @@ def parser() -> Parser:
     return made
 
 
-def play(settings: Settings, directory: Path | None = None) -> Path:
+def play(settings: TournamentSettings, directory: Path | None = None) -> Path:
     """Plays a tournament, or finds that it was played.
 
     Args:
@@ -150,7 +150,7 @@ def play(settings: Settings, directory: Path | None = None) -> Path:
     return directory
 
 
-def check(settings: Settings) -> None:
+def check(settings: TournamentSettings) -> None:
     """Refuses what needs no run to be seen as wrong.
 
     Raises:
@@ -162,7 +162,7 @@ def check(settings: Settings) -> None:
     opponents.check(settings.opponents, "--opponents")
 
 
-def field(settings: Settings, opened: Sequence[Run]) -> list[Contestant]:
+def field(settings: TournamentSettings, opened: Sequence[Run]) -> list[Contestant]:
     """The networks that take part; says which failed and don't.
 
     Raises:
@@ -190,7 +190,7 @@ def field(settings: Settings, opened: Sequence[Run]) -> list[Contestant]:
 
 
 def describe(
-    settings: Settings, opened: Sequence[Run], fielded: Sequence[Contestant]
+    settings: TournamentSettings, opened: Sequence[Run], fielded: Sequence[Contestant]
 ) -> dict[str, Any]:
     """The settings as they are stored, equal for equal tournaments."""
     lines = []
@@ -216,7 +216,7 @@ def _digest(told: dict[str, Any]) -> str:
 
 
 def _play(
-    settings: Settings,
+    settings: TournamentSettings,
     opened: Sequence[Run],
     fielded: Sequence[Contestant],
     told: dict[str, Any],
@@ -260,7 +260,7 @@ def _play(
     return workdir.plain(results)
 
 
-def _announce(settings: Settings, game: Any, entries: Sequence[Entry]) -> None:
+def _announce(settings: TournamentSettings, game: Any, entries: Sequence[Entry]) -> None:
     """What will be played, on what, and how much that is at most."""
     warning = devices.idle_accelerator()
     if warning:
@@ -299,7 +299,7 @@ def summary(played: dict[str, Any]) -> str:
 def main(words: Sequence[str] | None = None) -> None:
     """The command."""
     given = parser().parse(words)
-    settings = Settings(
+    settings = TournamentSettings(
         runs=tuple(given.runs),
         games=given.games,
         simulations=given.simulations,

@@ -20,7 +20,7 @@ from jaxzero.games import RacingKings
 from jaxzero.games.base import Game
 from jaxzero.matches import tournament, uci
 from jaxzero.matches.engine_match import compile_player, play_match
-from jaxzero.matches.ladder import Climb
+from jaxzero.matches.ladder import Ladder
 from jaxzero.matches.uci import Engines, EngineSettings
 from jaxzero.runs import Run
 from jaxzero.settings.config import ConfigError
@@ -87,7 +87,7 @@ def measure(config: ConfigDict, directory: Path, arms: Mapping[str, Run]) -> lis
     done = {(row["arm"], row["iteration"]) for row in rows}
     most = config.study.points
     asked = {
-        arm: fixed_opponents.choose_points(run, fixed_opponents.Settings(points=most))
+        arm: fixed_opponents.choose_points(run, fixed_opponents.LadderSettings(points=most))
         for arm, run in arms.items()
     }
     missing = [(a, at) for a, its in asked.items() for at in its if (a, at) not in done]
@@ -169,20 +169,20 @@ def _against(
             return np.array(counts)
 
         return by_engine
-    _, anchors = opponents.build(run.spec.game, (config.study.reference,))
-    climb = Climb(
+    _, references = opponents.build(run.spec.game, (config.study.reference,))
+    ladder = Ladder(
         run.spec.game,
         players,
-        anchors,
+        references,
         games_per_direction=pairs,
         opening_plies=config.study.openings,
         at_once=pairs,
     )
-    climb.compile()
+    ladder.compile()
 
     def by_rollouts(params: Any, key: jax.Array, bar: tqdm) -> np.ndarray:
         counts = np.zeros((len(run.members), 3), int)
-        for first, second, *result in climb.play(params, key, bar).tolist():
+        for first, second, *result in ladder.play(params, key, bar).tolist():
             ours = result if first < len(counts) else result[::-1]
             counts[min(first, second)] += np.array(ours)
         return counts

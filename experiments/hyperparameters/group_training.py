@@ -17,7 +17,7 @@ import jax
 import jax.numpy as jnp
 from ml_collections import ConfigDict
 
-from experiments.hyperparameters.groups import Group
+from experiments.hyperparameters.groups import ProgramGroup
 from experiments.hyperparameters.settings import Training
 from jaxzero import runs, workdir
 from jaxzero.runs import Member, Run, runner, weights
@@ -56,7 +56,7 @@ def members_of(trainings: Sequence[Training]) -> list[Member]:
 
 
 def train_all(
-    groups: Sequence[Group], directory: Path, tracker: Tracker, *, study: str, retry: bool
+    groups: Sequence[ProgramGroup], directory: Path, tracker: Tracker, *, study: str, retry: bool
 ) -> None:
     """Trains all groups, or the rest of them. A group that breaks off is noted and left.
 
@@ -82,7 +82,7 @@ def train_all(
             _train(todo, at, tracker, study)
 
 
-def _within(group: Group, *, minutes: float) -> Group:
+def _within(group: ProgramGroup, *, minutes: float) -> ProgramGroup:
     """The group with what is left of `--max-minutes`, which is meant for all groups together.
 
     Raises:
@@ -99,10 +99,12 @@ def _within(group: Group, *, minutes: float) -> Group:
         )
     config = group.config.copy_and_resolve_references()
     config.execution.max_minutes = limit - minutes
-    return Group(group.name, config.lock(), group.trainings)
+    return ProgramGroup(group.name, config.lock(), group.trainings)
 
 
-def _attempts(group: Group, directory: Path, *, retry: bool) -> list[tuple[Path, Group]]:
+def _attempts(
+    group: ProgramGroup, directory: Path, *, retry: bool
+) -> list[tuple[Path, ProgramGroup]]:
     """What is to be trained of a group: all of it, nothing, or what failed, in a place of its own.
 
     A retry that was broken off by a signal is gone on with, asked for or not. What another group of
@@ -122,7 +124,7 @@ def _attempts(group: Group, directory: Path, *, retry: bool) -> list[tuple[Path,
     chosen = [
         (place, tuple(t for t in group.trainings if t.name in names)) for place, names in found
     ]
-    return [(place, Group(place.name, group.config, own)) for place, own in chosen if own]
+    return [(place, ProgramGroup(place.name, group.config, own)) for place, own in chosen if own]
 
 
 def _retries(at: Path) -> list[Path]:
@@ -137,7 +139,7 @@ def _names(place: Path) -> set[str]:
     return {member["name"] for member in workdir.read_json(path)} if path.exists() else set()
 
 
-def _train(group: Group, at: Path, tracker: Tracker, study: str) -> None:
+def _train(group: ProgramGroup, at: Path, tracker: Tracker, study: str) -> None:
     workdir.claim(at, group.config, study)
     members, failures = members_of(group.trainings), Failures(at)
     if jax.process_index() == 0:

@@ -26,7 +26,7 @@ _NAMED: Final = ("I", "E", "m", "rs", "ep", "bs", "n")
 
 
 @dataclasses.dataclass(frozen=True)
-class Group:
+class ProgramGroup:
     """Trainings of one program.
 
     Attributes:
@@ -40,7 +40,9 @@ class Group:
     trainings: tuple[Training, ...]
 
 
-def partition(trainings: Sequence[Training], *, programs: int, together: bool) -> list[Group]:
+def partition(
+    trainings: Sequence[Training], *, programs: int, together: bool
+) -> list[ProgramGroup]:
     """Cuts a study into groups, at most `programs` of them where that is possible.
 
     Args:
@@ -128,7 +130,7 @@ def _best_cut(
     return best
 
 
-def _make_group(part: Sequence[Training]) -> Group:
+def _make_group(part: Sequence[Training]) -> ProgramGroup:
     sized = _largest([training.config for training in part])
     lengths = {length for training in part for _, length in training.serves}
     own = sized.copy_and_resolve_references()
@@ -138,10 +140,10 @@ def _make_group(part: Sequence[Training]) -> Group:
     own.lock()
     values = {letter: config_lib.get(own, LETTERS[letter]) for letter in _NAMED}
     name = "_".join(f"{letter}{value:g}" for letter, value in values.items())
-    return Group(name, own, tuple(part))
+    return ProgramGroup(name, own, tuple(part))
 
 
-def share(groups: Sequence[Group], shard: str, *, together: bool) -> list[Group]:
+def share(groups: Sequence[ProgramGroup], shard: str, *, together: bool) -> list[ProgramGroup]:
     """The part of a study that one machine does: about a k-th of the work, groups kept whole as far
     as that goes.
 
@@ -171,12 +173,14 @@ def share(groups: Sequence[Group], shard: str, *, together: bool) -> list[Group]
     for name, members in itertools.groupby(mine, key=lambda piece: piece[0].name):
         parts = list(members)
         found.append(
-            Group(f"{name}.{number}of{count}", parts[0][0].config, tuple(t for _, t in parts))
+            ProgramGroup(
+                f"{name}.{number}of{count}", parts[0][0].config, tuple(t for _, t in parts)
+            )
         )
     return found
 
 
-def _member_work(group: Group, *, together: bool) -> float:
+def _member_work(group: ProgramGroup, *, together: bool) -> float:
     return work(group.trainings, together=together) / len(group.trainings)
 
 

@@ -12,7 +12,7 @@ from experiments.costs import calibration
 from experiments.costs.calibration import Cost, UnitSeconds
 from experiments.hyperparameters import group_training, groups, settings
 from experiments.hyperparameters.group_training import Place
-from experiments.hyperparameters.groups import Group
+from experiments.hyperparameters.groups import ProgramGroup
 from experiments.hyperparameters.settings import Setting, Training
 from jaxzero import runs, workdir
 from jaxzero.runs import population, runner
@@ -36,7 +36,7 @@ class Plan(NamedTuple):
 
     settings: tuple[Setting, ...]
     trainings: tuple[Training, ...]
-    groups: tuple[Group, ...]
+    groups: tuple[ProgramGroup, ...]
     together: bool
 
 

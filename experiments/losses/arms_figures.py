@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 
 from experiments.losses.arms_study import Arms
 from experiments.pages import style
-from experiments.strength.ladder_figures import Group
+from experiments.strength.ladder_figures import StrengthCurve
 
 _MARKERS: Final = ("o", "s", "^", "D", "v", "P", "X")
 _WEIGHTS: Final = {"value": 0.0, "policy": 1.0}  # lambda of the targets that are ends of the sweep
@@ -91,9 +91,9 @@ def sweep(found: Arms) -> Figure | None:
     return figure
 
 
-def _by_weight(groups: Iterable[tuple[str, Group]]) -> dict[float, Group]:
+def _by_weight(groups: Iterable[tuple[str, StrengthCurve]]) -> dict[float, StrengthCurve]:
     """Groups by lambda, ascending; a lambda that was run under its own name goes before."""
-    found: dict[float, Group] = {}
+    found: dict[float, StrengthCurve] = {}
     for target, group in groups:
         weight = style.weight_of(target)
         if weight is None and target in _WEIGHTS:
@@ -104,7 +104,7 @@ def _by_weight(groups: Iterable[tuple[str, Group]]) -> dict[float, Group]:
 
 
 def _sweep_line(
-    axes: Axes, groups: dict[float, Group], shade: str, marker: str, shift: float
+    axes: Axes, groups: dict[float, StrengthCurve], shade: str, marker: str, shift: float
 ) -> None:
     if not groups:
         return

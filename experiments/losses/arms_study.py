@@ -7,7 +7,7 @@ from typing import Any
 from experiments.pages import study
 from experiments.pages.study import Study
 from experiments.strength import ladder_figures
-from experiments.strength.ladder_figures import PALETTE, Group
+from experiments.strength.ladder_figures import PALETTE, StrengthCurve
 from jaxzero import workdir
 
 
@@ -35,7 +35,7 @@ class Arms:
         """The losses, in order."""
         return list(dict.fromkeys(run["target"] for run in self.results["runs"]))
 
-    def curves(self, arm: str) -> dict[str, Group]:
+    def curves(self, arm: str) -> dict[str, StrengthCurve]:
         """Strength over training by target, on the common scale."""
         runs = {r["name"]: r["target"] for r in self.results["runs"] if r["arm"] == arm}
         measured = (self.results.get("ladder") or {}).get("runs") or {}

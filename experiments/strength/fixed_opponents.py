@@ -14,7 +14,7 @@ from experiments.strength import contestants, opponents
 from experiments.strength.opponents import Entry
 from jaxzero import workdir
 from jaxzero.matches import tournament
-from jaxzero.matches.ladder import Climb, above
+from jaxzero.matches.ladder import Ladder, above
 from jaxzero.players import Players
 from jaxzero.ratings import Ratings
 from jaxzero.runs import Run
@@ -27,7 +27,7 @@ ZERO = "random"  # whose rating is 0
 
 
 @dataclasses.dataclass(frozen=True)
-class Settings:
+class LadderSettings:
     """How runs are measured.
 
     Attributes:
@@ -49,25 +49,25 @@ class Settings:
     seed: int = 0
 
 
-def check(settings: Settings, said: str = "--") -> None:
+def check(settings: LadderSettings, prefix: str = "--") -> None:
     """Refuses what needs no run to be seen as wrong.
 
     Args:
       settings: to be checked.
-      said: what flags or keys begin with, for messages.
+      prefix: what flags or keys begin with, for messages.
 
     Raises:
       ConfigError: one line with flag, value and remedy.
     """
-    arguments.check_games(settings.games, f"{said}games")
-    arguments.check_at_least(settings.points, 2, f"{said}points")
-    arguments.check_at_least(settings.simulations, 1, f"{said}simulations")
-    arguments.check_at_least(settings.openings, 0, f"{said}openings")
-    opponents.check(settings.opponents, f"{said}opponents")
+    arguments.check_games(settings.games, f"{prefix}games")
+    arguments.check_at_least(settings.points, 2, f"{prefix}points")
+    arguments.check_at_least(settings.simulations, 1, f"{prefix}simulations")
+    arguments.check_at_least(settings.openings, 0, f"{prefix}openings")
+    opponents.check(settings.opponents, f"{prefix}opponents")
     if ZERO not in settings.opponents:
         raise ConfigError(
-            f"{said}opponents={','.join(settings.opponents)}: {ZERO} is missing, its rating is the "
-            "zero of the scale"
+            f"{prefix}opponents={','.join(settings.opponents)}: {ZERO} is missing, its rating is "
+            "the zero of the scale"
         )
 
 
@@ -78,24 +78,24 @@ class Task:
     Attributes:
       place: of the run among the runs, from 0.
       iterations: measured ones.
-      newcomers: its members that did not fail after the first of them.
+      candidates: its members that did not fail after the first of them.
       same: for each of these, by number, the one that is the same player before training.
-      climb: the compiled games.
+      ladder: the compiled games.
     """
 
     place: int
     run: Run
     iterations: Sequence[int]
-    newcomers: Players
+    candidates: Players
     same: dict[int, int]
-    climb: Climb
+    ladder: Ladder
 
     def key(self, member: int, at: int) -> tuple[int, int, int]:
         """Who a member is at an iteration: untrained, runs of a seed are one player."""
         return self.place, self.same[member] if at == 0 else member, at
 
 
-def measure(opened: Sequence[Run], settings: Settings) -> list[dict[str, Any]]:
+def measure(opened: Sequence[Run], settings: LadderSettings) -> list[dict[str, Any]]:
     """Plays and rates the networks of runs on one board, all in one pool; says who failed.
 
     Args:
@@ -113,14 +113,14 @@ def measure(opened: Sequence[Run], settings: Settings) -> list[dict[str, Any]]:
     """
     contestants.same_board(opened)
     contestants.say_who_failed(opened)
-    entries, anchors = opponents.build(opened[0].spec.game, settings.opponents)
+    entries, references = opponents.build(opened[0].spec.game, settings.opponents)
     points = [choose_points(run, settings) for run in opened]
-    tasks = _tasks(opened, points, anchors, settings)
-    total = sum(task.climb.games * len(task.iterations) for task in tasks)
+    tasks = _tasks(opened, points, references, settings)
+    total = sum(task.ladder.games * len(task.iterations) for task in tasks)
     _say(f"ladder: {total:,} games on {devices.describe()}; compiling...")
     for task in tasks:
-        task.climb.compile()
-    numbers: dict[tuple[int, int, int], int] = {}  # of the networks, after the anchors
+        task.ladder.compile()
+    numbers: dict[tuple[int, int, int], int] = {}  # of the networks, after the references
     rows = []
     with tqdm(total=total, unit="game", desc="ladder", mininterval=0.5) as bar:
         for task in tasks:
@@ -145,29 +145,29 @@ def measure(opened: Sequence[Run], settings: Settings) -> list[dict[str, Any]]:
 def _tasks(
     opened: Sequence[Run],
     points: Sequence[Sequence[int]],
-    anchors: Sequence[Players],
-    settings: Settings,
+    references: Sequence[Players],
+    settings: LadderSettings,
 ) -> list[Task]:
     games = settings.games // 2
     at_once = _at_once(games, sum(map(len, points)))
-    climbs: dict[Any, Climb] = {}  # runs of equal programs share one
+    ladders: dict[Any, Ladder] = {}  # runs of equal programs share one
     tasks = []
     for place, (run, iterations) in enumerate(zip(opened, points, strict=True)):
         members = contestants.going(run)
-        newcomers = contestants.members_of(run, members, iterations[0], settings.simulations)
+        candidates = contestants.members_of(run, members, iterations[0], settings.simulations)
         most = max(contestants.simulations_of(run, i, settings.simulations) for i in members)
         program = (run.spec, len(members), most)
-        if program not in climbs:
-            climbs[program] = Climb(
+        if program not in ladders:
+            ladders[program] = Ladder(
                 run.spec.game,
-                newcomers,
-                anchors,
+                candidates,
+                references,
                 games_per_direction=games,
                 opening_plies=settings.openings,
                 at_once=at_once,
             )
         same = contestants.twins(run, members, settings.simulations)
-        tasks.append(Task(place, run, iterations, newcomers, same, climbs[program]))
+        tasks.append(Task(place, run, iterations, candidates, same, ladders[program]))
     return tasks
 
 
@@ -179,36 +179,36 @@ def _at_once(games_per_direction: int, calls: int) -> int:
     return -(-games_per_direction // parts)
 
 
-def _play(task: Task, at: int, who: np.ndarray, settings: Settings, bar: tqdm) -> np.ndarray:
+def _play(task: Task, at: int, who: np.ndarray, settings: LadderSettings, bar: tqdm) -> np.ndarray:
     """int64[M, 5]: results of a run's networks after an iteration, with the pool's numbers."""
-    params = task.newcomers.params
+    params = task.candidates.params
     if at != task.iterations[0]:
         networks = contestants.networks_of(task.run, list(task.same), at)
         params = params._replace(variables=networks)
     key = jax.random.fold_in(jax.random.key(settings.seed), task.place)
-    rows = task.climb.play(params, jax.random.fold_in(key, at), bar)
+    rows = task.ladder.play(params, jax.random.fold_in(key, at), bar)
     return np.concatenate([who[rows[:, :2]], rows[:, 2:]], axis=1)
 
 
 def _rated(
     task: Task, entries: Sequence[Entry], numbers: dict[Any, int], ratings: Ratings
 ) -> dict[str, Any]:
-    """The curves of one run's members, and the anchors' ratings."""
+    """The curves of one run's members, and the references' ratings."""
     names = [entry.name for entry in entries]
     elo, stderr = above(ratings, names.index(ZERO))
     curves = {}
     for i in task.same:
-        own = [numbers[task.key(i, at)] for at in task.iterations]
+        players = [numbers[task.key(i, at)] for at in task.iterations]
         curves[task.run.members[i].name] = {
             "iterations": list(task.iterations),
-            "elo": elo[own],
-            "stderr": stderr[own],
+            "elo": elo[players],
+            "stderr": stderr[players],
         }
-    anchors = [{"name": n, "elo": elo[i], "stderr": stderr[i]} for i, n in enumerate(names)]
-    return {"anchors": anchors, "runs": curves}
+    references = [{"name": n, "elo": elo[i], "stderr": stderr[i]} for i, n in enumerate(names)]
+    return {"anchors": references, "runs": curves}
 
 
-def choose_points(run: Run, settings: Settings) -> list[int]:
+def choose_points(run: Run, settings: LadderSettings) -> list[int]:
     """The iterations that are measured: of those asked for at most so many, evenly spread.
 
     Raises:
@@ -222,10 +222,10 @@ def choose_points(run: Run, settings: Settings) -> list[int]:
     return sorted({asked[i] for i in nearest.tolist()})
 
 
-def described(opened: Sequence[Run], settings: Settings) -> dict[str, Any]:
+def described(opened: Sequence[Run], settings: LadderSettings) -> dict[str, Any]:
     """The settings as they are stored: equal for equal measurements."""
-    told = dataclasses.asdict(settings)
-    del told["iterations"], told["points"]
+    stored = dataclasses.asdict(settings)
+    del stored["iterations"], stored["points"]
     alone = len(opened) == 1  # a run directory may be moved
     pool = [
         f"{'this run' if alone else run.directory.resolve()}, iterations "
@@ -233,7 +233,7 @@ def described(opened: Sequence[Run], settings: Settings) -> dict[str, Any]:
         + "".join(f", without {name}" for name in contestants.failed_in(run))
         for run in opened
     ]
-    return workdir.plain(told | {"pool": pool})
+    return workdir.plain(stored | {"pool": pool})
 
 
 def _say(text: str) -> None:

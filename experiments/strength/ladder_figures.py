@@ -16,7 +16,7 @@ from experiments.pages.wording import NONE, number, plus_minus
 PALETTE: Final = ("#0072B2", "#D55E00", "#009E73", "#AA4499", "#56B4E9", "#B8860B", "#E69F00")
 
 
-class Group(NamedTuple):
+class StrengthCurve(NamedTuple):
     """Runs that are drawn as one curve, by iteration.
 
     Attributes:
@@ -31,11 +31,11 @@ class Group(NamedTuple):
         """The larger of the spread over the runs and the ratings' own error, of the mean."""
         errors = self.errors[:, at][np.isfinite(self.errors[:, at])]
         count = max(len(errors), 1)
-        own = math.sqrt(float((errors**2).sum())) / count
-        return float(np.fmax(own, self.band.sd[at] / math.sqrt(count)))
+        of_ratings = math.sqrt(float((errors**2).sum())) / count
+        return float(np.fmax(of_ratings, self.band.sd[at] / math.sqrt(count)))
 
 
-def groups_of(found: Mapping[str, Any], targets: Mapping[str, str]) -> dict[str, Group]:
+def groups_of(found: Mapping[str, Any], targets: Mapping[str, str]) -> dict[str, StrengthCurve]:
     """The curves of a ladder by what was minimised.
 
     Args:
@@ -55,12 +55,12 @@ def groups_of(found: Mapping[str, Any], targets: Mapping[str, str]) -> dict[str,
             for key in ("elo", "stderr")
         )
         if band is not None and errors is not None:
-            groups[target] = Group(band, errors.seeds)
+            groups[target] = StrengthCurve(band, errors.seeds)
     return groups
 
 
 @style.styled
-def figure(groups: Mapping[str, Group], anchors: list[dict[str, Any]]) -> Figure:
+def figure(groups: Mapping[str, StrengthCurve], anchors: list[dict[str, Any]]) -> Figure:
     """Elo above the random player by iteration, a curve for each group; dashed: the opponents."""
     drawn, (axes,) = style.new_figure(1, 1, panel=(7.6, 3.6))
     handles = []
@@ -84,13 +84,13 @@ def figure(groups: Mapping[str, Group], anchors: list[dict[str, Any]]) -> Figure
     return drawn
 
 
-def of_study(study: Study) -> dict[str, Group]:
+def of_study(study: Study) -> dict[str, StrengthCurve]:
     """The groups of a loss study, in its order of targets; none where nothing was measured."""
     found = groups_of(study.results.get("ladder") or {}, {r.name: r.target for r in study.runs})
     return {target: found[target] for target in study.targets if target in found}
 
 
-def table(groups: Mapping[str, Group]) -> Table:
+def table(groups: Mapping[str, StrengthCurve]) -> Table:
     """Elo above random of every group at its first and its last measured iteration."""
     rows = []
     for name, group in groups.items():

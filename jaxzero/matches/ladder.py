@@ -1,4 +1,4 @@
-"""Newcomers against anchors: the anchors meet everyone, the newcomers do not meet each other.
+"""Candidates against references: references meet everyone, candidates do not meet each other.
 
 Networks of many iterations and runs are measured against the same few opponents, so that the work
 grows with their number and not with its square, and so that all ratings have one scale.
@@ -18,20 +18,20 @@ from jaxzero.players import Players
 from jaxzero.ratings import Ratings
 
 
-def ladder_pairs(newcomers: int, anchors: int) -> np.ndarray:
-    """int32[M, 2]: all ordered pairs but those of two newcomers, who are numbered first."""
-    pairs = arena.ordered_pairs(newcomers + anchors)
-    return pairs[pairs.max(1) >= newcomers]
+def ladder_pairs(candidates: int, references: int) -> np.ndarray:
+    """int32[M, 2]: all ordered pairs but those of two candidates, who are numbered first."""
+    pairs = arena.ordered_pairs(candidates + references)
+    return pairs[pairs.max(1) >= candidates]
 
 
-class Climb:
-    """Games of newcomers against anchors, and of the anchors among themselves, compiled once."""
+class Ladder:
+    """Games of candidates against references, and of these among themselves, compiled once."""
 
     def __init__(
         self,
         game: Game,
-        newcomers: Players,
-        anchors: Sequence[Players],
+        candidates: Players,
+        references: Sequence[Players],
         *,
         games_per_direction: int,
         opening_plies: int,
@@ -41,22 +41,22 @@ class Climb:
 
         Args:
           game: the rules.
-          newcomers: numbered from 0; `play` takes the params of any others of their kind.
-          anchors: by kind, numbered after the newcomers.
+          candidates: numbered from 0; `play` takes the params of any others of their kind.
+          references: by kind, numbered after the candidates.
           games_per_direction: k, of each ordered pair.
           opening_plies: random plies before each colour-swapped pair of games.
           at_once: games of each ordered pair that are played together; it changes no game.
         """
-        self.pairs = ladder_pairs(newcomers.size, sum(players.size for players in anchors))
+        self.pairs = ladder_pairs(candidates.size, sum(players.size for players in references))
         self.games = len(self.pairs) * games_per_direction
-        self._params = newcomers.params
+        self._params = candidates.params
         self._starts = range(0, games_per_direction, at_once)
 
         @jax.jit
         def run(params: Any, key: jax.Array, first_game: jax.Array) -> arena.Match:
             return arena.play_match(
                 game,
-                [newcomers._replace(params=params), *anchors],
+                [candidates._replace(params=params), *references],
                 key,
                 games_per_direction=at_once,
                 played=games_per_direction,
@@ -75,7 +75,7 @@ class Climb:
             self._compiled = lowered.compile()
 
     def play(self, params: Any, key: jax.Array, bar: tqdm) -> np.ndarray:
-        """int64[M, 5]: rows of distinct games of other newcomers; the bar is told of every game."""
+        """int64[M, 5]: rows of distinct games of other candidates; the bar counts every game."""
         self.compile()
         assert self._compiled is not None
         parts = []

@@ -182,7 +182,7 @@ def test_positions_of_the_same_settings_are_solved_once(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     run = runs.open_run(save_run(tmp_path / "run"))
-    settings = absolute_strength.Settings(positions=40, plies="14-18")
+    settings = absolute_strength.AbsoluteSettings(positions=40, plies="14-18")
     first = absolute_strength.labelled_positions(run, settings)
 
     def solve_again(*_: Any, **__: Any) -> None:

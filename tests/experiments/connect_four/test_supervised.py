@@ -97,7 +97,9 @@ def test_the_schedule_is_the_authors(seed: int) -> None:
 def test_parameter_counts_are_the_papers() -> None:
     config = get_config("paper")
     for row in (published.load(PUBLISHED) or {})["rows"]:
-        spec, _ = study.settings(config, study.Group(row["blocks"], row["version"], "corrected"))
+        spec, _ = study.settings(
+            config, study.NetworkVariant(row["blocks"], row["version"], "corrected")
+        )
         shape = jax_shape(spec)
         assert networks.count_parameters({"params": shape}) == row["parameters"]
 
@@ -151,7 +153,7 @@ def test_it_learns(data: Path) -> None:
     """Two blocks on 96 positions, by heart: marks on the training positions rise to nearly all."""
     found = solved_positions.load(data)
     config = tiny(data, {"network.channels": 16, "train.learning_rate": 0.05})
-    spec, hyper = study.settings(config, study.Group(1, 1, "corrected"))
+    spec, hyper = study.settings(config, study.NetworkVariant(1, 1, "corrected"))
     index = np.arange(96)
     train = supervised.examples(found.labelled, index, published_labels=False)
     asked = supervised.questions(found.labelled, index)

@@ -79,7 +79,7 @@ class FakeTraining:
     def places(self, _: Path) -> dict[str, Place]:
         return {name: Place(at, 0) for name, at in self._directories.items()}
 
-    def measure(self, opened: Any, settings: fixed_opponents.Settings) -> Any:
+    def measure(self, opened: Any, settings: fixed_opponents.LadderSettings) -> Any:
         iterations = [int(x) for x in settings.iterations.split(",")]
         [at] = opened
         curves = {

@@ -14,18 +14,18 @@ from experiments import ladder
 from experiments.shell import arguments
 from experiments.strength import contestants, fixed_opponents
 from experiments.strength import ladder_figures as pictures
-from experiments.strength.fixed_opponents import Settings
+from experiments.strength.fixed_opponents import LadderSettings
 from jaxzero import runs
 from jaxzero.games import make_game
 from jaxzero.matches import arena
-from jaxzero.matches.ladder import Climb, above, ladder_pairs
+from jaxzero.matches.ladder import Ladder, above, ladder_pairs
 from jaxzero.players import random_players
 from jaxzero.ratings import bayes_elo
 from tests.matches.test_arena import HIGHEST, LOWEST, MIDDLE, scripted_players
 from tests.saved_runs import save_run
 from tests.small import assert_equal
 
-SETTINGS = Settings(games=2, opponents=("random", "greedy", "mcts_3"), points=3)
+SETTINGS = LadderSettings(games=2, opponents=("random", "greedy", "mcts_3"), points=3)
 NAME = "connect_four_4x4"
 
 
@@ -72,15 +72,15 @@ def test_a_ladder_leaves_out_games_of_newcomers_only() -> None:
 @pytest.mark.parametrize("at_once", [2, 3])
 def test_a_climb_is_part_of_the_round_robin(at_once: int) -> None:
     game = make_game(NAME)
-    newcomers, anchors = scripted_players(NAME, (LOWEST, HIGHEST)), random_players(game, 2)
-    climb = Climb(
-        game, newcomers, [anchors], games_per_direction=3, opening_plies=1, at_once=at_once
+    candidates, references = scripted_players(NAME, (LOWEST, HIGHEST)), random_players(game, 2)
+    matches = Ladder(
+        game, candidates, [references], games_per_direction=3, opening_plies=1, at_once=at_once
     )
     with tqdm(disable=True) as bar:
-        rows = climb.play(newcomers.params, jax.random.key(1), bar)
+        rows = matches.play(candidates.params, jax.random.key(1), bar)
     whole = jax.jit(
         lambda key: arena.play_match(
-            game, [newcomers, anchors], key, games_per_direction=3, opening_plies=1
+            game, [candidates, references], key, games_per_direction=3, opening_plies=1
         )
     )(jax.random.key(1))
     counts = np.asarray(arena.count_results(whole))
@@ -90,23 +90,23 @@ def test_a_climb_is_part_of_the_round_robin(at_once: int) -> None:
         if max(pair) >= 2
     ]
     assert rows.tolist() == expected
-    assert climb.games == 3 * len(expected)
+    assert matches.games == 3 * len(expected)
 
 
 def test_other_newcomers_need_no_other_program() -> None:
     name = "othello_4x4"
-    newcomers = scripted_players(name, (LOWEST, HIGHEST))
-    climb = Climb(
+    candidates = scripted_players(name, (LOWEST, HIGHEST))
+    matches = Ladder(
         make_game(name),
-        newcomers,
+        candidates,
         [scripted_players(name, (MIDDLE,))],
         games_per_direction=1,
         opening_plies=0,
         at_once=1,
     )
     with tqdm(disable=True) as bar:
-        rows = climb.play(newcomers.params, jax.random.key(1), bar)
-        swapped = climb.play(newcomers.params[::-1], jax.random.key(1), bar)
+        rows = matches.play(candidates.params, jax.random.key(1), bar)
+        swapped = matches.play(candidates.params[::-1], jax.random.key(1), bar)
     exchanged = [[{0: 1, 1: 0}.get(i, i) for i in row[:2]] + row[2:] for row in swapped.tolist()]
     assert sorted(exchanged) == sorted(rows.tolist())
     assert rows.tolist() != swapped.tolist()
@@ -147,7 +147,7 @@ def test_a_ladder_is_rated_in_one_pool_with_random_at_0(
 
 def test_every_game_was_played(measured: tuple[list[dict[str, Any]], np.ndarray]) -> None:
     (first, second), rows = measured
-    calls, each = 3 + 2, 2 * 2 * 3 + 3 * 2  # of two newcomers with three opponents
+    calls, each = 3 + 2, 2 * 2 * 3 + 3 * 2  # of two candidates with three opponents
     assert first["games"] == second["games"] == calls * each
     assert rows[:, 2:].sum() == first["distinct_games"] <= first["games"]
     # Twins play apart, and count as one player before training.
@@ -199,10 +199,10 @@ def test_a_member_that_failed_is_named_and_left_out(
 def test_few_iterations_are_chosen_and_both_ends(saved: Path) -> None:
     run = runs.open_run(saved / "first")
     for points, expected in ((2, [0, 9]), (3, [0, 4, 9]), (6, [0, 1, 4, 6, 7, 9]), (99, None)):
-        chosen = fixed_opponents.choose_points(run, Settings(points=points))
+        chosen = fixed_opponents.choose_points(run, LadderSettings(points=points))
         assert chosen == (expected or list(run.iterations))
-    assert fixed_opponents.choose_points(run, Settings(iterations="last")) == [9]
-    assert fixed_opponents.choose_points(run, Settings(iterations="4,1")) == [1, 4]
+    assert fixed_opponents.choose_points(run, LadderSettings(iterations="last")) == [9]
+    assert fixed_opponents.choose_points(run, LadderSettings(iterations="4,1")) == [1, 4]
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ import pytest
 from experiments import tournament
 from experiments.shell import arguments
 from experiments.strength import contestants, tournament_report
-from experiments.tournament import Settings
+from experiments.tournament import TournamentSettings
 from jaxzero import runs
 from jaxzero.matches import round_robin
 from jaxzero.ratings import bayes_elo
@@ -36,7 +36,7 @@ def saved(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def played(saved: Path) -> Path:
     """A finished tournament."""
-    settings = Settings(
+    settings = TournamentSettings(
         runs=(saved / "first", saved / "second"), games=4, opponents=OPPONENTS, iterations="all"
     )
     return tournament.play(settings, saved / "played")
@@ -119,7 +119,7 @@ def test_the_same_command_does_nothing_more(
         raise AssertionError("played again")
 
     before = {p: p.read_bytes() for p in played.rglob("*") if p.is_file()}
-    settings = Settings(
+    settings = TournamentSettings(
         runs=(saved / "first", saved / "second"), games=4, opponents=OPPONENTS, iterations="all"
     )
     monkeypatch.setattr(round_robin, "compile_round_robin", refuse)
@@ -132,7 +132,7 @@ def test_the_same_command_does_nothing_more(
 
 def test_a_network_against_itself_is_even(saved: Path) -> None:
     run = saved / "first"
-    settings = Settings(runs=(run, run), games=6, opponents=(), members=("sum_seed0",))
+    settings = TournamentSettings(runs=(run, run), games=6, opponents=(), members=("sum_seed0",))
     directory = tournament.play(settings, saved / "itself")
     entry = results_of(directory)["tournaments"][0]
     names = ["first/sum_seed0@4", "first#2/sum_seed0@4"]
@@ -172,7 +172,7 @@ def test_runs_of_one_program_are_one_kind(saved: Path) -> None:
 
 
 def test_members_that_failed_take_no_part(saved: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    settings = Settings(runs=(saved / "some_lost",))
+    settings = TournamentSettings(runs=(saved / "some_lost",))
     opened = [runs.open_run(path) for path in settings.runs]
     assert contestants.choose_members(opened[0], ()) == [0, 2]
     fielded = tournament.field(settings, opened)
