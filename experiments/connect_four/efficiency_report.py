@@ -282,7 +282,7 @@ def _iterations(arm: dict[str, Any]) -> str:
 
 
 def _facts(results: dict[str, Any]) -> list[tuple[str, str]]:
-    config, environment = results["config"], results["environment"]
+    config = results["config"]
     return [
         (
             "Budget",
@@ -295,7 +295,5 @@ def _facts(results: dict[str, Any]) -> list[tuple[str, str]]:
         ),
         ("Network", f"{config['network']['blocks']} blocks of {config['network']['channels']}"),
         ("Test positions", number(results["positions"]["number"])),
-        ("Device", str(environment["device"])),
-        ("Commit", str(environment["commit"])),
-        ("Command", str(results["command"])),
+        *page.origin(results),
     ]

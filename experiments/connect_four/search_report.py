@@ -28,7 +28,7 @@ def write_report(directory: Path) -> Path:
     results = workdir.read_json(directory / workdir.RESULTS)
     tried = sorted(results["trials"], key=lambda t: -t["accuracy"])
     theirs = (published.load(PUBLISHED) or {}).get("sets", [])
-    config, environment = results["config"], results["environment"]
+    config = results["config"]
     return page.write(
         Page(
             title=f"Constants of the search: {game_title(results['game'])}",
@@ -48,9 +48,7 @@ def write_report(directory: Path) -> Path:
                     f"{config['network']['blocks']} blocks of {config['network']['channels']}",
                 ),
                 ("Test positions", number(results["positions"]["number"])),
-                ("Device", str(environment["device"])),
-                ("Commit", str(environment["commit"])),
-                ("Command", str(results["command"])),
+                *page.origin(results),
             ],
             sections=[
                 Section(

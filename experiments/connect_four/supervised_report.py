@@ -222,14 +222,11 @@ def _plate(figure: Figure) -> Plate:
 
 
 def _facts(results: dict[str, Any]) -> list[tuple[str, str]]:
-    environment = results["environment"]
     seconds = sum(group["seconds"] for group in results["groups"])
     study = results["config"]["study"]
     return [
         ("Networks", f"{study['seeds']} of each group"),
         ("Split", f"80/10/10 by {study['split']}"),
-        ("Device", str(environment["device"])),
         ("Wall time", duration(seconds)),
-        ("Commit", str(environment["commit"])),
-        ("Command", str(results["command"])),
+        *page.origin(results),
     ]

@@ -88,13 +88,11 @@ def make_page(results: Mapping[str, Any], metrics: Mapping[str, Sequence[Any]]) 
         Plate("selfplay", health, "What the players learned from", "Means over seeds.")
     ]  # fmt: skip
     facts = [
-        ("command", results["command"]),
-        ("device", results["environment"]["device"]),
-        ("commit", results["environment"]["commit"]),
-        ("preset", results["preset"]),
-        ("seeds", str(config.study.seeds)),
-        ("reference", f"{reference}, {results['reference']['games']} games a point"),
-        ("wall time", duration(results["cost"]["wall_seconds"])),
+        ("Preset", results["preset"]),
+        ("Seeds", str(config.study.seeds)),
+        ("Reference", f"{reference}, {results['reference']['games']} games a point"),
+        ("Wall time", duration(results["cost"]["wall_seconds"])),
+        *page_lib.origin(results),
     ]
     return Page(
         title=f"End games first on {game_title(config.game)}",

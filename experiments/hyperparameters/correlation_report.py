@@ -16,7 +16,6 @@ from experiments.pages.page import Page, Plate, Section
 from experiments.pages.study import Study
 from experiments.pages.tables import Table
 from experiments.pages.wording import NONE, duration, game_title, joined, number, percent
-from experiments.shell import again, arguments
 
 LETTERS: Final = ("I", "E", "m", "ep")
 _MAP: Final = "viridis"
@@ -311,17 +310,3 @@ def _point(rated: Mapping[str, Any], kind: str, *, labelled: bool) -> Point:
     label = f"({rated['m']:g}, {rated['ep']:g})" if labelled else ""
     text = f"{said}: {rated['elo']:.0f} ± {rated['stderr']:.0f} Elo, {duration(rated[kind])}"
     return Point(float(rated[kind]), float(rated["elo"]), text, label=label)
-
-
-def main(words: Sequence[str] | None = None) -> None:
-    """Makes the report of a finished study again."""
-    again.make(
-        write_report,
-        "hyperparameter_correlation",
-        "experiments.hyperparameters.correlation_report",
-        words,
-    )
-
-
-if __name__ == "__main__":
-    arguments.run(main)

@@ -12,8 +12,7 @@ from experiments.pages.interactive import Point, Scatter
 from experiments.pages.page import Page, Plate, Section
 from experiments.pages.study import Study
 from experiments.pages.tables import Table
-from experiments.pages.wording import ABSENT, duration, game_title, number, plural
-from experiments.shell import again, arguments
+from experiments.pages.wording import duration, game_title, number, plural
 
 _SHADES = {"search": "#D55E00", "grid": "#0072B2"}
 
@@ -30,7 +29,6 @@ def build(found: Study) -> Page:
     """The page of a search, figures drawn, nothing written yet."""
     searched = found.results["search"]
     front = [t for t in searched["trials"] if t["on_front"]]
-    environment = found.results.get("environment") or {}
     sections = [
         Section(
             "Trials",
@@ -63,11 +61,7 @@ def build(found: Study) -> Page:
             "interactive.html, beside this page, tells the setting of each point.",
         ],
         missing=[f"{n} failed: {why}" for n, why in (found.results.get("failed") or {}).items()],
-        facts=[
-            ("Device", str(environment.get("device", ABSENT))),
-            ("Commit", str(environment.get("commit", ABSENT))),
-            ("Command", str(found.results.get("command", ABSENT))),
-        ],
+        facts=page.origin(found.results),
         sections=sections,
     )
 
@@ -162,17 +156,3 @@ def scatters(found: Study) -> list[Scatter]:
             )
         )  # fmt: skip
     return shown
-
-
-def main(words: Sequence[str] | None = None) -> None:
-    """Makes the report of a finished search again."""
-    again.make(
-        write_report,
-        "hyperparameter_search",
-        "experiments.hyperparameters.search_report",
-        words,
-    )
-
-
-if __name__ == "__main__":
-    arguments.run(main)

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from experiments.pages import tables
+from experiments.pages import page, tables
 from experiments.pages.page import Section
 from experiments.pages.study import Study, floats
 from experiments.pages.tables import Table
@@ -25,7 +25,6 @@ VERDICT_COLUMNS = ("statement", "where", "verdict")
 
 def facts(found: Study) -> list[tuple[str, str]]:
     """What was run, on what, at what cost."""
-    environment = found.results.get("environment") or {}
     cost = found.results.get("cost") or {}
     seeds = sorted({run["seed"] for run in found.results.get("runs") or []})
     programs = cost.get("programs") or []
@@ -38,9 +37,7 @@ def facts(found: Study) -> list[tuple[str, str]]:
          f"{duration(cost.get('compile_seconds'))} in all"),
         ("Wall time of training", duration(cost.get("wall_seconds"))),
         ("Semantics", str(found.setting("semantics") or ABSENT)),
-        ("Device", str(environment.get("device", ABSENT))),
-        ("Commit", str(environment.get("commit", ABSENT))),
-        ("Command", str(found.results.get("command", ABSENT))),
+        *page.origin(found.results),
     ]  # fmt: skip
 
 

@@ -16,7 +16,6 @@ from experiments.pages.page import Page, Plate, Section
 from experiments.pages.study import Band, Study
 from experiments.pages.tables import Table
 from experiments.pages.wording import ABSENT, NONE, duration, game_title, number
-from experiments.shell import again, arguments
 
 PAPER: Final = "wang2021_sweep"
 _SHADES: Final = ("#0072B2", "#333333", "#D55E00")  # minimum, default, maximum
@@ -291,17 +290,3 @@ def _float(value: float | None) -> float:
 
 def _duration(seconds: float | None) -> str:
     return NONE if seconds is None else duration(float(seconds))
-
-
-def main(words: Sequence[str] | None = None) -> None:
-    """Makes the report of a finished sweep again."""
-    again.make(
-        write_report,
-        "hyperparameter_sweep",
-        "experiments.hyperparameters.sweep_report",
-        words,
-    )
-
-
-if __name__ == "__main__":
-    arguments.run(main)

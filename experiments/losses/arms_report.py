@@ -14,7 +14,6 @@ from experiments.pages.page import Plate, Section
 from experiments.pages.study import Study
 from experiments.pages.tables import Table
 from experiments.pages.wording import (
-    ABSENT,
     NONE,
     duration,
     game_title,
@@ -96,7 +95,6 @@ def _missing(found: Arms) -> list[str]:
 
 def _facts(found: Arms) -> list[tuple[str, str]]:
     results = found.results
-    environment = results.get("environment") or {}
     facts = [
         (f"Arm {arm['name']}", f"{arm['meaning']}{_changes(arm['changes'])}")
         for arm in results["arms"]
@@ -105,10 +103,8 @@ def _facts(found: Arms) -> list[tuple[str, str]]:
     facts += [
         ("Runs", f"{len(results['runs'])}, {len(found.targets)} losses in each arm"),
         ("Reports", ", ".join(f"{name}/report.html" for name in found.names)),
-        ("Device", str(environment.get("device", ABSENT))),
         ("Wall time", f"{duration(seconds)} without the last measurement"),
-        ("Commit", str(environment.get("commit", ABSENT))),
-        ("Command", str(results.get("command", ABSENT))),
+        *page.origin(results),
     ]
     return facts
 

@@ -1,10 +1,9 @@
-"""The report of a loss study: `python -m experiments.losses.report WORKDIR`.
+"""The report of a loss study: `python -m experiments.report WORKDIR`.
 
 Reads `metrics.jsonl` and `results.json` and writes `figures/` and `report.html`. It may be run at
 any time, also while the study is still running or after it was stopped.
 """
 
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +18,6 @@ from experiments.pages.boxplots import NO_DATA
 from experiments.pages.page import Section
 from experiments.pages.study import Study
 from experiments.pages.wording import ABSENT, TIMES, duration, game_title, number, plural, short
-from experiments.shell import again, arguments
 from experiments.strength import absolute_report
 
 _NOT_FINITE_SHOWN = 20
@@ -80,20 +78,18 @@ def _facts(found: Study) -> list[tuple[str, str]]:
         ("Budget", _budget(found)),
         ("Runs", f"{len(found.runs)} (loss {TIMES} seeds: {seeds})"),
         ("Semantics", str(found.setting("semantics") or ABSENT)),
-        ("Device", str(environment.get("device", ABSENT))),
         (
             "Wall time",
             f"{duration(cost.get('wall_seconds'))}, of which compiling "
             f"{duration(cost.get('compile_seconds'))}",
         ),
         ("Work", _work(cost.get("runs") or {})),
-        ("Commit", str(environment.get("commit", ABSENT))),
     ]
     versions = {k: v for k, v in environment.items() if k not in ("device", "commit")}
     versions |= versions.pop("packages", {})
     if versions:
         facts.append(("Software", ", ".join(f"{k} {short(v)}" for k, v in versions.items())))
-    return [*facts, ("Command", str(found.results.get("command", ABSENT)))]
+    return [*facts, *page.origin(found.results)]
 
 
 def _budget(found: Study) -> str:
@@ -206,12 +202,3 @@ def _record(found: Study) -> Section:
             ]
         ),
     )
-
-
-def main(words: Sequence[str] | None = None) -> None:
-    """Makes the report of a loss ablation again, finished or not."""
-    again.make(write_report, measured.STUDY, "experiments.losses.report", words, unfinished=True)
-
-
-if __name__ == "__main__":
-    arguments.run(main)

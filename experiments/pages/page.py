@@ -2,10 +2,11 @@
 
 import io
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import jinja2
 from markupsafe import Markup
@@ -13,6 +14,7 @@ from matplotlib.figure import Figure
 
 from experiments.pages import style
 from experiments.pages.tables import Table
+from experiments.pages.wording import ABSENT
 
 _PNG_DPI = 160
 _SVG_DPI = 80  # of thin lines that are stored as an image inside an SVG
@@ -52,6 +54,16 @@ class Page:
     missing: Sequence[str]
     facts: Sequence[tuple[str, str]]
     sections: Sequence[Section]
+
+
+def origin(results: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """Facts about where a study's numbers come from, from its `results.json`."""
+    environment = results.get("environment") or {}
+    return [
+        ("Device", str(environment.get("device", ABSENT))),
+        ("Commit", str(environment.get("commit", ABSENT))),
+        ("Command", str(results.get("command", ABSENT))),
+    ]
 
 
 def plate(name: str, figure: Figure | None, title: str, caption: str) -> Plate | None:

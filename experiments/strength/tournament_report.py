@@ -11,7 +11,6 @@ from experiments.pages.page import Plate, Section
 from experiments.pages.study import floats
 from experiments.pages.tables import Table
 from experiments.pages.wording import (
-    ABSENT,
     NONE,
     duration,
     game_title,
@@ -24,11 +23,17 @@ from experiments.pages.wording import (
 )
 from experiments.strength import tournament_figures
 from experiments.strength.ladder_figures import PALETTE
+from jaxzero import workdir
 
 PAGE: Final = "tournament.html"
 _SHOWN_TRIPLES = 30
 _WIDE = 16  # players from which square tables are shown closed
 _SURE = 0.95
+
+
+def write_report(directory: Path) -> Path:
+    """Writes figures and page of a finished tournament; returns the page's path."""
+    return write_page(directory, workdir.read_json(directory / workdir.RESULTS))
 
 
 def write_page(directory: Path, results: dict[str, Any]) -> Path:
@@ -126,10 +131,8 @@ def _facts(results: dict[str, Any], played: dict[str, Any]) -> list[tuple[str, s
         ),
         ("Evaluations", number(int(played["evaluations"]))),
         ("Wall time", duration(results["cost"]["wall_seconds"])),
-        ("Device", str(environment.get("device", ABSENT))),
-        ("Commit", str(environment.get("commit", ABSENT))),
         ("Software", ", ".join(f"{k} {short(v)}" for k, v in environment["packages"].items())),
-        ("Command", results["command"]),
+        *page.origin(results),
     ]
 
 

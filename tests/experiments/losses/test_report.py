@@ -1,5 +1,6 @@
 """The report says what the files say: every run, every number, everything that is missing."""
 
+import importlib
 import json
 import math
 import re
@@ -9,9 +10,8 @@ import numpy as np
 import pytest
 
 from experiments import published
-from experiments.hyperparameters import correlation_report, search_report, sweep_report
-from experiments.losses import report
-from experiments.losses.report import main, write_report
+from experiments import report as remake
+from experiments.losses.report import write_report
 from experiments.pages.study import load
 from experiments.pages.wording import number, plus_minus, short
 from experiments.shell import arguments
@@ -135,7 +135,7 @@ def test_missing_pieces_are_said_and_nothing_is_invented(tmp_path):
     folder = made_up.write(tmp_path / "partial", rows, results)
     with (folder / "metrics.jsonl").open("a") as file:
         file.write('{"iteration": 3, "run": "su')  # an interrupted write
-    main([str(folder)])
+    remake.main([str(folder)])
     text = (folder / "report.html").read_text(encoding="utf-8")
     assert Page(text).open == []
     for told in (
@@ -168,28 +168,31 @@ def test_a_study_without_results_or_metrics(tmp_path):
         write_report(tmp_path / "b")
 
 
-@pytest.mark.parametrize("module", [report, sweep_report, search_report, correlation_report])
-def test_a_wrong_directory_is_one_line(module, tmp_path, monkeypatch, capsys):
-    kind = module.__name__.rpartition(".")[2].removesuffix("_report")
-    study = "loss_ablation" if module is report else f"hyperparameter_{kind}"
+def test_every_study_has_a_report():
+    for study, module in remake.REPORTS.items():
+        assert callable(importlib.import_module(module).write_report), study
+
+
+@pytest.mark.parametrize("study", ["loss_ablation", "hyperparameter_sweep", "tournament"])
+def test_a_wrong_directory_is_one_line(study, tmp_path, monkeypatch, capsys):
     begun, other, damaged = (tmp_path / name for name in ("begun", "other", "damaged"))
     made_up.write(begun, made_up.metrics(("sum",), 1, 1), None)
     (begun / "config.json").write_text(json.dumps({"study": study, "game": "othello_5x5"}))
-    if module is report:  # which takes metrics alone
+    if study == "loss_ablation":  # which takes metrics alone
         (begun / "metrics.jsonl").unlink()
-    made_up.write(other, [], {"study": "curriculum"})
+    made_up.write(other, [], {"study": "chess"})
     made_up.write(damaged, [], None)
     (damaged / "results.json").write_text('{"study":')
     for directory, said in (
         (tmp_path / "nowhere", "is no run directory"),
         (tmp_path, "is no run directory"),
-        (other, f"is a run of curriculum: give the --workdir of a {study} run"),
+        (other, "is a run of chess, which has no report: give the run directory of one of arms,"),
         (damaged, "results.json is damaged"),
         (begun, "run the study's command again"),
     ):
         monkeypatch.setattr(sys, "argv", ["program", str(directory)])
         with pytest.raises(SystemExit) as stop:
-            arguments.run(module.main)
+            arguments.run(remake.main)
         assert stop.value.code == 2
         error = capsys.readouterr().err
         assert error.startswith(f"error: {directory}")
