@@ -220,7 +220,7 @@ def _networks(
     """All members that did not fail after one iteration."""
     members = contestants.going(run)
     players = contestants.members_of(run, members, at, settings.simulations)
-    alone, values = solvers.opinions(
+    alone, values = solvers.network_choices(
         run.spec.game,
         functools.partial(learner.acting, run.spec),
         players.params.variables,

@@ -3,9 +3,9 @@
     python -m experiments.connect_four_efficiency \\
         --config=experiments/configs/connect_four_efficiency.py:quick --workdir=runs/efficiency
 
-Trains the authors' plain AlphaZero, each extension alone and all together, marks every iteration's
-network with its search on solved positions, and counts cost as the paper does: positions played
-times the time of a move, training free. Writes `results.json` and `report.html`.
+Trains the authors' plain AlphaZero, each extension alone and all together, measures the network of
+every iteration with its search on solved positions, and counts cost as the paper does: positions
+played times the time of a move, training free. Writes `results.json` and `report.html`.
 """
 
 import functools
@@ -20,9 +20,9 @@ import numpy as np
 from ml_collections import ConfigDict
 
 from experiments.configs.connect_four_efficiency import KEYS, WITHOUT_ARMS
-from experiments.connect_four import solved_marks
+from experiments.connect_four import solved_accuracy
 from experiments.connect_four.efficiency_report import write_report
-from experiments.connect_four.solved_marks import Marks
+from experiments.connect_four.solved_accuracy import Accuracies
 from experiments.shell import cli
 from jaxzero import runs, workdir
 from jaxzero.runs import Run, runner
@@ -141,7 +141,7 @@ def validate(config: ConfigDict) -> None:
         own = arm_config(config, arm)
         config_lib.validate(own, KEYS)
         spec_lib.make_spec(own)
-    solved_marks.check(config)
+    solved_accuracy.check(config)
     devices.choose(config)
 
 
@@ -153,14 +153,14 @@ def run(config: ConfigDict, directory: Path) -> None:
     workdir.claim(directory, config, STUDY)
     environment = workdir.environment()
     workdir.write_json(directory / workdir.ENVIRONMENT, environment)
-    test = solved_marks.test_positions(config, directory)
+    test = solved_accuracy.test_positions(config, directory)
     found = []
     for arm in config.study.arms:
         place = directory / ARMS / arm
         path = place / ACCURACY
         if not is_done(config, place):
-            marks = train(config, arm, place, test, started)
-            told = describe(runs.open_run(place), marks, config.study.patience)
+            accuracies = train(config, arm, place, test, started)
+            told = describe(runs.open_run(place), accuracies, config.study.patience)
             workdir.write_json(path, told)
         found.append({"arm": arm} | workdir.read_json(path))
     results = {
@@ -170,7 +170,7 @@ def run(config: ConfigDict, directory: Path) -> None:
         "command": shlex.join(["python", "-m", f"experiments.{STUDY}", *sys.argv[1:]]),
         "config": config.to_dict(),
         "environment": environment,
-        "positions": solved_marks.described(test),
+        "positions": solved_accuracy.described(test),
         "arms": found,
     }
     workdir.write_json(directory / workdir.RESULTS, results)
@@ -189,8 +189,10 @@ def is_done(config: ConfigDict, directory: Path) -> bool:
     return saved >= config.train.iterations
 
 
-def train(config: ConfigDict, arm: str, directory: Path, test: Labelled, started: float) -> Marks:
-    """All seeds of an arm as one population, from the newest checkpoint on; its marks.
+def train(
+    config: ConfigDict, arm: str, directory: Path, test: Labelled, started: float
+) -> Accuracies:
+    """All seeds of an arm as one population, from the newest checkpoint on; its accuracies.
 
     With `study.patience` the training goes in stretches from one checkpoint to the next, and ends
     when no seed has become better for that many iterations.
@@ -214,11 +216,14 @@ def train(config: ConfigDict, arm: str, directory: Path, test: Labelled, started
             )
             members = runs.one_for_each_seed(part.lock(), arm)
             runner.train(part, members, directory, tracker)
-            marks = solved_marks.update(directory, test)
-            if all(solved_marks.ended(marks, j, own.study.patience) for j in range(len(members))):
+            accuracies = solved_accuracy.update(directory, test)
+            if all(
+                solved_accuracy.ended(accuracies, j, own.study.patience)
+                for j in range(len(members))
+            ):
                 break
-        tracker.finish(Final(iteration=until))  # marks are the study's, not a run's
-    return marks
+        tracker.finish(Final(iteration=until))  # accuracies are the study's, not a run's
+    return accuracies
 
 
 def stretches(config: ConfigDict, saved: int) -> list[int]:
@@ -233,23 +238,23 @@ def stretches(config: ConfigDict, saved: int) -> list[int]:
     return [end for end in ends if end >= min(saved, total)]
 
 
-def describe(opened: Run, marks: Marks, patience: int) -> dict[str, Any]:
-    """The networks' marks beside what they had cost until then.
+def describe(opened: Run, accuracies: Accuracies, patience: int) -> dict[str, Any]:
+    """The networks' accuracies beside what they had cost until then.
 
     Returns:
       `seconds_per_move`, `runs`: for each its `name`, `seed`, `ended` (the iteration after which it
       had not become better for `patience` iterations, where its points end; None: it went to the
       last) and `points`, by iteration: `hours`, `evaluations`, `positions`, `new_share`, and the
-      marks of `solved_marks.update`.
+      accuracies of `solved_accuracy.update`.
     """
     seconds = seconds_per_move(opened, runs.networks(opened))
     rows = workdir.read_rows(opened.directory / workdir.METRICS)
     found = []
     for j, member in enumerate(opened.members):
         own = {r["iteration"]: r for r in rows if r["run"] == member.name and r["iteration"]}
-        end = solved_marks.ended(marks, j, patience)
+        end = solved_accuracy.ended(accuracies, j, patience)
         points, hours, evaluations, before = [], 0.0, 0.0, 0
-        for i in (i for i in marks if end is None or i <= end):
+        for i in (i for i in accuracies if end is None or i <= end):
             for step in range(before + 1, i + 1):
                 hours += own[step]["selfplay/positions"] * seconds / 3600
                 evaluations += own[step]["count/selfplay_evaluations"]
@@ -263,7 +268,7 @@ def describe(opened: Run, marks: Marks, patience: int) -> dict[str, Any]:
                     "positions": played,
                     "new_share": row["count/new_positions"] / played if played else None,
                 }
-                | marks[i][j]
+                | accuracies[i][j]
             )
         found.append({"name": member.name, "seed": member.seed, "ended": end, "points": points})
     return workdir.plain({"seconds_per_move": seconds, "runs": found})

@@ -23,9 +23,9 @@ import numpy as np
 from ml_collections import ConfigDict
 
 from experiments.configs.connect_four_search import KEYS
-from experiments.connect_four import solved_marks
+from experiments.connect_four import solved_accuracy
 from experiments.connect_four.search_report import write_report
-from experiments.connect_four.solved_marks import Marks
+from experiments.connect_four.solved_accuracy import Accuracies
 from experiments.hyperparameters import trials
 from experiments.shell import cli
 from jaxzero import runs, workdir
@@ -89,7 +89,7 @@ def validate(config: ConfigDict) -> None:
             )
         for bound in bounds:
             spec_lib.make_spec(with_constants(config, own | {name: float(bound)}))
-    solved_marks.check(config)
+    solved_accuracy.check(config)
     devices.choose(config)
 
 
@@ -100,7 +100,7 @@ def run(config: ConfigDict, directory: Path) -> None:
     validate(config)
     workdir.claim(directory, config, STUDY, fixed=BUDGET)
     workdir.write_json(directory / workdir.ENVIRONMENT, workdir.environment())
-    test = solved_marks.test_positions(config, directory)
+    test = solved_accuracy.test_positions(config, directory)
     study = trials.open_study(
         directory,
         STUDY,
@@ -131,7 +131,7 @@ def run(config: ConfigDict, directory: Path) -> None:
 def evaluate(
     study: Any, trial: Any, config: ConfigDict, directory: Path, test: Labelled, started: float
 ) -> None:
-    """Trains and marks one trial, or the rest of it, and tells Optuna its worth.
+    """Trains and measures one trial, or the rest of it, and tells Optuna its worth.
 
     Raises:
       Stopped: Ctrl-C, SIGTERM or the limit of minutes; everything is saved.
@@ -157,13 +157,13 @@ def evaluate(
         workdir.write_json(path, lost | {name: str(error)})
         trials.fail(study, trial.number)
         return
-    study.tell(trial.number, accuracy(solved_marks.update(place, test)))
+    study.tell(trial.number, accuracy(solved_accuracy.update(place, test)))
 
 
-def accuracy(marks: Marks) -> float:
+def accuracy(accuracies: Accuracies) -> float:
     """A trial's worth: best accuracy with search of its kept networks, mean over its seeds."""
-    seeds = len(next(iter(marks.values())))
-    return float(np.mean([solved_marks.best(marks, j)[1] for j in range(seeds)]))
+    seeds = len(next(iter(accuracies.values())))
+    return float(np.mean([solved_accuracy.best(accuracies, j)[1] for j in range(seeds)]))
 
 
 def conclude(config: ConfigDict, directory: Path, study: Any, test: Labelled) -> None:
@@ -173,8 +173,8 @@ def conclude(config: ConfigDict, directory: Path, study: Any, test: Labelled) ->
         raise ConfigError(f"--workdir={directory}: every trial has failed, see {FAILED}")
     found = []
     for trial in done:
-        marks = solved_marks.update(directory / TRIALS / f"trial_{trial.number}", test)
-        best = [solved_marks.best(marks, j) for j in range(config.study.seeds)]
+        accuracies = solved_accuracy.update(directory / TRIALS / f"trial_{trial.number}", test)
+        best = [solved_accuracy.best(accuracies, j) for j in range(config.study.seeds)]
         found.append(
             {
                 "name": f"trial_{trial.number}",
@@ -182,7 +182,7 @@ def conclude(config: ConfigDict, directory: Path, study: Any, test: Labelled) ->
                 "accuracy": trial.value,
                 "seeds": [value for _, value in best],
                 "iterations": [iteration for iteration, _ in best],
-                "untrained": float(np.mean([one["search"] for one in marks[0]])),
+                "untrained": float(np.mean([one["search"] for one in accuracies[0]])),
             }
         )
     failed = directory / FAILED
@@ -193,7 +193,7 @@ def conclude(config: ConfigDict, directory: Path, study: Any, test: Labelled) ->
         "command": shlex.join(["python", "-m", f"experiments.{STUDY}", *sys.argv[1:]]),
         "config": config.to_dict(),
         "environment": workdir.read_json(directory / workdir.ENVIRONMENT),
-        "positions": solved_marks.described(test),
+        "positions": solved_accuracy.described(test),
         "failed": workdir.read_json(failed) if failed.is_file() else {},
         "trials": found,
     }

@@ -24,9 +24,8 @@ import numpy as np
 from ml_collections import ConfigDict
 from tqdm import tqdm
 
-from experiments import connect_four_data
 from experiments.configs.connect_four_supervised import GAME, KEYS
-from experiments.connect_four import solved_positions, supervised
+from experiments.connect_four import solved_positions, solved_set, supervised
 from experiments.connect_four.solved_games import Recipe
 from experiments.connect_four.solved_positions import Positions
 from experiments.connect_four.supervised import Progress, Schedule
@@ -121,7 +120,7 @@ def positions(config: ConfigDict, version: int) -> Positions:
     directory = Path(config.study.data)
     held = solved_positions.describe(directory)
     if held is None:
-        directory /= connect_four_data.default_directory(wanted).name
+        directory /= solved_set.default_directory(wanted).name
         held = solved_positions.describe(directory)
     if held is not None and held["recipe"] != wanted._asdict():
         raise ConfigError(
@@ -131,7 +130,7 @@ def positions(config: ConfigDict, version: int) -> Positions:
         )
     if held is None or held["positions"] < config.study.positions:
         print(f"making {config.study.positions} positions in {directory}", file=sys.stderr)
-        connect_four_data.make(wanted, config.study.positions, directory)
+        solved_set.make(wanted, config.study.positions, directory)
     found = solved_positions.load(directory)
     game = parts.build_game(config)  # in the encoding that the network is to see
     return dataclasses.replace(found, labelled=dataclasses.replace(found.labelled, game=game))
@@ -190,7 +189,7 @@ def _train_and_mark(
         "epochs": np.asarray(progress.epoch).tolist(),
         "best_epoch": np.asarray(progress.best_epoch).tolist(),
         "seconds": time.monotonic() - started,
-        "random": solvers.mark_policy(
+        "random": solvers.policy_accuracy(
             subset(data.labelled, index["test"]),
             solvers.uniform(subset(data.labelled, index["test"])),
         ),
@@ -310,7 +309,7 @@ def _forget_rows(path: Path, target: str, after: int) -> None:
 def _mark(
     spec: Spec, best: learner.Learner, data: Positions, index: np.ndarray, config: ConfigDict
 ) -> list[dict[str, Any]]:
-    """Marks of networks [S] on the test positions, alone and with search, and their mistakes."""
+    """Accuracy of networks [S] on the test positions, alone and with search, and their mistakes."""
     asked = subset(data.labelled, index)
     key = jax.random.key(config.seed)
 
@@ -329,7 +328,7 @@ def _mark(
     most = config.study.mistakes
     found: list[dict[str, Any]] = [
         {
-            "network": solvers.mark(asked, answers),
+            "network": solvers.answer_accuracy(asked, answers),
             "mistakes": [m._asdict() for m in solvers.mistakes(asked, answers.actions, most=most)],
         }
         for answers in solvers.ask(alone, best, asked.states, key)
@@ -337,7 +336,7 @@ def _mark(
     if config.study.searches:
         given = solvers.ask(searching, best, asked.states, key, at_once=_AT_ONCE)
         for one, answers in zip(found, given, strict=True):
-            one["search"] = solvers.mark(asked, answers)
+            one["search"] = solvers.answer_accuracy(asked, answers)
     return found
 
 

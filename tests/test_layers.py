@@ -108,9 +108,6 @@ def circles(edges: dict[str, set[str]]) -> list[str]:
 # What still stands and is on its way out: nothing may be added.
 STANDING = {
     "experiments.claims.verdicts -> experiments.curriculum.win_ratio",
-    "experiments.configs.connect_four_efficiency -> experiments.connect_four.solved_marks",
-    "experiments.configs.connect_four_search -> experiments.connect_four.solved_marks",
-    "experiments.connect_four.solved_marks -> experiments.connect_four_data",
     "experiments.costs.cost_strength -> experiments.claims.inference",
     "experiments.costs.report -> experiments.claims.inference",
     "experiments.pages.study -> experiments.strength.training_elo",

@@ -5,7 +5,6 @@ Paper 002, sections 3.1, 3.3 and 3.4; what the paper does not say is that of the
 
 from ml_collections import ConfigDict
 
-from experiments.connect_four import solved_marks
 from jaxzero.settings.config import Key, Preset, preset_config
 
 # Every arm: the authors' plain AlphaZero, its constants found by their Bayesian search.
@@ -167,6 +166,30 @@ PRESETS: dict[str, Preset] = {
     ),
 }
 
+# Of every study that measures networks on solved positions.
+ACCURACY_KEYS: tuple[Key, ...] = (
+    Key("study.test_positions", 10_000, "solved positions that the networks are marked on", low=10),
+    Key(
+        "study.simulations",
+        0,
+        "of the search with which networks are marked; 0: as in self-play, the authors' way",
+        low=0,
+        high=100_000,
+    ),
+    Key(
+        "study.marked_with",
+        "selfplay",
+        "search with which networks are marked: that of self-play without its noise, PUCT, or PUCT "
+        "that carries up results that are sure",
+        choices=("selfplay", "puct", "puct_known_results"),
+    ),
+    Key(
+        "study.data",
+        "runs/positions",
+        "folder of solved positions, made on first use (extra solver), or one set's own",
+    ),
+)
+
 KEYS: tuple[Key, ...] = (
     Key("preset", "quick", "what these settings began from", choices=tuple(PRESETS)),
     Key(
@@ -191,7 +214,7 @@ KEYS: tuple[Key, ...] = (
         "train.iterations",
         low=0,
     ),
-    *solved_marks.KEYS,
+    *ACCURACY_KEYS,
     Key(
         "study.slow_window_share",
         0.25,

@@ -6,8 +6,7 @@ program); what the search begins from is the plain AlphaZero of the efficiency s
 
 from ml_collections import ConfigDict
 
-from experiments.configs.connect_four_efficiency import BASE
-from experiments.connect_four import solved_marks
+from experiments.configs.connect_four_efficiency import ACCURACY_KEYS, BASE
 from jaxzero.settings.config import Key, Preset, preset_config
 
 _SHORT = BASE | {
@@ -89,7 +88,7 @@ KEYS: tuple[Key, ...] = (
         low=0,
         high=1,
     ),
-    *solved_marks.KEYS,
+    *ACCURACY_KEYS,
 )
 
 

@@ -116,7 +116,7 @@ def published_result(result: np.ndarray, plies: np.ndarray) -> np.ndarray:
 
 
 def questions(labelled: Labelled, index: np.ndarray) -> Questions:
-    """What the network is marked on, always with true results."""
+    """What the network is asked, always with true results."""
     return Questions(
         observation=observe(labelled, index),
         legal=jnp.asarray(labelled.legal[index]),
@@ -233,13 +233,13 @@ def _one_more(
         return new, sums + jnp.stack(losses)
 
     trained, sums = jax.lax.fori_loop(0, steps, step, (progress.learner, jnp.zeros(2)))
-    move, result = marks(spec, trained, validation)
+    move, result = accuracy(spec, trained, validation)
     after = note(dataclasses.replace(progress, key=key), trained, (move + result) / 2)
     measured = (*(sums / steps), move, result, progress.learning_rate)
     return after, dict(zip(METRICS, measured, strict=True))
 
 
-def marks(spec: Spec, network: Learner, asked: Questions) -> tuple[jax.Array, jax.Array]:
+def accuracy(spec: Spec, network: Learner, asked: Questions) -> tuple[jax.Array, jax.Array]:
     """Shares of positions with a right move and with a right result, float32 scalars."""
     count = asked.result.shape[0]
     chunk = min(count, _CHUNK)

@@ -42,7 +42,7 @@ def chosen_moves(players: Players, states: State, key: jax.Array) -> np.ndarray:
     return np.asarray(choose(players.params, states, jax.random.split(key, count)))
 
 
-def opinions(
+def network_choices(
     game: Game, evaluate_with: Callable[[Any], Evaluate], variables: Any, states: State
 ) -> tuple[np.ndarray, np.ndarray]:
     """What networks alone say, compiled as one program.
@@ -104,13 +104,20 @@ def move_accuracy(labelled: Labelled, policy: np.ndarray) -> dict[str, dict[str,
       stage: `positions`, `weak` (share of moves that keep the result) and `strong` (that reach the
       best score). NaN where there are no positions.
     """
-    groups = {"all": np.ones_like(labelled.contested), "contested": labelled.contested}
-    groups |= {f"contested_{n}": s & labelled.contested for n, s in stages(labelled).items()}
-    weak = (policy * labelled.weak).sum(axis=1)
-    strong = (policy * labelled.strong).sum(axis=1)
+    every = np.ones_like(labelled.contested)
+    contested = {f"contested_{n}": s & labelled.contested for n, s in stages(labelled).items()}
+    return means_of(
+        {"all": every, "contested": labelled.contested} | contested,
+        weak=(policy * labelled.weak).sum(axis=1),
+        strong=(policy * labelled.strong).sum(axis=1),
+    )
+
+
+def means_of(groups: dict[str, np.ndarray], **values: np.ndarray) -> dict[str, dict[str, float]]:
+    """For each group, bool[N]: its `positions` and the means of values [N], NaN if it is empty."""
     return {
-        name: {"positions": int(g.sum()), "weak": _mean(weak[g]), "strong": _mean(strong[g])}
-        for name, g in groups.items()
+        name: {"positions": int(group.sum())} | {k: _mean(v[group]) for k, v in values.items()}
+        for name, group in groups.items()
     }
 
 
@@ -134,25 +141,17 @@ def value_accuracy(
     groups = {"all": np.ones(len(exact), bool)} | stages(labelled)
     edges = np.linspace(-1.0, 1.0, bins + 1)
     place = np.clip(np.digitize(predicted, edges) - 1, 0, bins - 1)
-    found = {}
+    accuracy: dict[str, dict[str, Any]] = {}
     for name, group in groups.items():
-        found[name] = {
-            "positions": int(group.sum()),
-            "mse": _mean((predicted - exact)[group] ** 2),
-            "constant_mse": _mean((exact[group] - _mean(exact[group])) ** 2),
-            "bins": [
-                {
-                    "low": float(edges[i]),
-                    "high": float(edges[i + 1]),
-                    "positions": int(inside.sum()),
-                    "predicted": _mean(predicted[inside]),
-                    "exact": _mean(exact[inside]),
-                }
-                for i in range(bins)
-                for inside in [group & (place == i)]
-            ],
-        }
-    return found
+        constant = _mean(exact[group])
+        errors = {"mse": (predicted - exact) ** 2, "constant_mse": (exact - constant) ** 2}
+        accuracy |= means_of({name: group}, **errors)
+        accuracy[name]["bins"] = [
+            {"low": float(edges[i]), "high": float(edges[i + 1])}
+            | means_of({"": group & (place == i)}, predicted=predicted, exact=exact)[""]
+            for i in range(bins)
+        ]
+    return accuracy
 
 
 def _count(states: State) -> int:

@@ -18,7 +18,7 @@ from jaxzero.networks import likeliest_result
 from jaxzero.search import core
 from jaxzero.search.evaluation import Evaluate
 from jaxzero.search.options import SearchOptions
-from jaxzero.solvers.accuracy import stages
+from jaxzero.solvers.accuracy import means_of, stages
 from jaxzero.solvers.bounds import ILLEGAL
 from jaxzero.solvers.labels import Labelled
 
@@ -30,7 +30,7 @@ Respond = Callable[[State, jax.Array], tuple[jax.Array, jax.Array]]
 
 
 class Answers(NamedTuple):
-    """What somebody said about N positions.
+    """What somebody answered about N positions.
 
     Attributes:
       actions: int[N], legal.
@@ -90,7 +90,7 @@ def with_search(
 
     def respond(states: State, key: jax.Array) -> tuple[jax.Array, jax.Array]:
         batch = jax.tree.leaves(states)[0].shape[0]
-        found = core.run(
+        searched = core.run(
             game,
             evaluate,
             jax.random.split(key, batch),
@@ -100,8 +100,8 @@ def with_search(
             c_puct=c_puct,
             noise_scale=0.0,
         )
-        told = jnp.nan if options.draw_value else 1.0
-        return found.action, told * jnp.round(found.value)
+        known = jnp.nan if options.draw_value else 1.0
+        return searched.action, known * jnp.round(searched.value)
 
     return respond
 
@@ -148,7 +148,7 @@ def ask(
     return [Answers(a, r) for a, r in zip(actions, results, strict=True)]
 
 
-def mark(labelled: Labelled, answers: Answers) -> dict[str, dict[str, float]]:
+def answer_accuracy(labelled: Labelled, answers: Answers) -> dict[str, dict[str, float]]:
     """How often answers are right.
 
     Returns:
@@ -156,10 +156,12 @@ def mark(labelled: Labelled, answers: Answers) -> dict[str, dict[str, float]]:
       best moves): `positions`; `strong`, share of moves that are best; `weak`, share that keep the
       result; `result`, share of results that are right (NaN if not asked, or no positions).
     """
-    return mark_policy(labelled, np.eye(labelled.scores.shape[1])[answers.actions], answers.results)
+    return policy_accuracy(
+        labelled, np.eye(labelled.scores.shape[1])[answers.actions], answers.results
+    )
 
 
-def mark_policy(
+def policy_accuracy(
     labelled: Labelled, policy: np.ndarray, results: np.ndarray | None = None
 ) -> dict[str, dict[str, float]]:
     """The same of move probabilities float[N, A], in expectation: of `solvers.uniform`, say."""
@@ -168,22 +170,14 @@ def mark_policy(
     right = np.full(len(strong), np.nan)
     if results is not None:
         right = np.where(np.isnan(results), np.nan, results == labelled.value)
-    return {
-        name: {
-            "positions": int(group.sum()),
-            "strong": _mean(strong[group]),
-            "weak": _mean(weak[group]),
-            "result": _mean(right[group]),
-        }
-        for name, group in groups(labelled).items()
-    }
+    return means_of(groups(labelled), strong=strong, weak=weak, result=right)
 
 
 def groups(labelled: Labelled) -> dict[str, np.ndarray]:
     """bool[N] for `all`, every stage and every difficulty."""
     best = np.minimum(labelled.strong.sum(axis=1), len(DIFFICULTIES))
-    found = {"all": np.ones(len(best), bool)} | stages(labelled)
-    return found | {name: best == i + 1 for i, name in enumerate(DIFFICULTIES)}
+    every = {"all": np.ones(len(best), bool)}
+    return every | stages(labelled) | {name: best == i + 1 for i, name in enumerate(DIFFICULTIES)}
 
 
 def mistakes(
@@ -201,24 +195,18 @@ def mistakes(
     wrong = np.flatnonzero(~labelled.strong[rows, played])
     lost = (labelled.value - np.sign(labelled.scores[rows, played])).astype(int)
     order = sorted(wrong.tolist(), key=lambda i: (-lost[i], -labelled.plies[i]))
-    found = []
+    chosen = []
     for i in order[:most]:
         state = jax.tree.map(lambda x, i=i: jnp.asarray(x[i]), labelled.states)
-        scores = tuple(None if s == ILLEGAL else int(s) for s in labelled.scores[i])
-        best = tuple(np.flatnonzero(labelled.strong[i]).tolist())
-        found.append(
+        chosen.append(
             Mistake(
-                i,
-                int(labelled.plies[i]),
-                labelled.game.render(state),
-                int(played[i]),
-                best,
-                int(lost[i]),
-                scores,
+                number=i,
+                ply=int(labelled.plies[i]),
+                board=labelled.game.render(state),
+                played=int(played[i]),
+                best=tuple(np.flatnonzero(labelled.strong[i]).tolist()),
+                loss=int(lost[i]),
+                scores=tuple(None if s == ILLEGAL else int(s) for s in labelled.scores[i]),
             )
         )
-    return found
-
-
-def _mean(x: np.ndarray) -> float:
-    return float(x.mean()) if x.size else float("nan")
+    return chosen

@@ -117,7 +117,7 @@ def test_a_network_alone_plays_its_best_legal_move(labelled: Labelled) -> None:
         return evaluate
 
     slopes = jnp.array([-1.0, 1.0])
-    actions, values = solvers.opinions(GAME, evaluate_with, slopes, labelled.states)
+    actions, values = solvers.network_choices(GAME, evaluate_with, slopes, labelled.states)
     np.testing.assert_array_equal(actions[0], labelled.legal.argmax(axis=1))
     np.testing.assert_array_equal(actions[1], 4 - labelled.legal[:, ::-1].argmax(axis=1))
     assert (labelled.legal.sum(axis=1) < 5).any(), "a full column is needed to show anything"

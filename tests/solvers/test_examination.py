@@ -31,7 +31,7 @@ TRUTH = made_up(
 
 def test_a_perfect_player_has_every_mark(labelled: Labelled) -> None:
     best = labelled.strong.argmax(axis=1)
-    marks = solvers.mark(labelled, Answers(best, labelled.value))
+    marks = solvers.answer_accuracy(labelled, Answers(best, labelled.value))
     for name in ("all", "early", "middle", "late", "one_best"):
         own = marks[name]
         assert own["positions"] > 0
@@ -40,7 +40,7 @@ def test_a_perfect_player_has_every_mark(labelled: Labelled) -> None:
 
 
 def test_a_random_player_has_what_counting_says() -> None:
-    marks = solvers.mark_policy(TRUTH, solvers.uniform(TRUTH))
+    marks = solvers.policy_accuracy(TRUTH, solvers.uniform(TRUTH))
     assert marks["all"]["strong"] == pytest.approx((1 / 3 + 1 / 2 + 1 / 2) / 3)
     assert marks["all"]["weak"] == pytest.approx((2 / 3 + 1 / 2 + 1) / 3)
     assert np.isnan(marks["all"]["result"])
@@ -52,7 +52,7 @@ def test_a_random_player_has_what_counting_says() -> None:
 def test_strong_weak_and_results_are_different_things() -> None:
     # A slower win (weak only), a draw kept (both), a quicker loss (weak only); one result wrong.
     answers = Answers(np.array([1, 0, 0]), np.array([1.0, -1.0, -1.0]))
-    marks = solvers.mark(TRUTH, answers)["all"]
+    marks = solvers.answer_accuracy(TRUTH, answers)["all"]
     assert marks["strong"] == pytest.approx(1 / 3)
     assert marks["weak"] == 1.0
     assert marks["result"] == pytest.approx(2 / 3)

@@ -17,7 +17,7 @@ from experiments.configs.connect_four_efficiency import (
     WITHOUT_ARMS,
     get_config,
 )
-from experiments.connect_four import efficiency_report, ingredients, solved_marks
+from experiments.connect_four import efficiency_report, ingredients, solved_accuracy
 from jaxzero import runs, workdir
 from jaxzero.runs import checkpoints, hardware
 from jaxzero.settings import config as config_lib
@@ -116,7 +116,7 @@ def test_an_arm_that_does_not_become_better_ends(
         "execution.checkpoint_every": 2,
     }
     asked: list[int] = []
-    real = solved_marks._mark
+    real = solved_accuracy._measure
 
     def marked(opened: Any, iterations: list[int], test: Any) -> Any:
         asked.extend(iterations)
@@ -126,7 +126,7 @@ def test_an_arm_that_does_not_become_better_ends(
                 member["search"] = 0.5 if i > 1 + 2 * j else 0.5 + i / 100
         return found
 
-    monkeypatch.setattr(solved_marks, "_mark", marked)
+    monkeypatch.setattr(solved_accuracy, "_measure", marked)
     study.run(tiny(settings), tmp_path / "run")
     [arm] = workdir.read_json(tmp_path / "run" / workdir.RESULTS)["arms"]
     assert [run["ended"] for run in arm["runs"]] == [3, 5]
@@ -142,7 +142,7 @@ def test_an_arm_that_does_not_become_better_ends(
         for at in (place, other)
     ]
     assert losses[0] == losses[1]
-    monkeypatch.setattr(solved_marks, "_mark", None)  # the same command again asks nothing
+    monkeypatch.setattr(solved_accuracy, "_measure", None)  # the same command again asks nothing
     study.run(tiny(settings), tmp_path / "run")
 
 
@@ -223,8 +223,8 @@ def test_an_arm_without_an_ingredient_differs_in_its_keys_alone(name: str) -> No
     assert all(without[key] == flat["baseline"][key] for key in own)
 
 
-def marks_of(*accuracies: float) -> solved_marks.Marks:
-    """Marks of one member, by iteration."""
+def marks_of(*accuracies: float) -> solved_accuracy.Accuracies:
+    """Accuracies of one member, by iteration."""
     return {i: [{"search": accuracy}] for i, accuracy in enumerate(accuracies)}
 
 
@@ -239,8 +239,8 @@ def marks_of(*accuracies: float) -> solved_marks.Marks:
     ],
 )
 def test_when_a_run_has_ended(accuracies: tuple[float, ...], end: int | None) -> None:
-    assert solved_marks.ended(marks_of(*accuracies), 0, 3) == end
-    assert solved_marks.ended(marks_of(*accuracies), 0, 0) is None
+    assert solved_accuracy.ended(marks_of(*accuracies), 0, 3) == end
+    assert solved_accuracy.ended(marks_of(*accuracies), 0, 0) is None
 
 
 def test_stretches_of_training() -> None:

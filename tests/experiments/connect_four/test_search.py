@@ -12,7 +12,7 @@ from experiments import connect_four_search as study
 from experiments import published
 from experiments.configs.connect_four_search import PRESETS, get_config
 from experiments.connect_four import search_report as report
-from experiments.connect_four import solved_marks
+from experiments.connect_four import solved_accuracy
 from experiments.hyperparameters import trials
 from jaxzero import runs, workdir
 from jaxzero.runs.stopping import Stopped
@@ -45,7 +45,7 @@ class FakeTraining:
         self.trained: list[str] = []
         self._stops_at, self._fails_at = stops_at, fails_at
         monkeypatch.setattr(study.runner, "train", self.train)
-        monkeypatch.setattr(solved_marks, "update", self.update)
+        monkeypatch.setattr(solved_accuracy, "update", self.update)
 
     def train(self, config: ConfigDict, members: Any, directory: Path, tracker: Any) -> None:
         self.trained.append(directory.name)
@@ -54,7 +54,7 @@ class FakeTraining:
         if len(self.trained) == self._fails_at:
             raise FloatingPointError("loss is not finite")
 
-    def update(self, directory: Path, test: Any) -> solved_marks.Marks:
+    def update(self, directory: Path, test: Any) -> solved_accuracy.Accuracies:
         c = workdir.read_json(directory / workdir.CONFIG)["search.c_puct"]
         worth = 1 - abs(c - 2) / 10
         return {i: [{"search": v}] for i, v in ((0, 1.0), (1, worth / 2), (2, worth))}
@@ -165,30 +165,30 @@ def test_all_trials_have_the_same_budget(tmp_path: Path, monkeypatch: pytest.Mon
 @pytest.mark.parametrize("other", ["positions", "simulations", "marked_with"])
 def test_marks_given_otherwise_are_refused(tmp_path: Path, other: str) -> None:
     config = tiny()
-    test = solved_marks.test_positions(config, tmp_path)
+    test = solved_accuracy.test_positions(config, tmp_path)
     held = {
-        "positions": solved_marks._digest(test),
+        "positions": solved_accuracy._digest(test),
         "simulations": config.search.num_simulations,
         "marked_with": "selfplay",
         "marks": {},
     }
     held |= {other: {"positions": "others", "simulations": 1000, "marked_with": "puct"}[other]}
-    workdir.write_json(tmp_path / solved_marks.MARKS, held)
+    workdir.write_json(tmp_path / solved_accuracy.ACCURACIES, held)
     run = type("Run", (), {"iterations": (0,), "config": config})()
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(solved_marks.runs, "open_run", lambda _: run)
+        patch.setattr(solved_accuracy.runs, "open_run", lambda _: run)
         with pytest.raises(ConfigError, match=f"marks with other {other} than now"):
-            solved_marks.update(tmp_path, test)
+            solved_accuracy.update(tmp_path, test)
 
 
 def test_searches_that_networks_are_marked_with() -> None:
     selfplay = SearchOptions(algorithm="gumbel", capacity=9, unvisited_q=0.5)
     plain = tiny({"study.simulations": 20})
-    assert solved_marks.search_of_marks(plain, selfplay) == dataclasses.replace(
+    assert solved_accuracy.measuring_search(plain, selfplay) == dataclasses.replace(
         selfplay, capacity=21
     )
     known = tiny({"study.simulations": 20, "study.marked_with": "puct_known_results"})
-    found = solved_marks.search_of_marks(known, selfplay)
+    found = solved_accuracy.measuring_search(known, selfplay)
     assert (found.algorithm, found.propagate_results, found.capacity) == ("puct", True, 21)
     assert found.unvisited_q == 0.5
     with pytest.raises(ConfigError, match=r"marked_with='puct_known_results': .*draw_for"):
@@ -201,10 +201,10 @@ def test_searches_that_networks_are_marked_with() -> None:
 def test_run_directories_older_than_the_key_are_marked_as_before(tmp_path: Path) -> None:
     """Neither their settings nor their marks say how many simulations: those of self-play."""
     config = tiny()
-    test = solved_marks.test_positions(config, tmp_path)
+    test = solved_accuracy.test_positions(config, tmp_path)
     mark = {"search": 0.5, "weak": 0.5, "network": 0.5, "result": 0.5}
-    held = {"positions": solved_marks._digest(test), "marks": {"0": [mark]}}
-    workdir.write_json(tmp_path / solved_marks.MARKS, held)
+    held = {"positions": solved_accuracy._digest(test), "marks": {"0": [mark]}}
+    workdir.write_json(tmp_path / solved_accuracy.ACCURACIES, held)
     stored = config_lib.flatten(config)
     del stored["study.simulations"], stored["study.marked_with"]
     older = config_lib.from_flat(stored)
@@ -212,12 +212,12 @@ def test_run_directories_older_than_the_key_are_marked_as_before(tmp_path: Path)
     with pytest.MonkeyPatch.context() as patch:
         for settings in (older, younger):
             run = type("Run", (), {"iterations": (0,), "config": settings})()
-            patch.setattr(solved_marks.runs, "open_run", lambda _, run=run: run)
+            patch.setattr(solved_accuracy.runs, "open_run", lambda _, run=run: run)
             if settings is older:
-                assert solved_marks.update(tmp_path, test) == {0: [mark]}
+                assert solved_accuracy.update(tmp_path, test) == {0: [mark]}
             else:
                 with pytest.raises(ConfigError, match="marks with other simulations"):
-                    solved_marks.update(tmp_path, test)
+                    solved_accuracy.update(tmp_path, test)
 
 
 def test_positions_that_cannot_be_made_are_refused_at_once(
@@ -228,7 +228,7 @@ def test_positions_that_cannot_be_made_are_refused_at_once(
     with pytest.raises(ConfigError, match=r"jaxzero\[solver\]"):
         study.run(tiny(settings), tmp_path / "new")
     held = {"positions": 5}
-    monkeypatch.setattr(solved_marks.solved_positions, "describe", lambda _: held)
+    monkeypatch.setattr(solved_accuracy.solved_positions, "describe", lambda _: held)
     with pytest.raises(ConfigError, match=r"study\.test_positions=\d+: .* holds 5"):
         study.run(tiny(settings), tmp_path / "new")
     assert not (tmp_path / "new").exists()
@@ -296,7 +296,7 @@ def test_from_settings_to_report(tmp_path: Path) -> None:
         place = tmp_path / study.TRIALS / trial["name"]
         opened = runs.open_run(place)
         assert opened.spec.search.unvisited_q == trial["constants"]["unvisited_q"]
-        marks = workdir.read_json(place / solved_marks.MARKS)["marks"]
+        marks = workdir.read_json(place / solved_accuracy.ACCURACIES)["marks"]
         assert [len(members) for members in marks.values()] == [2, 2, 2]
         assert trial["accuracy"] == pytest.approx(sum(trial["seeds"]) / 2)
     assert "Constants of the search" in (tmp_path / "report.html").read_text()

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from experiments import connect_four_data
-from experiments.connect_four import solved_games, solved_positions
+from experiments.connect_four import solved_games, solved_positions, solved_set
 from experiments.connect_four.solved_games import NO_MOVE, Recipe, Solved
 from jaxzero.games import make_game
 from jaxzero.settings.config import ConfigError
@@ -33,7 +33,7 @@ def directory(tmp_path_factory: pytest.TempPathFactory) -> Path:
     made = tmp_path_factory.mktemp("positions")
     solved_positions.check_recipe(made, ALL)
     solved_positions.save_part(made, 0, solved_games.play_part(ALL, 0))
-    connect_four_data.make(ALL, 150, made)  # finds the part, plays no more
+    solved_set.make(ALL, 150, made)  # finds the part, plays no more
     return made
 
 
@@ -90,9 +90,9 @@ def test_a_set_is_made_once_and_grows(directory: Path) -> None:
     assert record is not None
     assert record["statistics"]["best_moves"] > 1
     before = (directory / solved_positions.POSITIONS).stat().st_mtime_ns
-    connect_four_data.make(ALL, 150, directory)
+    solved_set.make(ALL, 150, directory)
     assert (directory / solved_positions.POSITIONS).stat().st_mtime_ns == before
-    connect_four_data.make(ALL, 160, directory)
+    solved_set.make(ALL, 160, directory)
     grown = solved_positions.load(directory)
     np.testing.assert_array_equal(grown.labelled.scores[:150], found.labelled.scores)
 
@@ -122,7 +122,7 @@ def test_a_damaged_set_is_refused(directory: Path, tmp_path: Path) -> None:
 
 def test_another_recipe_is_refused(directory: Path) -> None:
     with pytest.raises(ConfigError, match="made otherwise"):
-        connect_four_data.make(HARD, 10, directory)
+        solved_set.make(HARD, 10, directory)
 
 
 @pytest.mark.parametrize(
@@ -141,5 +141,5 @@ def test_bad_words_are_one_line(words: list[str], told: str) -> None:
 def test_a_missing_package_is_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "bitbully", None)
     with pytest.raises(ConfigError, match=r"jaxzero\[solver\]"):
-        connect_four_data.make(HARD, 10, tmp_path)
+        solved_set.make(HARD, 10, tmp_path)
     assert not list(tmp_path.iterdir())

@@ -1,7 +1,7 @@
-"""Marks of a run's networks on solved Connect Four positions, kept beside the run.
+"""The accuracy of a run's networks on solved Connect Four positions, kept beside the run.
 
-A network is marked once: `marks.json` has what every kept iteration's networks were worth, and
-only iterations that are not in it are asked; and which positions and search they were marked with.
+A network is measured once: `marks.json` has the accuracy of every kept iteration's networks, and
+only iterations that are not in it are asked; and the positions and the search they were asked with.
 """
 
 import dataclasses
@@ -15,8 +15,7 @@ import jax.numpy as jnp
 import numpy as np
 from ml_collections import ConfigDict
 
-from experiments import connect_four_data
-from experiments.connect_four import solved_positions
+from experiments.connect_four import solved_positions, solved_set
 from experiments.connect_four.solved_games import Recipe
 from jaxzero import runs, solvers, workdir
 from jaxzero.games import ConnectFour
@@ -24,40 +23,16 @@ from jaxzero.players import solver
 from jaxzero.runs import Run
 from jaxzero.search import SearchOptions
 from jaxzero.settings import config as config_lib
-from jaxzero.settings.config import ConfigError, Key
+from jaxzero.settings.config import ConfigError
 from jaxzero.solvers import Labelled
 from jaxzero.training import learner, parts
 from jaxzero.training.learner import Learner
 
-MARKS = "marks.json"
+ACCURACIES = "marks.json"
 RECIPE = Recipe(best_move_probability=0.5, one_per_game=True, seed=0)  # the paper's hard set
 _AT_ONCE = 256  # positions searched together
 
-# Settings of every study that marks networks.
-KEYS: tuple[Key, ...] = (
-    Key("study.test_positions", 10_000, "solved positions that the networks are marked on", low=10),
-    Key(
-        "study.simulations",
-        0,
-        "of the search with which networks are marked; 0: as in self-play, the authors' way",
-        low=0,
-        high=100_000,
-    ),
-    Key(
-        "study.marked_with",
-        "selfplay",
-        "search with which networks are marked: that of self-play without its noise, PUCT, or PUCT "
-        "that carries up results that are sure",
-        choices=("selfplay", "puct", "puct_known_results"),
-    ),
-    Key(
-        "study.data",
-        "runs/positions",
-        "folder of solved positions, made on first use (extra solver), or one set's own",
-    ),
-)
-
-Marks = dict[int, list[dict[str, float]]]  # by iteration, one for each member
+Accuracies = dict[int, list[dict[str, float]]]  # by iteration, one for each member
 
 
 def check(config: ConfigDict) -> None:
@@ -74,7 +49,9 @@ def check(config: ConfigDict) -> None:
         )
     asked = parts.search_options(config, config_lib.resolve_switches(config))
     try:
-        search_of_marks(config, dataclasses.replace(asked, dirichlet_fraction=0, forced_playouts=0))
+        measuring_search(
+            config, dataclasses.replace(asked, dirichlet_fraction=0, forced_playouts=0)
+        )
     except ValueError as error:
         raise ConfigError(f"config.study.marked_with={_marked_with(config)!r}: {error}") from error
     if config.game != solved_positions.GAME:
@@ -82,8 +59,8 @@ def check(config: ConfigDict) -> None:
     count, folder = config.study.test_positions, Path(config.study.data)
     held = solved_positions.describe(folder)
     if held is None:
-        own = solved_positions.describe(folder / connect_four_data.default_directory(RECIPE).name)
-        if own is None or own["positions"] < count:
+        made = solved_positions.describe(folder / solved_set.default_directory(RECIPE).name)
+        if made is None or made["positions"] < count:
             solver.check_installed()
     elif held["positions"] < count:
         raise ConfigError(
@@ -105,15 +82,14 @@ def test_positions(config: ConfigDict, directory: Path) -> Labelled:
     if config.game == solved_positions.GAME:
         folder = Path(config.study.data)
         if solved_positions.describe(folder) is None:
-            folder /= connect_four_data.default_directory(RECIPE).name
+            folder /= solved_set.default_directory(RECIPE).name
             held = solved_positions.describe(folder)
             if held is None or held["positions"] < count:
                 print(f"making {count} test positions in {folder}", file=sys.stderr)
-                connect_four_data.make(RECIPE, count, folder)
-        found = solved_positions.load(folder).labelled
-        some = np.arange(count)
-        states = jax.tree.map(lambda x: x[some], found.states)
-        return Labelled(game, states, found.scores[some], found.plies[some])
+                solved_set.make(RECIPE, count, folder)
+        whole = solved_positions.load(folder).labelled
+        states = jax.tree.map(lambda x: x[:count], whole.states)
+        return Labelled(game, states, whole.scores[:count], whole.plies[:count])
     path = directory / "positions.npz"
     if not path.is_file():
         squares = int(np.prod(game.observation_shape[:2]))
@@ -126,24 +102,24 @@ def test_positions(config: ConfigDict, directory: Path) -> Labelled:
 
 
 def described(test: Labelled) -> dict[str, Any]:
-    """What results.json says of them: their `number`, and the marks of a `random` player."""
+    """What results.json says of them: their `number`, and the accuracy of a `random` player."""
     return {
         "number": len(test.plies),
-        "random": solvers.mark_policy(test, solvers.uniform(test))["all"],
+        "random": solvers.policy_accuracy(test, solvers.uniform(test))["all"],
     }
 
 
-def update(directory: Path, test: Labelled) -> Marks:
-    """The marks of all kept networks of a run directory; those that are missing are given now.
+def update(directory: Path, test: Labelled) -> Accuracies:
+    """The accuracies of all kept networks of a run directory; missing ones are measured now.
 
     Returns:
       By iteration, for each member: `search` and `network` (share of best moves with its search
       and alone), `weak` (share that keeps the result, with search), `result` (results known).
 
     Raises:
-      ConfigError: earlier ones were given on other positions, or with another search.
+      ConfigError: earlier ones are of other positions, or of another search.
     """
-    opened, path = runs.open_run(directory), directory / MARKS
+    opened, path = runs.open_run(directory), directory / ACCURACIES
     now: dict[str, Any] = {
         "positions": _digest(test),
         "simulations": _simulations(opened.config),
@@ -159,25 +135,25 @@ def update(directory: Path, test: Labelled) -> Marks:
             f"{path}: marks with other {' and '.join(other)} than now, restore these or remove it "
             "and what was made of it (accuracy.json)"
         )
-    marks = held["marks"]
-    missing = [i for i in opened.iterations if str(i) not in marks]
+    stored = held["marks"]
+    missing = [i for i in opened.iterations if str(i) not in stored]
     if missing:
         print(f"marking iterations {missing[0]} to {missing[-1]}...", file=sys.stderr)
-        marks |= {str(i): found for i, found in _mark(opened, missing, test).items()}
+        stored |= {str(i): of_members for i, of_members in _measure(opened, missing, test).items()}
         workdir.write_json(path, held)
-    return {i: marks[str(i)] for i in opened.iterations}
+    return {i: stored[str(i)] for i in opened.iterations}
 
 
 def _digest(test: Labelled) -> str:
     """Of the positions, their order and their scores."""
-    found = hashlib.sha256()
+    digest = hashlib.sha256()
     for array in (*jax.tree.leaves(test.states), test.scores):
-        found.update(np.ascontiguousarray(array).tobytes())
-    return found.hexdigest()
+        digest.update(np.ascontiguousarray(array).tobytes())
+    return digest.hexdigest()
 
 
 def _simulations(config: ConfigDict) -> int:
-    """Of the marks' search; a run directory may be older than the key."""
+    """Of the measuring search; a run directory may be older than the key."""
     return int(config.study.get("simulations", 0) or config.search.num_simulations)
 
 
@@ -185,8 +161,8 @@ def _marked_with(config: ConfigDict) -> str:
     return str(config.study.get("marked_with", "selfplay"))
 
 
-def search_of_marks(config: ConfigDict, selfplay: SearchOptions) -> SearchOptions:
-    """What networks are marked with; `selfplay` is the search of self-play, without its noise."""
+def measuring_search(config: ConfigDict, selfplay: SearchOptions) -> SearchOptions:
+    """What networks are measured with; `selfplay` is the search of self-play, without its noise."""
     kind = _marked_with(config)
     capacity = _simulations(config) + 1
     if kind == "selfplay":
@@ -197,14 +173,14 @@ def search_of_marks(config: ConfigDict, selfplay: SearchOptions) -> SearchOption
     )
 
 
-def _mark(opened: Run, iterations: list[int], test: Labelled) -> Marks:
+def _measure(opened: Run, iterations: list[int], test: Labelled) -> Accuracies:
     spec, game = opened.spec, opened.spec.game
-    own = opened.members[0].config  # members differ in their seed alone
+    c_puct = opened.members[0].config.search.c_puct  # members differ in their seed alone
     snapshots = [runs.networks(opened, i) for i in iterations]
     stacked = jax.tree.map(lambda *leaves: jnp.concatenate(leaves), *snapshots)  # [I x R]
     key = jax.random.key(opened.config.seed)
     simulations = _simulations(opened.config)
-    options = search_of_marks(opened.config, spec.arena_search)
+    options = measuring_search(opened.config, spec.arena_search)
 
     def alone(network: Learner) -> solvers.Respond:
         return solvers.network_alone(game, learner.acting(spec, network))
@@ -215,15 +191,16 @@ def _mark(opened: Run, iterations: list[int], test: Labelled) -> Marks:
             learner.acting(spec, network),
             options,
             num_simulations=simulations,
-            c_puct=own.search.c_puct,
+            c_puct=c_puct,
         )
 
     network = solvers.ask(alone, stacked, test.states, key)
     search = solvers.ask(searching, stacked, test.states, key, at_once=_AT_ONCE)
-    found = []
-    for one, other in zip(network, search, strict=True):
-        by_network, by_search = solvers.mark(test, one)["all"], solvers.mark(test, other)["all"]
-        found.append(
+    measured = []
+    for alone_answers, search_answers in zip(network, search, strict=True):
+        by_network = solvers.answer_accuracy(test, alone_answers)["all"]
+        by_search = solvers.answer_accuracy(test, search_answers)["all"]
+        measured.append(
             {
                 "search": by_search["strong"],
                 "weak": by_search["weak"],
@@ -232,28 +209,28 @@ def _mark(opened: Run, iterations: list[int], test: Labelled) -> Marks:
             }
         )
     count = len(opened.members)
-    return {i: found[k * count : (k + 1) * count] for k, i in enumerate(iterations)}
+    return {i: measured[k * count : (k + 1) * count] for k, i in enumerate(iterations)}
 
 
-def best(marks: Marks, member: int) -> tuple[int, float]:
+def best(accuracies: Accuracies, member: int) -> tuple[int, float]:
     """(iteration, accuracy with search) of a member's best trained network, the first of equals."""
-    trained = [i for i in marks if i] or list(marks)
-    first = max(trained, key=lambda i: (marks[i][member]["search"], -i))
-    return first, marks[first][member]["search"]
+    trained = [i for i in accuracies if i] or list(accuracies)
+    first = max(trained, key=lambda i: (accuracies[i][member]["search"], -i))
+    return first, accuracies[first][member]["search"]
 
 
-def ended(marks: Marks, member: int, patience: int) -> int | None:
+def ended(accuracies: Accuracies, member: int, patience: int) -> int | None:
     """The iteration after which nothing was better for `patience` iterations; None: not yet.
 
     002 ends its runs so (authors' program: 10 iterations without a better accuracy with search).
 
     Args:
-      marks: by iteration, ascending.
+      accuracies: by iteration, ascending.
       member: whose.
       patience: 0: never.
     """
-    for i in marks if patience else ():
-        known = {k: v for k, v in marks.items() if k <= i}
+    for i in accuracies if patience else ():
+        known = {k: v for k, v in accuracies.items() if k <= i}
         if i and i - best(known, member)[0] >= patience:
             return i
     return None
