@@ -132,7 +132,7 @@ def check(run: Run, settings: AbsoluteSettings) -> None:
     opponents.check(settings.opponents, "--opponents")
     contestants.choose_iterations(run, settings.iterations)
     plies_of(game, settings.plies)
-    for i in contestants.going(run):
+    for i in contestants.finite_members(run):
         contestants.simulations_of(run, i, settings.simulations)
 
 
@@ -218,7 +218,7 @@ def _networks(
     run: Run, labelled: Labelled, settings: AbsoluteSettings, at: int, key: jax.Array
 ) -> list[dict[str, Any]]:
     """All members that did not fail after one iteration."""
-    members = contestants.going(run)
+    members = contestants.finite_members(run)
     players = contestants.members_of(run, members, at, settings.simulations)
     alone, values = solvers.network_choices(
         run.spec.game,

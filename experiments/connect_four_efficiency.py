@@ -32,7 +32,7 @@ from jaxzero.settings import config as config_lib
 from jaxzero.settings import devices
 from jaxzero.settings.config import ConfigError
 from jaxzero.solvers import Labelled
-from jaxzero.tracking import Final, Tracker
+from jaxzero.tracking import StudySummary, Tracker
 from jaxzero.training import iteration
 from jaxzero.training import spec as spec_lib
 from jaxzero.training.learner import Learner
@@ -222,7 +222,7 @@ def train(
                 for j in range(len(members))
             ):
                 break
-        tracker.finish(Final(iteration=until))  # accuracies are the study's, not a run's
+        tracker.finish(StudySummary(iteration=until))  # accuracies are the study's, not a run's
     return accuracies
 
 

@@ -35,8 +35,7 @@ from jaxzero.settings import config as config_lib
 from jaxzero.settings import devices
 from jaxzero.settings.config import ConfigError
 from jaxzero.solvers import Labelled
-from jaxzero.tracking import Final as Finished
-from jaxzero.tracking import Tracker
+from jaxzero.tracking import StudySummary, Tracker
 from jaxzero.training import spec as spec_lib
 
 STUDY: Final = "connect_four_search"
@@ -149,7 +148,7 @@ def evaluate(
     try:
         with Tracker(place, own, STUDY) as tracker:
             runner.train(own, runs.one_for_each_seed(own, name), place, tracker)
-            tracker.finish(Finished(iteration=own.train.iterations))
+            tracker.finish(StudySummary(iteration=own.train.iterations))
     except FloatingPointError as error:  # constants that cannot learn: the others can
         print(f"{name} failed: {error}", file=sys.stderr)
         path = directory / FAILED

@@ -25,12 +25,12 @@ from experiments.hyperparameters.setting_study import Plan
 from experiments.hyperparameters.setting_tournament import RoundRobin
 from experiments.hyperparameters.settings import Setting, make_setting
 from experiments.shell import cli
-from experiments.shell.final import final
-from experiments.strength import saved
+from experiments.shell.summary import summary_of
+from experiments.strength import tournament_files
 from jaxzero import workdir
 from jaxzero.settings import config as config_lib
 from jaxzero.settings.config import ConfigError
-from jaxzero.tracking import Final
+from jaxzero.tracking import StudySummary
 
 STUDY = "hyperparameter_correlation"
 FIELDS = {"I": "iterations", "E": "episodes", "m": "num_simulations", "ep": "epochs"}
@@ -71,7 +71,7 @@ def run(config: ConfigDict, directory: Path) -> None:
     setting_study.run(config, directory, STUDY, validate=validate, plan=plan, conclude=conclude)
 
 
-def conclude(config: ConfigDict, directory: Path) -> Final:
+def conclude(config: ConfigDict, directory: Path) -> StudySummary:
     """Plays the tournaments and writes `results.json`, `games/`, the figures and the report.
 
     Raises:
@@ -102,7 +102,7 @@ def conclude(config: ConfigDict, directory: Path) -> Final:
         key = jax.random.fold_in(jax.random.key(2 * config.seed + 1), number)
         played = tournaments[name] = pool.play(each, key, title)
         results["tournaments"].append(
-            saved.entry(
+            tournament_files.entry(
                 played,
                 pool.entries,
                 name=name,
@@ -118,9 +118,9 @@ def conclude(config: ConfigDict, directory: Path) -> Final:
             "fronts": elo_model.fronts(data),
         }
     workdir.write_json(directory / workdir.RESULTS, results)
-    saved.games(directory, tournaments, pool.entries)
+    tournament_files.games(directory, tournaments, pool.entries)
     print(f"report: {report.write_report(directory)}", file=sys.stderr)
-    return final(workdir.read_json(directory / workdir.RESULTS), directory)
+    return summary_of(workdir.read_json(directory / workdir.RESULTS), directory)
 
 
 def _m(planned: Plan, setting: str) -> int:

@@ -27,14 +27,13 @@ from experiments.hyperparameters.groups import ProgramGroup
 from experiments.hyperparameters.search_grid import against_grid, check_grid
 from experiments.hyperparameters.settings import LETTERS, Training, make_setting
 from experiments.shell import cli
-from experiments.shell.final import final
+from experiments.shell.summary import summary_of
 from experiments.strength import fixed_opponents
 from jaxzero import runs, workdir
 from jaxzero.runs import runner
 from jaxzero.settings import config as config_lib
 from jaxzero.settings.config import ConfigError
-from jaxzero.tracking import Final as Finished
-from jaxzero.tracking import Tracker
+from jaxzero.tracking import StudySummary, Tracker
 from jaxzero.training import spec as spec_lib
 
 STUDY: Final = "hyperparameter_search"
@@ -182,7 +181,7 @@ def _unit_seconds(config: ConfigDict, directory: Path) -> UnitSeconds:
     return UnitSeconds(*workdir.read_json(path)["middle"])
 
 
-def conclude(config: ConfigDict, directory: Path, study: Any) -> Finished:
+def conclude(config: ConfigDict, directory: Path, study: Any) -> StudySummary:
     """Plays against the grid, if there is one, and writes `results.json` and the report."""
     done = [t for t in study.get_trials(deepcopy=False) if t.values]
     if not done:
@@ -222,7 +221,7 @@ def conclude(config: ConfigDict, directory: Path, study: Any) -> Finished:
         )
     workdir.write_json(directory / workdir.RESULTS, results)
     print(f"report: {report.write_report(directory)}", file=sys.stderr)
-    return final(workdir.read_json(directory / workdir.RESULTS), directory)
+    return summary_of(workdir.read_json(directory / workdir.RESULTS), directory)
 
 
 if __name__ == "__main__":

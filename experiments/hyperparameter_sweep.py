@@ -28,12 +28,12 @@ from experiments.hyperparameters.setting_study import Plan, Player
 from experiments.hyperparameters.setting_tournament import RoundRobin
 from experiments.hyperparameters.settings import LETTERS, Setting, make_setting
 from experiments.shell import cli
-from experiments.shell.final import final
-from experiments.strength import saved
+from experiments.shell.summary import summary_of
+from experiments.strength import tournament_files
 from jaxzero import workdir
 from jaxzero.settings import config as config_lib
 from jaxzero.settings.config import ConfigError
-from jaxzero.tracking import Final
+from jaxzero.tracking import StudySummary
 
 STUDY = "hyperparameter_sweep"
 
@@ -92,7 +92,7 @@ def run(config: ConfigDict, directory: Path) -> None:
     setting_study.run(config, directory, STUDY, validate=validate, plan=plan, conclude=conclude)
 
 
-def conclude(config: ConfigDict, directory: Path) -> Final:
+def conclude(config: ConfigDict, directory: Path) -> StudySummary:
     """Plays the tournament and writes `results.json`, `games/`, the figures and the report.
 
     Raises:
@@ -108,7 +108,7 @@ def conclude(config: ConfigDict, directory: Path) -> Final:
     results = setting_study.described(config, planned, directory, STUDY)
     results["command"] = shlex.join(["python", "-m", f"experiments.{STUDY}", *sys.argv[1:]])
     results["tournaments"] = [
-        saved.entry(
+        tournament_files.entry(
             played,
             pool.entries,
             name="final",
@@ -119,9 +119,9 @@ def conclude(config: ConfigDict, directory: Path) -> Final:
     ]
     results["sweep"] = describe(config, listed, costs, rows)
     workdir.write_json(directory / workdir.RESULTS, results)
-    saved.games(directory, {"final": played}, pool.entries)
+    tournament_files.games(directory, {"final": played}, pool.entries)
     print(f"report: {report.write_report(directory)}", file=sys.stderr)
-    return final(workdir.read_json(directory / workdir.RESULTS), directory)
+    return summary_of(workdir.read_json(directory / workdir.RESULTS), directory)
 
 
 def describe(

@@ -91,7 +91,7 @@ def climb(directories: Sequence[Path], settings: LadderSettings) -> list[dict[st
     contestants.same_board(opened)
     told = fixed_opponents.described(opened, settings)
     for run in opened:
-        contestants.going(run)  # refuses a run without any
+        contestants.finite_members(run)  # refuses a run without any
     found = [_stored(run) for run in opened]
     if all(one.get("settings") == told for one in found):
         print("already measured with these settings", file=sys.stderr)

@@ -22,8 +22,8 @@ from experiments import ladder
 from experiments.configs.loss_ablation import KEYS
 from experiments.losses.report import write_report
 from experiments.shell import cli
-from experiments.shell.final import final
-from experiments.strength import fixed_opponents, pool, saved
+from experiments.shell.summary import summary_of
+from experiments.strength import fixed_opponents, pool, tournament_files
 from experiments.strength import training_elo as training_elo_lib
 from jaxzero import runs, workdir
 from jaxzero.matches.tournament import Tournament
@@ -33,7 +33,7 @@ from jaxzero.runs.runner import Trained
 from jaxzero.settings import config as config_lib
 from jaxzero.settings import devices
 from jaxzero.settings.config import ConfigError
-from jaxzero.tracking import Final, Tracker
+from jaxzero.tracking import StudySummary, Tracker
 from jaxzero.training import spec as spec_lib
 
 STUDY = "loss_ablation"
@@ -103,7 +103,7 @@ def conclude(
     trained: Trained,
     members: list[Member],
     environment: dict[str, Any],
-) -> Final:
+) -> StudySummary:
     """Plays the tournaments and writes `results.json`, `games/`, the figures and the report."""
     print("playing the final tournaments...", file=sys.stderr, flush=True)
     started = time.monotonic()
@@ -117,7 +117,7 @@ def conclude(
     results = describe(config, trained, members, rows, tournaments, entries, seconds)
     results["environment"] = environment
     workdir.write_json(directory / workdir.RESULTS, results)
-    saved.games(directory, tournaments, entries)
+    tournament_files.games(directory, tournaments, entries)
     if config.study.ladder_games:
         started = time.monotonic()
         opened = runs.open_run(directory)
@@ -128,7 +128,7 @@ def conclude(
         workdir.write_json(directory / workdir.RESULTS, results)
     report = write_report(directory)
     print(f"report: {report}", file=sys.stderr)
-    return final(workdir.read_json(directory / workdir.RESULTS), directory)
+    return summary_of(workdir.read_json(directory / workdir.RESULTS), directory)
 
 
 def ladder_settings(config: ConfigDict) -> fixed_opponents.LadderSettings:
@@ -212,7 +212,7 @@ def describe(
         "failed": [{"run": name, "reason": reason} for name, reason in trained.failed.items()],
         "training_elo": training_elo(config, members, rows, published=published),
         "tournaments": [
-            saved.entry(
+            tournament_files.entry(
                 t,
                 entries,
                 name=name,

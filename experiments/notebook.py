@@ -9,7 +9,7 @@ from typing import Any
 
 from ml_collections import ConfigDict
 
-from experiments import loss_ablation, sizes
+from experiments import ablation_sizes, loss_ablation
 from experiments.configs.loss_ablation import get_config
 from jaxzero import workdir
 from jaxzero.runs import hardware, runner
@@ -85,7 +85,7 @@ def estimate(config: ConfigDict, directory: Path) -> str:
     done = [row["iteration"] for row in workdir.read_rows(directory / workdir.METRICS)]
     pace = hardware.trial(config, loss_ablation.make_members(config))
     training = pace.minutes(config, max(done, default=0))
-    matches = sizes.tournament_minutes(config, pace)
+    matches = ablation_sizes.tournament_minutes(config, pace)
     return (
         f"about {_minutes(training)} of training and {_minutes(matches)} of tournaments, judged by "
         f"a first iteration ({pace.playing:.1f} s of games, {pace.training:.1f} s of training; "

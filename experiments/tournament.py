@@ -23,7 +23,7 @@ from ml_collections import ConfigDict
 
 from experiments.shell import arguments
 from experiments.shell.arguments import Parser
-from experiments.strength import contestants, opponents, saved, tournament_report
+from experiments.strength import contestants, opponents, tournament_files, tournament_report
 from experiments.strength.contestants import Contestant
 from experiments.strength.opponents import Entry
 from jaxzero import runs, workdir
@@ -237,14 +237,14 @@ def _play(
     )
     match = match_of([k.params for k in kinds], jax.random.key(settings.seed), STUDY)
     played = tournament.rate(match, len(entries))
-    entry = saved.entry(
+    entry = tournament_files.entry(
         played,
         entries,
         name=STUDY,
         title="Tournament",
         num_simulations=settings.simulations,
         games_per_pair=settings.games,
-    ) | saved.circles(played)
+    ) | tournament_files.circles(played)
     results = {
         "study": STUDY,
         "game": game.name,
@@ -254,7 +254,7 @@ def _play(
         "cost": {"wall_seconds": time.monotonic() - started},
         "tournaments": [entry],
     }
-    saved.games(directory, {STUDY: played}, entries)
+    tournament_files.games(directory, {STUDY: played}, entries)
     tournament_report.write_page(directory, workdir.plain(results))
     workdir.write_json(directory / workdir.RESULTS, results)  # last: it says that all is done
     return workdir.plain(results)

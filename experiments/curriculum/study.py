@@ -23,14 +23,14 @@ from experiments.claims import verdicts
 from experiments.configs.curriculum import KEYS
 from experiments.curriculum import reference
 from experiments.curriculum.report import write_report
-from experiments.shell.final import final
+from experiments.shell.summary import summary_of
 from jaxzero import runs, workdir
 from jaxzero.runs import runner
 from jaxzero.runs.stopping import minutes_left
 from jaxzero.settings import config as config_lib
 from jaxzero.settings import devices
 from jaxzero.settings.config import ConfigError
-from jaxzero.tracking import Final, Tracker
+from jaxzero.tracking import StudySummary, Tracker
 from jaxzero.training import parts
 from jaxzero.training import spec as spec_lib
 
@@ -93,7 +93,7 @@ def train(config: ConfigDict, directory: Path) -> dict[str, float]:
         workdir.claim(folder, own, STUDY)
         with Tracker(folder, own, f"{STUDY}_{arm}") as tracker:
             trained = runner.train(own, runs.one_for_each_seed(own, arm), folder, tracker)
-            tracker.finish(Final(own.train.iterations))
+            tracker.finish(StudySummary(own.train.iterations))
         if not (folder / COMPILED).exists():
             workdir.write_json(folder / COMPILED, {"compile_seconds": trained.compile_seconds})
         seconds[arm] = trained.seconds
@@ -137,5 +137,5 @@ def conclude(config: ConfigDict, directory: Path, seconds: Mapping[str, float]) 
     workdir.write_json(directory / workdir.RESULTS, results)
     report = write_report(directory)
     with Tracker(directory, config, STUDY) as tracker:
-        tracker.finish(final(workdir.read_json(directory / workdir.RESULTS), directory))
+        tracker.finish(summary_of(workdir.read_json(directory / workdir.RESULTS), directory))
     print(f"report: {report}", file=sys.stderr)

@@ -9,7 +9,7 @@ from ml_collections import ConfigDict
 from experiments.hyperparameters import group_training, pareto
 from experiments.hyperparameters.setting_study import Player
 from experiments.hyperparameters.setting_tournament import RoundRobin
-from experiments.strength import saved
+from experiments.strength import tournament_files
 from jaxzero import workdir
 from jaxzero.settings.config import ConfigError
 
@@ -77,7 +77,7 @@ def against_grid(
     pool = RoundRobin(config, players, found, most=m)
     played = pool.play([m] * len(players), key, "fronts")
     elos = [float(x) for x in played.ratings.elo[: len(players)]]
-    entry = saved.entry(
+    entry = tournament_files.entry(
         played,
         pool.entries,
         name="fronts",

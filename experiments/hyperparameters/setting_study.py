@@ -18,7 +18,7 @@ from jaxzero import runs, workdir
 from jaxzero.runs import population, runner
 from jaxzero.settings import config as config_lib
 from jaxzero.settings.config import ConfigError, Key
-from jaxzero.tracking import Final, Tracker
+from jaxzero.tracking import StudySummary, Tracker
 from jaxzero.training import spec as spec_lib
 
 CALIBRATION = "calibration.json"  # unit seconds by setting
@@ -115,7 +115,7 @@ def run(
     *,
     validate: Callable[[ConfigDict], None],
     plan: Callable[[ConfigDict], Plan],
-    conclude: Callable[[ConfigDict, Path], Final],
+    conclude: Callable[[ConfigDict, Path], StudySummary],
 ) -> None:
     """A whole study, this machine's share, or the rest of it.
 

@@ -119,17 +119,17 @@ def same_board(opened: Sequence[Run]) -> None:
             )
 
 
-def going(run: Run) -> list[int]:
+def finite_members(run: Run) -> list[int]:
     """The members of a run, by number, without those that failed: their losses were not finite.
 
     Raises:
       ConfigError: all have.
     """
     failed = failed_in(run)
-    found = [i for i, m in enumerate(run.members) if m.name not in failed]
-    if not found:
+    finite = [i for i, m in enumerate(run.members) if m.name not in failed]
+    if not finite:
         raise ConfigError(f"{run.directory}: every run has failed, see {FAILED}")
-    return found
+    return finite
 
 
 def failed_in(run: Run) -> list[str]:
@@ -147,7 +147,7 @@ def say_who_failed(opened: Sequence[Run]) -> None:
 
 def choose_members(run: Run, names: Sequence[str]) -> list[int]:
     """The members of a run that did not fail and are among `names`; all without names."""
-    return [i for i in going(run) if not names or run.members[i].name in names]
+    return [i for i in finite_members(run) if not names or run.members[i].name in names]
 
 
 def check_members(opened: Sequence[Run], names: Sequence[str]) -> None:
@@ -156,7 +156,7 @@ def check_members(opened: Sequence[Run], names: Sequence[str]) -> None:
     Raises:
       ConfigError: the first such name, with the nearest that there is.
     """
-    known = dict.fromkeys(run.members[i].name for run in opened for i in going(run))
+    known = dict.fromkeys(run.members[i].name for run in opened for i in finite_members(run))
     failed = [name for run in opened for name in failed_in(run)]
     for name in names:
         if name not in known:

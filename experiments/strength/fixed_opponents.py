@@ -153,7 +153,7 @@ def _tasks(
     ladders: dict[Any, Ladder] = {}  # runs of equal programs share one
     tasks = []
     for place, (run, iterations) in enumerate(zip(opened, points, strict=True)):
-        members = contestants.going(run)
+        members = contestants.finite_members(run)
         candidates = contestants.members_of(run, members, iterations[0], settings.simulations)
         most = max(contestants.simulations_of(run, i, settings.simulations) for i in members)
         program = (run.spec, len(members), most)

@@ -1,6 +1,6 @@
 """Where metrics go: always to the local files, to Weights & Biases and TensorBoard if wanted."""
 
-from jaxzero.tracking.final import Final, Table
+from jaxzero.tracking.summary import StudySummary, Table
 from jaxzero.tracking.tracker import Tracker
 
-__all__ = ["Final", "Table", "Tracker"]
+__all__ = ["StudySummary", "Table", "Tracker"]

@@ -7,7 +7,7 @@ from typing import Any, Protocol
 
 from tqdm import tqdm
 
-from jaxzero.tracking.final import Final, Row
+from jaxzero.tracking.summary import Row, StudySummary
 
 
 class Service(Protocol):
@@ -16,7 +16,7 @@ class Service(Protocol):
     def log(self, rows: list[Row]) -> None:
         """Takes rows in order of iteration; some may have been sent by an earlier process."""
 
-    def finish(self, final: Final) -> None:
+    def finish(self, summary: StudySummary) -> None:
         """Takes what is known at the end of the study."""
 
     def close(self) -> None:

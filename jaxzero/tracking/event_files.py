@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from jaxzero.settings.config import ConfigError
-from jaxzero.tracking.final import Final, Row, scalars
+from jaxzero.tracking.summary import Row, StudySummary, scalars
 
 FOLDER = "tensorboard"
 STUDY = "study"
@@ -50,23 +50,23 @@ class EventFiles:
         if time.monotonic() > self._flushed + _FLUSH_SECONDS:
             self._flush()
 
-    def finish(self, final: Final) -> None:
+    def finish(self, summary: StudySummary) -> None:
         """Curves and numbers to their runs; the study's numbers, tables and figures to `study`."""
-        for metric, curves in final.curves.items():
+        for metric, curves in summary.curves.items():
             for run, values in curves.items():
                 for iteration, value in values.items():
                     self._scalars(run, {metric: value}, iteration)
-        for run, numbers in final.members.items():
-            single = {name: x for name, x in numbers.items() if name not in final.curves}
-            self._scalars(run, single, final.iteration)
-        self._scalars(STUDY, final.numbers, final.iteration)
-        for name, table in final.tables.items():
-            self._write(STUDY, self._summary.text(name, table.markdown()), final.iteration)
-        for path in final.figures:
+        for run, numbers in summary.members.items():
+            single = {name: x for name, x in numbers.items() if name not in summary.curves}
+            self._scalars(run, single, summary.iteration)
+        self._scalars(STUDY, summary.numbers, summary.iteration)
+        for name, table in summary.tables.items():
+            self._write(STUDY, self._summary.text(name, table.markdown()), summary.iteration)
+        for path in summary.figures:
             image = self._summary.image(
                 f"figures/{path.stem}", _read_image(path), dataformats="HWC"
             )
-            self._write(STUDY, image, final.iteration)
+            self._write(STUDY, image, summary.iteration)
         self._flush()
 
     def close(self) -> None:

@@ -10,7 +10,7 @@ from ml_collections import ConfigDict
 from jaxzero import workdir
 from jaxzero.tracking.background import Background, Service
 from jaxzero.tracking.event_files import EventFiles
-from jaxzero.tracking.final import Final, Row
+from jaxzero.tracking.summary import Row, StudySummary
 from jaxzero.tracking.wandb_runs import WandbRuns
 
 
@@ -51,11 +51,11 @@ class Tracker:
         for service in self._services:
             service.call("log", rows)
 
-    def finish(self, final: Final) -> None:
+    def finish(self, summary: StudySummary) -> None:
         """Sends what is known at the end, waits until all is sent, and closes."""
         self._begin()
         for service in self._services:
-            service.call("finish", final)
+            service.call("finish", summary)
         self.close()
 
     def close(self) -> None:

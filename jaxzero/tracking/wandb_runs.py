@@ -16,7 +16,7 @@ from tqdm import tqdm
 
 from jaxzero import workdir
 from jaxzero.settings.config import ConfigError, flatten
-from jaxzero.tracking.final import Final, Row, scalars
+from jaxzero.tracking.summary import Row, StudySummary, scalars
 
 LEDGER = "tracking.json"  # which W&B runs are this directory's, and what they were sent
 STUDY = "study"
@@ -57,24 +57,24 @@ class WandbRuns:
         if rows:
             self._write_ledger()
 
-    def finish(self, final: Final) -> None:
+    def finish(self, summary: StudySummary) -> None:
         """Numbers to their runs; curves, tables, figures and the report to the study's own."""
         for name, run in self._runs.items():
-            run.summary.update(dict(final.members.get(name, {})))
+            run.summary.update(dict(summary.members.get(name, {})))
             run.finish()
         self._runs = {}
         # Results after more iterations are other results: they get another W&B run.
-        name = f"{STUDY}-{final.iteration}"
-        for iteration in range(self._held(name) + 1, final.iteration + 1):
+        name = f"{STUDY}-{summary.iteration}"
+        for iteration in range(self._held(name) + 1, summary.iteration + 1):
             values = {
                 f"{metric}/{run}": curve[iteration]
-                for metric, curves in final.curves.items()
+                for metric, curves in summary.curves.items()
                 for run, curve in curves.items()
                 if iteration in curve
             }
-            if iteration == final.iteration:
-                self._run(name).summary.update(dict(final.numbers))
-                values |= self._media(final)
+            if iteration == summary.iteration:
+                self._run(name).summary.update(dict(summary.numbers))
+                values |= self._media(summary)
             if values:
                 self._run(name).log(values, step=iteration)
             self._last[name] = iteration
@@ -93,7 +93,7 @@ class WandbRuns:
         if broken_off:
             self._say_where()
 
-    def _media(self, final: Final) -> dict[str, Any]:
+    def _media(self, summary: StudySummary) -> dict[str, Any]:
         """Tables, figures and the report as W&B shows them."""
         media: dict[str, Any] = {
             name: self._library.Table(
@@ -101,12 +101,12 @@ class WandbRuns:
                 data=[list(row) for row in table.rows],
                 allow_mixed_types=True,
             )
-            for name, table in final.tables.items()
+            for name, table in summary.tables.items()
         }
-        for path in final.figures:
+        for path in summary.figures:
             media[f"figures/{path.stem}"] = self._library.Image(str(path))
-        if final.report is not None:
-            media["report"] = self._library.Html(final.report.read_text(), inject=False)
+        if summary.report is not None:
+            media["report"] = self._library.Html(summary.report.read_text(), inject=False)
         return media
 
     def _held(self, name: str) -> int:

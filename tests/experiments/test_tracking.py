@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 
 from experiments import loss_ablation
-from experiments.shell.final import final
+from experiments.shell.summary import summary_of
 from jaxzero import workdir
-from jaxzero.tracking.final import scalars
+from jaxzero.tracking.summary import scalars
 from tests.experiments.losses.test_loss_ablation import TARGETS, tiny
 from tests.tracking.test_tracking import exit_codes, read_events, records_of, series
 
@@ -55,7 +55,7 @@ def history_of(records: Iterable[dict[str, Any]]) -> dict[int, dict[str, Any]]:
     return found
 
 
-def summary_of(records: Iterable[dict[str, Any]]) -> dict[str, Any]:
+def last_values(records: Iterable[dict[str, Any]]) -> dict[str, Any]:
     """The last value of everything."""
     found: dict[str, Any] = {}
     for record in records:
@@ -93,7 +93,7 @@ def test_the_documented_metrics_are_those_that_are_logged(finished: Path) -> Non
 
 
 def test_the_documented_results_are_those_that_are_sent(finished: Path) -> None:
-    sent = final(json.loads((finished / workdir.RESULTS).read_text()), finished)
+    sent = summary_of(json.loads((finished / workdir.RESULTS).read_text()), finished)
     of_runs = {name for numbers in sent.members.values() for name in numbers} | set(sent.curves)
     names = of_runs | set(sent.numbers) | set(sent.tables) | {"report"}
     names |= {f"figures/{path.stem}" for path in sent.figures}
@@ -125,7 +125,7 @@ def test_wandb_holds_every_result(
 ) -> None:
     results = json.loads((finished / workdir.RESULTS).read_text())
     folder, records = offline["study-2"]
-    logged, summary = history_of(records), summary_of(records)
+    logged, summary = history_of(records), last_values(records)
     assert logged.keys() == {0, 1, 2}
     for name in RUNS:
         rated = results["training_elo"][name]
@@ -137,7 +137,7 @@ def test_wandb_holds_every_result(
             for key, values in (("ladder", "elo"), ("ladder_stderr", "stderr")):
                 assert logged[iteration][f"elo/{key}/{name}"] == pytest.approx(rated[values][i])
         for number, value in results["cost"]["runs"][name].items():
-            assert summary_of(offline[name][1])[f"cost/{number}"] == value
+            assert last_values(offline[name][1])[f"cost/{number}"] == value
     last = dict(tables_of(folder, logged[2]))
     for played in results["tournaments"]:
         table = last[f"tournament/{played['name']}"]
@@ -152,7 +152,7 @@ def test_wandb_holds_every_result(
             assert [names.index(first), names.index(second), *counts] == result
         for name in RUNS:
             elo = played["elo"][names.index(name)]
-            assert summary_of(offline[name][1])[f"elo/{played['name']}"] == pytest.approx(elo)
+            assert last_values(offline[name][1])[f"elo/{played['name']}"] == pytest.approx(elo)
         assert summary[f"tournament/{played['name']}/games"] == played["games"]
     assert last["ladder/anchors"] == results["ladder"]["anchors"]
     assert len(last["checks"]) == len(results["checks"])

@@ -18,9 +18,9 @@ from ml_collections import ConfigDict
 from jaxzero import runs, workdir
 from jaxzero.runs import Member
 from jaxzero.settings.config import ConfigError
-from jaxzero.tracking import Final, Table, Tracker, wandb_runs
+from jaxzero.tracking import StudySummary, Table, Tracker, wandb_runs
 from jaxzero.tracking.background import Background
-from jaxzero.tracking.final import scalars
+from jaxzero.tracking.summary import scalars
 from tests import small
 
 RUNS = ("sum_seed0", "value_seed0")
@@ -40,10 +40,10 @@ def rows_of(iteration: int) -> list[dict[str, Any]]:
     return [h | {"loss/sum": 1.0 / (iteration + 1), "loss_epochs/sum": [2.0, 1.0]} for h in heads]
 
 
-def final_after(iteration: int) -> Final:
+def final_after(iteration: int) -> StudySummary:
     """Results of made-up runs."""
     curve = {i: 10.0 * i for i in range(iteration + 1)}
-    return Final(
+    return StudySummary(
         iteration=iteration,
         curves={"elo/training": dict.fromkeys(RUNS, curve)},
         members={RUNS[0]: {"elo/final": 7.0}},
@@ -142,7 +142,7 @@ class Broken:
         if len(self.calls) == 2:
             raise OSError("the network\nis gone")
 
-    def finish(self, final: Final) -> None:
+    def finish(self, summary: StudySummary) -> None:
         self.calls.append("finish")
 
     def close(self) -> None:

@@ -189,7 +189,7 @@ def test_a_member_that_failed_is_named_and_left_out(
     saved: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     run = runs.open_run(saved / "first")
-    assert contestants.going(run) == [0, 2]
+    assert contestants.finite_members(run) == [0, 2]
     contestants.say_who_failed([run, runs.open_run(saved / "second"), run])
     assert capsys.readouterr().err == f"{saved / 'first'}: left out, failed: policy_seed0\n"
     whole, kept = runs.networks(run, 4), contestants.networks_of(run, [0, 2], 4)

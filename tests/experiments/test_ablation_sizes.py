@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from experiments import loss_ablation, notebook, sizes
+from experiments import ablation_sizes as sizes
+from experiments import loss_ablation, notebook
 from experiments.shell import cli
 from jaxzero import workdir
 from jaxzero.runs.hardware import Hardware, Pace

@@ -5,13 +5,13 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from jaxzero.tracking import Final, Table
+from jaxzero.tracking import StudySummary, Table
 
 _SETTINGS = ("config", "switches", "environment", "runs")  # W&B has them as a run's config
 _NAMED = ("training_elo", "tournaments", "checks")  # handled one by one
 
 
-def final(results: Mapping[str, Any], directory: Path) -> Final:
+def summary_of(results: Mapping[str, Any], directory: Path) -> StudySummary:
     """What a finished study hands to its tracker.
 
     Args:
@@ -36,7 +36,7 @@ def final(results: Mapping[str, Any], directory: Path) -> Final:
         tables["checks"] = table(checks)
         numbers |= {f"checks/{c['name']}": c["value"] for c in checks if _is_number(c["value"])}
     report = directory / "report.html"
-    return Final(
+    return StudySummary(
         iteration=int(results["config"]["train"]["iterations"]),
         curves=curves,
         members={name: found for name, found in members.items() if found},

@@ -30,7 +30,7 @@ class Table:
 
 
 @dataclasses.dataclass(frozen=True)
-class Final:
+class StudySummary:
     """What is known when a study is done.
 
     Attributes:
