@@ -14,7 +14,7 @@ _STREAM = 0x7FFFFFFF  # folded into a game's key; its plies fold in their own sm
 
 
 @struct.dataclass
-class Beginnings:
+class RandomOpenings:
     """Where the search takes over in each of B games.
 
     Attributes:
@@ -28,14 +28,14 @@ class Beginnings:
     rolled_back: jax.Array
 
 
-def random_beginnings(
+def random_openings(
     game: Game,
     keys: jax.Array,
     active: jax.Array,
     *,
     plies: jax.Array | int,
     kept: jax.Array | float,
-) -> Beginnings:
+) -> RandomOpenings:
     """Plays the first plies of every game at random.
 
     A game that ends meanwhile is taken back by the share `kept` of its plies (at least one),
@@ -76,9 +76,9 @@ def random_beginnings(
     taken_back = jnp.maximum(jnp.round(kept * played).astype(jnp.int32), 1)
     goal = jnp.where(ended, jnp.maximum(played - taken_back, 0), 0)
     # The same keys play the same moves again: nothing but the key had to be remembered.
-    again, replayed = advance(goal)
-    return Beginnings(
-        states=where_lanes(ended, again, states),
+    shortened, replayed = advance(goal)
+    return RandomOpenings(
+        states=where_lanes(ended, shortened, states),
         plies=jnp.where(ended, replayed, played),
         rolled_back=ended,
     )

@@ -18,7 +18,7 @@ from jaxzero.search import core, subtree
 from jaxzero.search.core import Diagnostics
 from jaxzero.search.evaluation import Evaluate, StateEvaluate
 from jaxzero.search.options import SearchOptions
-from jaxzero.training.openings import random_beginnings
+from jaxzero.training.openings import random_openings
 
 
 @struct.dataclass
@@ -38,7 +38,7 @@ class Trajectory:
       outcome: float32[B, 2], true results.
       plies: int32[B].
       active: bool[B], games that were asked for.
-      start: int32[B], random plies before the first row of each game (see `beginnings`); None
+      start: int32[B], random plies before the first row of each game (see `openings`); None
         where all games begin at the start.
       rolled_back: bool[B], games that random play had ended; None as `start`.
     """
@@ -119,7 +119,7 @@ def play(
       first_player_always_loses: published Gobang labels, see `scoring.labels`.
       random_plies: int32, may be traced: so many plies are played at random, without search and
         without rows in the trajectory. None: the search plays from the start.
-      kept: zeta, how much of a game that random play ends is taken back, see `beginnings`.
+      kept: zeta, how much of a game that random play ends is taken back, see `openings`.
       caps: fast searches.
 
     Returns:
@@ -130,7 +130,7 @@ def play(
     states = jax.tree.map(lambda x: jnp.broadcast_to(x, (batch, *jnp.shape(x))), start)
     begun = None
     if random_plies is not None:
-        begun = random_beginnings(game, keys, active, plies=random_plies, kept=kept)
+        begun = random_openings(game, keys, active, plies=random_plies, kept=kept)
         states = begun.states
 
     def going(carry: _Carry) -> jax.Array:

@@ -13,7 +13,7 @@ from jaxzero.games.playouts import mean_random_plies
 from jaxzero.settings.config import ConfigError
 from jaxzero.training import curriculum, game_window, iteration, learner
 from jaxzero.training.curriculum import Curriculum, Lesson, Progress
-from jaxzero.training.openings import random_beginnings
+from jaxzero.training.openings import random_openings
 from jaxzero.training.selfplay import Trajectory
 from jaxzero.training.spec import make_spec
 from tests import small
@@ -36,7 +36,7 @@ RACING_KINGS = Curriculum(
 @functools.cache
 def begun(plies, kept):
     run = jax.jit(
-        lambda keys, plies, kept: random_beginnings(
+        lambda keys, plies, kept: random_openings(
             LINE, keys, jnp.arange(LANES) < LANES - 1, plies=plies, kept=kept
         )
     )
