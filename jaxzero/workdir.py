@@ -7,7 +7,9 @@ import math
 import os
 import platform
 import subprocess
-from collections.abc import Iterable, Iterator, Sequence
+import zipfile
+import zlib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from importlib import metadata
 from pathlib import Path
 from typing import Any
@@ -28,6 +30,8 @@ CONFIG, ENVIRONMENT, MEMBERS, METRICS, RESULTS = (
     "results.json",
 )
 LOCK = ".lock"
+# What reading a damaged `.npz` raises.
+DAMAGED = (ValueError, OSError, KeyError, EOFError, zipfile.BadZipFile, zlib.error)
 # May differ when a workdir is gone on with: how long, how it is logged and measured, where it runs.
 MAY_DIFFER = ("train.iterations", "execution.", "tracking.", "study.ladder_")
 _PACKAGES = ("jax", "jaxlib", "flax", "optax", "mctx", "chex", "orbax-checkpoint", "numpy")
@@ -69,6 +73,15 @@ def write_json(path: Path, value: Any) -> None:
     part = path.with_name(f".{path.name}.part")
     with writing(path):
         part.write_text(json.dumps(plain(value), indent=1) + "\n")
+        os.replace(part, path)
+
+
+def write_arrays(path: Path, arrays: Mapping[str, Any]) -> None:
+    """Writes a compressed `.npz`, whole or not at all; its folder is made."""
+    part = path.with_name(f".{path.name}.part.npz")
+    with writing(path):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        np.savez_compressed(part, **arrays)
         os.replace(part, path)
 
 

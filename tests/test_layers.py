@@ -113,7 +113,7 @@ STANDING = {
     "experiments.pages.study -> experiments.strength.training_elo",
     "experiments.pages.tables -> experiments.losses.figures",
 }
-STILL_LONG = {"jaxzero.games.conformance", "experiments.connect_four_supervised"}
+STILL_LONG = {"experiments.connect_four_supervised"}
 
 
 def test_imports_run_downwards_only() -> None:

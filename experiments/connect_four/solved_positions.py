@@ -3,8 +3,6 @@
 import dataclasses
 import hashlib
 import json
-import zipfile
-import zlib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -53,7 +51,7 @@ def part_path(directory: Path, part: int) -> Path:
 
 def save_part(directory: Path, part: int, solved: Solved) -> None:
     """Writes a part, whole or not at all."""
-    _write(part_path(directory, part), solved._asdict())
+    workdir.write_arrays(part_path(directory, part), solved._asdict())
 
 
 def load_part(directory: Path, part: int) -> Solved | None:
@@ -62,18 +60,8 @@ def load_part(directory: Path, part: int) -> Solved | None:
     try:
         with np.load(path, allow_pickle=False) as arrays:
             return Solved(**{name: arrays[name] for name in Solved._fields})
-    except FileNotFoundError:
-        return None
-    except (ValueError, OSError, KeyError, EOFError, zipfile.BadZipFile, zlib.error):
-        return None  # a part is made again from its number, to the same positions
-
-
-def _write(path: Path, arrays: dict[str, np.ndarray]) -> None:
-    part = path.with_name(f".{path.name}.part.npz")
-    with workdir.writing(path):
-        path.parent.mkdir(parents=True, exist_ok=True)
-        np.savez_compressed(part, **arrays)  # type: ignore[arg-type]
-        part.replace(path)
+    except workdir.DAMAGED:
+        return None  # it is made again from its number, to the same positions
 
 
 def merge(directory: Path, parts: int, positions: int, recipe: Recipe) -> None:
@@ -83,7 +71,7 @@ def merge(directory: Path, parts: int, positions: int, recipe: Recipe) -> None:
     solved = Solved(*(np.concatenate(arrays) for arrays in zip(*whole, strict=True)))
     kept = first_of_each(states_of(solved.moves))[:positions]
     solved = Solved(*(array[kept] for array in solved))
-    _write(directory / POSITIONS, solved._asdict())
+    workdir.write_arrays(directory / POSITIONS, solved._asdict())
     labelled = _labelled(solved)
     record = {
         "game": GAME,

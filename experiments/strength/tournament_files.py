@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from experiments.strength.opponents import Entry
+from jaxzero import workdir
 from jaxzero.matches.tournament import Tournament
 from jaxzero.ratings.triples import intransitivity
 
@@ -63,11 +64,10 @@ def circles(played: Tournament) -> dict[str, Any]:
 
 def games(directory: Path, tournaments: Mapping[str, Tournament], players: Sequence[Entry]) -> None:
     """games/<tournament>.npz: moves int16[max_plies, M, k] (-1 after the end) and the names."""
-    (directory / "games").mkdir(exist_ok=True)
     for name, played in tournaments.items():
-        np.savez_compressed(
-            directory / "games" / f"{name}.npz",
-            actions=played.actions,
-            pairs=played.results[:, :2],
-            names=np.array([player.name for player in players]),
-        )
+        arrays = {
+            "actions": played.actions,
+            "pairs": played.results[:, :2],
+            "names": np.array([player.name for player in players]),
+        }
+        workdir.write_arrays(directory / "games" / f"{name}.npz", arrays)

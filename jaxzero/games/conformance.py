@@ -2,7 +2,7 @@
 
 Random games are played as one compiled, batched program, and every position of every game is held
 against the contract of `base.Game`. What rules should be, a property cannot know: for that,
-`check_against_reference` plays the same games on an independent implementation.
+`check_against_reference` (of `reference`) plays the same games on an independent implementation.
 
 Two methods beyond the protocol allow more checks, and are asked for where a game has them:
 `image(state, k)`, the k-th symmetric image of a position in the order of `symmetries`, and
@@ -11,8 +11,8 @@ Two methods beyond the protocol allow more checks, and are asked for where a gam
 
 import dataclasses
 import functools
-from collections.abc import Callable, Sequence
-from typing import Any, Protocol
+from collections.abc import Callable
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -28,6 +28,9 @@ from jaxzero.games.playouts import (
     view_of,
     views_of,
 )
+from jaxzero.games.reference import Reference, check_against_reference
+
+__all__ = ["CHECKS", "Reference", "Report", "check_against_reference", "check_game"]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -36,30 +39,6 @@ class Report:
 
     passed: tuple[str, ...]
     skipped: tuple[str, ...]
-
-
-class Reference(Protocol):
-    """One game of an independent implementation, changed in place by `step`."""
-
-    def legal_actions(self) -> Sequence[bool]:
-        """One entry per action, for the player to move; all False when finished."""
-        ...
-
-    def step(self, action: int) -> None:
-        """Plays a legal action."""
-        ...
-
-    def to_move(self) -> int:
-        """0 or 1."""
-        ...
-
-    def is_terminal(self) -> bool:
-        """Is the game finished?"""
-        ...
-
-    def outcome(self) -> tuple[float, float]:
-        """Result of player 0 and of player 1; zeros before the end."""
-        ...
 
 
 def check_game(game: Game, *, num_games: int = 32, seed: int = 0) -> Report:
@@ -82,53 +61,6 @@ def check_game(game: Game, *, num_games: int = 32, seed: int = 0) -> Report:
             raise AssertionError(f"{game.name}: {name}: {error}") from None
         (skipped if ran is SKIPPED else passed).append(name)
     return Report(tuple(passed), tuple(skipped))
-
-
-def check_against_reference(
-    game: Game,
-    new_reference: Callable[[], Reference],
-    *,
-    num_games: int = 32,
-    seed: int = 0,
-    same_position: Callable[[Any, Any], bool] | None = None,
-) -> None:
-    """Plays the same random games on `game` and on an independent implementation of its rules.
-
-    Args:
-      new_reference: makes a game of the other implementation, at its start.
-      same_position: of (state, reference): do both show the same board? Not asked if None.
-
-    Raises:
-      AssertionError: at the first ply at which the two differ.
-    """
-    playout = random_playout(game, num_games=num_games, seed=seed)
-    states, view, actions = playout
-    for i in range(num_games):
-        reference = new_reference()
-        for ply in range(len(view.terminal)):
-            where = f"{game.name}: game {i}, after actions {actions[:ply, i].tolist()}"
-            found = (
-                view.legal[ply, i].tolist(),
-                int(view.to_move[ply, i]),
-                bool(view.terminal[ply, i]),
-                tuple(view.outcome[ply, i].tolist()),
-            )
-            expected = (
-                [bool(legal) for legal in reference.legal_actions()],
-                # Whose turn it is after the end has no meaning, so it is not compared.
-                found[1] if reference.is_terminal() else reference.to_move(),
-                reference.is_terminal(),
-                tuple(float(result) for result in reference.outcome()),
-            )
-            names = ("legal actions", "player to move", "end", "outcome")
-            for name, ours, theirs in zip(names, found, expected, strict=True):
-                assert ours == theirs, f"{where}: {name} is {ours}, the reference has {theirs}"
-            if same_position is not None:
-                state = jax.tree.map(lambda leaf, p=ply, g=i: leaf[p, g], states)
-                assert same_position(state, reference), f"{where}: the boards differ"
-            if found[2]:
-                break
-            reference.step(int(actions[ply, i]))
 
 
 # ---- the checks: each raises AssertionError, or returns SKIPPED where it does not apply ----

@@ -6,7 +6,7 @@ import jax
 import jax.numpy as jnp
 
 from jaxzero.games import bitboard, stones
-from jaxzero.games.bitboard import any_square, both, either, without
+from jaxzero.games.bitboard import both, either, without
 from jaxzero.games.stones import StonesState
 
 DEFAULT_LINE = 4
@@ -65,14 +65,7 @@ class ConnectFour(stones.StonesGame):
         """Drops a stone of the player to move into column `action` (int32 scalar)."""
         own, other = stones.own_and_other(state)
         own = either(own, both(self._landings(own, other), self.grid.column_at(action)))
-        won = self.grid.has_line(own, self.line)
-        full = ~any_square(without(self.grid.full, either(own, other)))
-        successor = StonesState(
-            stones=stones.by_player(state.to_move, own, other),
-            to_move=1 - state.to_move,
-            status=stones.line_status(state.to_move, won, full),
-        )
-        return stones.unless_finished(state, successor)
+        return stones.after_line_move(self.grid, self.line, state, own, other)
 
     def _landings(self, own: bitboard.Words, other: bitboard.Words) -> bitboard.Words:
         """The lowest empty square of every column that has one."""

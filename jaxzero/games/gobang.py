@@ -5,7 +5,7 @@ import dataclasses
 import jax
 
 from jaxzero.games import stones
-from jaxzero.games.bitboard import any_square, either, without
+from jaxzero.games.bitboard import either, without
 from jaxzero.games.stones import StonesState
 
 DEFAULT_LINE = 4  # paper 000, section 3: chains of 4, on 5x5 and 6x6 boards
@@ -71,14 +71,7 @@ class Gobang(stones.StonesGame):
         """Places a stone of the player to move on square `action` (int32 scalar)."""
         own, other = stones.own_and_other(state)
         own = either(own, without(self.grid.square_at(action), other))
-        won = self.grid.has_line(own, self.line)
-        full = ~any_square(without(self.grid.full, either(own, other)))
-        successor = StonesState(
-            stones=stones.by_player(state.to_move, own, other),
-            to_move=1 - state.to_move,
-            status=stones.line_status(state.to_move, won, full),
-        )
-        return stones.unless_finished(state, successor)
+        return stones.after_line_move(self.grid, self.line, state, own, other)
 
     def legal_actions(self, state: StonesState) -> jax.Array:
         """bool[size * size]: the empty squares."""

@@ -159,12 +159,22 @@ def players(stones: jax.Array) -> tuple[bitboard.Words, bitboard.Words]:
     return bitboard.from_array(rows[0]), bitboard.from_array(rows[1])
 
 
-def line_status(to_move: jax.Array, won: jax.Array, full: jax.Array) -> jax.Array:
-    """int8 status after a move of `to_move` (int8) that completed a line, or filled the board.
+def after_line_move(
+    grid: bitboard.Grid, line: int, state: StonesState, own: bitboard.Words, other: bitboard.Words
+) -> StonesState:
+    """`state` after the player to move came to have the stones `own`; itself if it was finished.
 
-    A line on the very last square wins: it is asked for first.
+    A line of `line` wins, also on the very last square; a full board without one is a draw.
     """
-    return jnp.where(won, FIRST_WON + to_move, jnp.where(full, DRAWN, GOING_ON)).astype(jnp.int8)
+    won = grid.has_line(own, line)
+    full = ~bitboard.any_square(bitboard.without(grid.full, bitboard.either(own, other)))
+    status = jnp.where(won, FIRST_WON + state.to_move, jnp.where(full, DRAWN, GOING_ON))
+    successor = StonesState(
+        stones=by_player(state.to_move, own, other),
+        to_move=1 - state.to_move,
+        status=status.astype(jnp.int8),
+    )
+    return unless_finished(state, successor)
 
 
 def unless_finished(state: Any, successor: Any) -> Any:

@@ -266,9 +266,13 @@ def _notice(
 
 def count_results(match: Match) -> jax.Array:
     """int32[M, 3]: wins, draws and losses of the player who moved first, by ordered pair."""
-    first = match.outcome[..., 0]
-    counts = [(match.played & (first == result)).sum(-1) for result in (1, 0, -1)]
+    counts = wins_draws_losses(match.outcome[..., 0], match.played)
     return jnp.stack(counts, -1).astype(jnp.int32)
+
+
+def wins_draws_losses(first: Any, counted: Any) -> list[Any]:
+    """Three times int[...]: of results float[..., k] of the first player, those counted, bool."""
+    return [(counted & (first == result)).sum(-1) for result in (1, 0, -1)]
 
 
 def distinct_games(match: Match) -> jax.Array:

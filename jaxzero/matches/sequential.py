@@ -17,17 +17,17 @@ from jaxzero.players import Cost, Players, no_cost
 
 @struct.dataclass
 class Decided:
-    """What a match said of the first of two players.
+    """What a match decided about the first of two players.
 
     Attributes:
-      said: int32, see `wilson.verdict`; `GOING_ON` if the limit of games came first.
+      verdict: int32, see `wilson.verdict`; `GOING_ON` if the limit of games came first.
       counts: int32[2, 3], wins, draws and losses of who moved first, in the games up to the
         decision: the first player's, then the second's.
       distinct: int32, different sequences of moves among those.
       cost: evaluations, of games behind the decision too.
     """
 
-    said: jax.Array
+    verdict: jax.Array
     counts: jax.Array
     distinct: jax.Array
     cost: Cost
@@ -35,7 +35,7 @@ class Decided:
 
 @struct.dataclass
 class _Carry:
-    said: jax.Array
+    verdict: jax.Array
     pairs: jax.Array  # int32, pairs of games that were begun
     points: jax.Array
     counts: jax.Array
@@ -75,7 +75,7 @@ def play(
     rounds = -(-most // batch)
 
     def going(carry: _Carry) -> jax.Array:
-        return (carry.said == GOING_ON) & (carry.pairs < limit)
+        return (carry.verdict == GOING_ON) & (carry.pairs < limit)
 
     def body(carry: _Carry) -> _Carry:
         match = arena.play_match(
@@ -106,11 +106,11 @@ def play(
         first, played = seen["first"], seen["played"]
         ours = (first[0] - first[1] + 2) / 2  # of two points
         before = carry.points, 2 * carry.pairs
-        said, step = wilson.first_verdict(ours, 2 * played, rule, before)
+        verdict, step = wilson.first_verdict(ours, 2 * played, rule, before)
         counted = played & (jnp.arange(batch) <= step)
-        results = [(counted[None] & (first == result)).sum(-1) for result in (1, 0, -1)]
+        results = arena.wins_draws_losses(first, counted[None])
         new = _Carry(
-            said=said,
+            verdict=verdict,
             pairs=carry.pairs + batch,
             points=carry.points + jnp.where(counted, ours, 0.0).sum(),
             counts=carry.counts + jnp.stack(results, -1).astype(jnp.int32),
@@ -126,7 +126,7 @@ def play(
         going,
         body,
         _Carry(
-            said=jnp.int32(GOING_ON),
+            verdict=jnp.int32(GOING_ON),
             pairs=jnp.int32(0),
             points=jnp.float32(0),
             counts=jnp.zeros((2, 3), jnp.int32),
@@ -136,4 +136,4 @@ def play(
         ),
     )
     distinct = count_distinct(carry.hashes.reshape(-1, 2), jnp.repeat(carry.counted, 2))
-    return Decided(carry.said, carry.counts, distinct, carry.cost)
+    return Decided(carry.verdict, carry.counts, distinct, carry.cost)

@@ -63,8 +63,7 @@ def result_rows(outcome: np.ndarray, counted: np.ndarray, pairs: np.ndarray) -> 
       counted: bool[M, k].
       pairs: int[M, 2], who moved first and who second.
     """
-    first = outcome[..., 0]
-    columns = [(counted & (first == result)).sum(-1) for result in (1, 0, -1)]
+    columns = arena.wins_draws_losses(outcome[..., 0], counted)
     return np.concatenate([pairs, np.stack(columns, -1)], axis=1).astype(np.int64)
 
 

@@ -2,8 +2,6 @@
 
 import dataclasses
 import json
-import zipfile
-import zlib
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -145,18 +143,14 @@ def sample(game: Game, *, positions: int, plies: range, seed: int) -> Any:
 
 def save(path: Path, labelled: Labelled, settings: dict[str, Any]) -> None:
     """Writes positions and scores, and how they were made, as one file; whole or not at all."""
+    arrays = {
+        "game": np.array(labelled.game.name),
+        "settings": np.array(json.dumps(settings, sort_keys=True)),
+        "scores": labelled.scores,
+        "plies": labelled.plies,
+    }
     leaves = jax.tree.leaves(labelled.states)
-    part = path.with_name(f".{path.name}.part.npz")
-    with workdir.writing(path):
-        np.savez_compressed(
-            part,
-            game=np.array(labelled.game.name),
-            settings=np.array(json.dumps(settings, sort_keys=True)),
-            scores=labelled.scores,
-            plies=labelled.plies,
-            **{f"state_{i}": leaf for i, leaf in enumerate(leaves)},
-        )
-        part.replace(path)
+    workdir.write_arrays(path, arrays | {f"state_{i}": leaf for i, leaf in enumerate(leaves)})
 
 
 def load(path: Path) -> tuple[Labelled, dict[str, Any]]:
@@ -173,7 +167,7 @@ def load(path: Path) -> tuple[Labelled, dict[str, Any]]:
             states = jax.tree.unflatten(structure, leaves)
             settings = json.loads(str(arrays["settings"]))
             return Labelled(game, states, arrays["scores"], arrays["plies"]), settings
-    except (ValueError, OSError, KeyError, EOFError, zipfile.BadZipFile, zlib.error) as error:
+    except workdir.DAMAGED as error:
         raise ConfigError(
             f"{path} is damaged ({error}): delete it, and it is made again"
         ) from error

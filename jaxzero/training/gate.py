@@ -114,7 +114,7 @@ def gate(
             wins, lost, hyper.threshold, accept_all_drawn=spec.switches.accept_all_drawn
         )
     else:
-        accepted = decided.said == wilson.BETTER
+        accepted = decided.verdict == wilson.BETTER
     accepted &= finite
     metrics = {
         "arena/accepted": accepted,

@@ -68,7 +68,7 @@ def test_it_stops_where_plain_python_stops(rule):
     for seed in range(6):
         said, counts, distinct = by_hand(RULES[rule], MOST, seed)
         found = played(rule, 5, MOST, seed)
-        assert int(found.said) == said
+        assert int(found.verdict) == said
         np.testing.assert_array_equal(found.counts, counts)
         assert int(found.distinct) == distinct
         seen.add(said)
@@ -79,7 +79,7 @@ def test_it_stops_where_plain_python_stops(rule):
 def test_how_many_play_at_once_decides_nothing(batch):
     for seed in range(4):
         found, other = played("wide", batch, MOST, seed), played("wide", 5, MOST, seed)
-        assert int(found.said) == int(other.said)
+        assert int(found.verdict) == int(other.verdict)
         np.testing.assert_array_equal(found.counts, other.counts)
         assert int(found.distinct) == int(other.distinct)
 
@@ -88,6 +88,6 @@ def test_a_smaller_limit_may_be_traced():
     for seed in range(6):
         said, counts, _ = by_hand(RULES["wide"], 3, seed)
         found = played("wide", 5, 3, seed)
-        assert int(found.said) == said
+        assert int(found.verdict) == said
         np.testing.assert_array_equal(found.counts, counts)
         assert np.asarray(found.counts).sum() <= 6

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 
-from jaxzero.games.racing_kings import NUM_MOVES, RacingKings, RacingKingsState, glyph
+from jaxzero.games.racing_kings import NUM_MOVES, RacingKings, glyph
 from jaxzero.play.display import svg
 from jaxzero.play.display.notation import make_notation
 from jaxzero.play.display.session import Session
@@ -51,11 +51,6 @@ def board_picture(
         parts.append(svg.group(names, "faint", font_size="12"))
     edge = _EDGE if labels else 0
     return svg.Picture(left + height, height + edge, "\n".join(filter(None, parts)))
-
-
-def position_picture(game: RacingKings, state: RacingKingsState, cell: int = LARGE) -> svg.Picture:
-    """One labelled position, e.g. the start (004, Fig. 1a)."""
-    return board_picture(game.letters(state), cell, labels=True)
 
 
 def game_picture(session: Session) -> svg.Picture:
