@@ -150,11 +150,11 @@ def _fit(size: Size, config: ConfigDict, hardware: Hardware) -> Fit:
     return Fit(size, config, predicted, against)
 
 
-def choose(found: Sequence[Fit], name: str = AUTO, directory: Path | None = None) -> Fit:
+def choose(candidates: Sequence[Fit], name: str = AUTO, directory: Path | None = None) -> Fit:
     """The largest that suits, or the one of that name.
 
     Args:
-      found: of `fits`.
+      candidates: of `fits`.
       name: of a size; `AUTO`: by itself.
       directory: a run directory, which may exist: `AUTO` goes on with the size that it has.
 
@@ -162,14 +162,14 @@ def choose(found: Sequence[Fit], name: str = AUTO, directory: Path | None = None
       ConfigError: there is none of that name, or nothing suits.
     """
     if name != AUTO:
-        names = [fit.size.name for fit in found]
+        names = [fit.size.name for fit in candidates]
         if name not in names:
             raise ConfigError(f"size {name!r}: {nearest(name, [AUTO, *names])}")
-        return found[names.index(name)]
-    begun = [fit for fit in found if directory is not None and _is_of(directory, fit.config)]
-    for fit in (*begun, *(fit for fit in found if fit.against is None)):
+        return candidates[names.index(name)]
+    begun = [fit for fit in candidates if directory is not None and _is_of(directory, fit.config)]
+    for fit in (*begun, *(fit for fit in candidates if fit.against is None)):
         return fit
-    last = found[-1]
+    last = candidates[-1]
     raise ConfigError(f"size {last.size.name!r}, the smallest, {last.against}: change its settings")
 
 
@@ -181,12 +181,12 @@ def _is_of(directory: Path, config: ConfigDict) -> bool:
     return not workdir.differing_keys(workdir.read_json(directory / workdir.CONFIG), wanted)
 
 
-def table(found: Sequence[Fit], chosen: Fit) -> Table:
+def table(candidates: Sequence[Fit], chosen: Fit) -> Table:
     """The sizes for people: what they are, what they need, and why one was taken."""
     rows = []
-    for fit in found:
+    for fit in candidates:
         config = fit.config
-        verdict = fit.against or "fits, but a larger one does too"
+        verdict = fit.against or "candidates, but a larger one does too"
         runs = len(config.study.targets) * config.study.seeds
         rows.append(
             (

@@ -174,13 +174,13 @@ def _json(content: Any) -> bytes:
 
 def _fitting(run: Run, items: Sequence[Item], room: int) -> tuple[list[Item], int]:
     """Those that find room, each in its turn, and the room that is left."""
-    found = []
+    fitting = []
     for item in items:
         size = _size(run, item)
         if size <= room:
-            found.append(item)
+            fitting.append(item)
             room -= size
-    return found, room
+    return fitting, room
 
 
 def _size(run: Run, item: Item, *, packed: bool = True) -> int:

@@ -51,16 +51,16 @@ def run(config: ConfigDict, directory: Path) -> bool:
     Raises:
       ConfigError: settings that cannot work, or a directory of other ones.
     """
-    said = words(config, directory)
+    arguments = words(config, directory)
     print("the same from a terminal:")
-    print(shlex.join(["python", "-m", "experiments.loss_ablation", *said]))
+    print(shlex.join(["python", "-m", "experiments.loss_ablation", *arguments]))
     runner.prepare(config)
     workdir.claim(directory, config, loss_ablation.STUDY)  # refuses a directory of another run
     if is_finished(config, directory):
         print(f"{directory} is finished: nothing left to do")
         return True
     try:
-        with _argv(["loss_ablation", *said]):  # the report shows how to do it again
+        with _argv(["loss_ablation", *arguments]):  # the report shows how to do it again
             loss_ablation.run(config, directory)
     except Stopped as stopped:
         print(str(stopped).replace("the same command", "running this cell again"))

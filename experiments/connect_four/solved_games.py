@@ -75,17 +75,17 @@ def _play_all(
     perfect: solver.PerfectSolver, rng: random.Random, p: float, seen: set[int]
 ) -> list[tuple[list[int], list[int]]]:
     """(moves before, scores) of all new positions of one game that have a wrong move."""
-    board, moves, found = perfect.board(), list[int](), []
+    board, moves, contested = perfect.board(), list[int](), []
     while True:
         scores = _scores(perfect, board)
         if board.uid() not in seen and _has_wrong_move(scores):
-            found.append((list(moves), scores))
+            contested.append((list(moves), scores))
         seen.add(board.uid())
         best = [c for c in range(solver.COLUMNS) if scores[c] == max(scores)]
         column = rng.choice(best if rng.random() < p else solver.legal_columns(board))
         moves.append(column)
         if _ends_game(board, column):
-            return found
+            return contested
 
 
 def _play_one(

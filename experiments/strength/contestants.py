@@ -97,11 +97,11 @@ def label_runs(directories: Sequence[Path]) -> list[str]:
         alike = {other for other in places if other.name == place.name}
         names[place] = place.name if len(alike) == 1 else str(directory)
     seen: dict[Path, int] = {}
-    found = []
+    labels = []
     for place in places:
         seen[place] = seen.get(place, 0) + 1
-        found.append(names[place] + (f"#{seen[place]}" if seen[place] > 1 else ""))
-    return found
+        labels.append(names[place] + (f"#{seen[place]}" if seen[place] > 1 else ""))
+    return labels
 
 
 def same_board(opened: Sequence[Run]) -> None:
@@ -195,15 +195,15 @@ def field_run(
     same = twins(run, members, asked)
     first = sorted(set(same.values()))
     one_a_seed = len({run.members[i].seed for i in first}) == len(first)
-    found = []
+    contestants = []
     for at in iterations:
-        found += [
+        contestants += [
             Contestant(
                 run, label, i, at, simulations_of(run, i, asked), shared=at == 0 and one_a_seed
             )
             for i in (first if at == 0 else members)
         ]
-    return found
+    return contestants
 
 
 def networks_of(run: Run, members: Sequence[int], at: int) -> Learner:
@@ -300,19 +300,19 @@ def choose_iterations(run: Run, which: str) -> list[int]:
     if which == "all":
         return list(run.iterations)
     try:
-        found = [int(word) for word in which.split(",")]
+        chosen = [int(word) for word in which.split(",")]
     except ValueError:
         raise ConfigError(
             f"--iterations={which!r}: give last, all, or numbers like 0,10,20"
         ) from None
-    for iteration in found:
+    for iteration in chosen:
         if iteration not in run.iterations:
             kept = ", ".join(map(str, run.iterations))
             raise ConfigError(
                 f"--iterations={which}: {run.directory} keeps no networks of iteration "
                 f"{iteration}, choose of {kept}"
             )
-    return sorted(set(found))
+    return sorted(set(chosen))
 
 
 def refuse_run(directory: Path) -> None:

@@ -146,11 +146,11 @@ def checks(
         if e.kind == "trained" and e.target in ("value", "sum", "product")
     ] or by_kind["trained"]  # fmt: skip
     final, low = tournaments["final"], tournaments["low"]
-    found = []
+    findings = []
 
     def add(name: str, statement: str, value: float, stderr: float, bar: float | None) -> None:
         holds = None if bar is None else bool(value >= bar)
-        found.append(
+        findings.append(
             {
                 "name": name,
                 "statement": statement,
@@ -200,4 +200,4 @@ def checks(
         if target == "value":
             add("value_heldout", "l_v on the held-out games when l_v is minimised",
                 float(np.mean(unseen)), np.nan, None)  # fmt: skip
-    return found
+    return findings

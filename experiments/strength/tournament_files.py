@@ -50,14 +50,14 @@ def entry(
 
 def circles(played: Tournament) -> dict[str, Any]:
     """What ratings cannot tell: `intransitive` in a tournament's entry."""
-    found = intransitivity(played.results, played.ratings)
+    circular = intransitivity(played.results, played.ratings)
     return {
         "intransitive": {
-            "count": len(found.triples),
-            "of": found.compared,
-            "expected": found.expected,
-            "spread": found.spread,
-            "triples": [triple._asdict() for triple in found.triples],
+            "count": len(circular.triples),
+            "of": circular.compared,
+            "expected": circular.expected,
+            "spread": circular.spread,
+            "triples": [triple._asdict() for triple in circular.triples],
         }
     }
 

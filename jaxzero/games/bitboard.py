@@ -162,7 +162,7 @@ class Grid:
 
     def has_line(self, words: Words, length: int) -> jax.Array:
         """bool scalar: are `length` neighbouring squares set in any of the four directions?"""
-        found: Words = (jnp.uint32(0),) * self.num_words
+        lines: Words = (jnp.uint32(0),) * self.num_words
         for dr, dc in LINE_DIRECTIONS:
             starts = self._line_starts(dr, dc, length)
             if not any(starts):
@@ -173,8 +173,8 @@ class Grid:
                 run = both(run, lower_bits(run, further * (dr * self.columns + dc)))
                 reached += further
             # Only starts whose whole line is on the board count, so wrapped bits are never read.
-            found = either(found, both(run, starts))
-        return any_square(found)
+            lines = either(lines, both(run, starts))
+        return any_square(lines)
 
     def _line_starts(self, dr: int, dc: int, length: int) -> Words:
         """Static: squares from which `length` steps of (dr, dc) stay on the board."""

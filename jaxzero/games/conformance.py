@@ -221,11 +221,11 @@ def check_flipped_colours(game: Game, playout: Playout) -> str | None:
         return SKIPPED
     flipped_states = jax.device_get(_flipped(game, playout.states))
     for states in (flipped_states, _successors(game, flipped_states, playout.actions)):
-        found, original = views_of(game, states), playout.views
-        assert (found.outcome == -original.outcome).all(), "the outcome is not exchanged"
-        assert (found.to_move == 1 - original.to_move).all(), "the turn is not exchanged"
+        flipped, original = views_of(game, states), playout.views
+        assert (flipped.outcome == -original.outcome).all(), "the outcome is not exchanged"
+        assert (flipped.to_move == 1 - original.to_move).all(), "the turn is not exchanged"
         for name in ("observation", "legal", "terminal"):
-            same = getattr(found, name) == getattr(original, name)
+            same = getattr(flipped, name) == getattr(original, name)
             assert same.all(), f"the {name} seen by the player to move depends on the colour"
     return None
 
@@ -298,8 +298,8 @@ def _successors(game: Game, states: Any, actions: np.ndarray) -> Any:
     )
 
 
-def _assert_same(k: int, expected: View, found: View) -> None:
-    for name, ours, theirs in zip(View._fields, expected, found, strict=True):
+def _assert_same(k: int, expected: View, actual: View) -> None:
+    for name, ours, theirs in zip(View._fields, expected, actual, strict=True):
         assert (ours == theirs).all(), f"image {k} of a position has another {name}"
 
 

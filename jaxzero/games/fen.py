@@ -27,7 +27,7 @@ def read(fen: str) -> tuple[np.ndarray, np.ndarray, int, int]:
         )
     if not (words[4].isdigit() and words[5].isdigit() and int(words[4]) < CLOCK):
         raise ValueError(f"{fen!r}: the last two numbers count plies and moves, e.g. '0 1'")
-    found: tuple[list[tuple[int, int]], list[tuple[int, int]]] = ([], [])
+    pieces: tuple[list[tuple[int, int]], list[tuple[int, int]]] = ([], [])
     for row, text in enumerate(rows):
         column = 0
         for letter in text:
@@ -37,19 +37,19 @@ def read(fen: str) -> tuple[np.ndarray, np.ndarray, int, int]:
             if letter.lower() not in PIECES[1:]:
                 raise ValueError(f"{fen!r}: {letter!r} is none of K, Q, R, B, N (no pawns race)")
             kind = PIECES.index(letter.lower())
-            found[letter.islower()].append((-kind, 8 * (7 - row) + column))
+            pieces[letter.islower()].append((-kind, 8 * (7 - row) + column))
             column += 1
         if column != 8:
             raise ValueError(f"{fen!r}: the row {text!r} has {column} squares, not 8")
     king = -PIECES.index("k")
-    for side, colour in zip(found, ("White", "Black"), strict=True):
+    for side, colour in zip(pieces, ("White", "Black"), strict=True):
         if sum(kind == king for kind, _ in side) != 1:
             raise ValueError(f"{fen!r}: {colour} needs one king")
         if any(kind == king and square >= 56 for kind, square in side):
             raise ValueError(f"{fen!r}: {colour}'s king has arrived already")
-    most = max(map(len, found))
+    most = max(map(len, pieces))
     kinds, squares = np.full((2, most), -1), np.full((2, most), ABSENT)
-    for number, side in enumerate(found):
+    for number, side in enumerate(pieces):
         for place, (kind, square) in enumerate(sorted(side)):
             kinds[number, place], squares[number, place] = -kind, square
     _refuse_check(fen, kinds, squares)

@@ -115,11 +115,11 @@ class _TurningGame(stones.StonesGame):
 
     def _moves(self, own: bitboard.Words, other: bitboard.Words) -> bitboard.Words:
         """Empty squares from which `own` would enclose at least one stone of `other`."""
-        found = self.grid.squares([])
+        enclosing = self.grid.squares([])
         for direction in bitboard.ALL_DIRECTIONS:
             runs = self._runs(own, self._through(other, direction), direction)
-            found = either(found, self.grid.move(runs, direction))
-        return both(without(found, either(own, other)), self.grid.full)
+            enclosing = either(enclosing, self.grid.move(runs, direction))
+        return both(without(enclosing, either(own, other)), self.grid.full)
 
     def _turned(
         self, placed: bitboard.Words, own: bitboard.Words, other: bitboard.Words

@@ -56,7 +56,7 @@ def check_against_reference(
         reference = new_reference()
         for ply in range(len(view.terminal)):
             where = f"{game.name}: game {i}, after actions {actions[:ply, i].tolist()}"
-            found = (
+            actual = (
                 view.legal[ply, i].tolist(),
                 int(view.to_move[ply, i]),
                 bool(view.terminal[ply, i]),
@@ -65,16 +65,16 @@ def check_against_reference(
             expected = (
                 [bool(legal) for legal in reference.legal_actions()],
                 # Whose turn it is after the end has no meaning, so it is not compared.
-                found[1] if reference.is_terminal() else reference.to_move(),
+                actual[1] if reference.is_terminal() else reference.to_move(),
                 reference.is_terminal(),
                 tuple(float(result) for result in reference.outcome()),
             )
             names = ("legal actions", "player to move", "end", "outcome")
-            for name, ours, theirs in zip(names, found, expected, strict=True):
+            for name, ours, theirs in zip(names, actual, expected, strict=True):
                 assert ours == theirs, f"{where}: {name} is {ours}, the reference has {theirs}"
             if same_position is not None:
                 state = jax.tree.map(lambda leaf, p=ply, g=i: leaf[p, g], states)
                 assert same_position(state, reference), f"{where}: the boards differ"
-            if found[2]:
+            if actual[2]:
                 break
             reference.step(int(actions[ply, i]))

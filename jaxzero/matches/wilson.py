@@ -66,9 +66,9 @@ def verdict(points: jax.Array, games: jax.Array, rule: Rule) -> jax.Array:
       rule: when to stop.
     """
     low, high = interval(points, games, rule.confidence)
-    said = jnp.where(high - low < rule.width, CLOSE, GOING_ON)
-    said = jnp.where(high < 0.5, WORSE, said)
-    return jnp.where(low > 0.5, BETTER, said).astype(jnp.int32)
+    decision = jnp.where(high - low < rule.width, CLOSE, GOING_ON)
+    decision = jnp.where(high < 0.5, WORSE, decision)
+    return jnp.where(low > 0.5, BETTER, decision).astype(jnp.int32)
 
 
 def first_verdict(
@@ -93,7 +93,8 @@ def first_verdict(
     counted = games > 0
     total = earlier[0] + jnp.cumsum(jnp.where(counted, points, 0.0))
     number = earlier[1] + jnp.cumsum(games.astype(jnp.int32))
-    said = jnp.where(counted, verdict(total, number, rule), GOING_ON)
-    found = said != GOING_ON
-    step = jnp.where(found.any(), jnp.argmax(found), said.shape[0]).astype(jnp.int32)
-    return jnp.where(jnp.arange(said.shape[0]) == step, said, 0).sum(dtype=jnp.int32), step
+    decisions = jnp.where(counted, verdict(total, number, rule), GOING_ON)
+    decided = decisions != GOING_ON
+    step = jnp.where(decided.any(), jnp.argmax(decided), decisions.shape[0]).astype(jnp.int32)
+    at_step = jnp.arange(decisions.shape[0]) == step
+    return jnp.where(at_step, decisions, 0).sum(dtype=jnp.int32), step

@@ -106,9 +106,9 @@ def _run(given: argparse.Namespace, console: Console) -> None:
     if given.record:
         records.check_target(given.record)
     if given.replay:
-        found = records.read(given.replay)
-        show_records(found, console)
-        _keep(given.record, found, console)
+        recorded = records.read(given.replay)
+        show_records(recorded, console)
+        _keep(given.record, recorded, console)
         return
     runner.prepare(default_config())  # compiled programs are kept, as those of training
     game, player = _player(given, console)

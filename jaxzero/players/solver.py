@@ -133,12 +133,12 @@ def perfect_players(game: Game, count: int = 1) -> Players:
 
     def best(stones: np.ndarray, movers: np.ndarray, live: np.ndarray) -> np.ndarray:
         """bool[B, A]; all of a row where a game is not live."""
-        found = np.ones((len(live), COLUMNS), bool)
+        is_best = np.ones((len(live), COLUMNS), bool)
         for i in np.flatnonzero(live):
             pair = [int.from_bytes(w.astype("<u4").tobytes(), "little") for w in stones[i]]
             scores = solver.action_scores(pair[movers[i]], pair[1 - movers[i]])
-            found[i] = np.equal(scores, max(scores))
-        return found
+            is_best[i] = np.equal(scores, max(scores))
+        return is_best
 
     def choose(params: Any, memory: Any, keys: jax.Array, states: State, live: jax.Array) -> Turn:
         del params
@@ -160,13 +160,13 @@ def perfect_players(game: Game, count: int = 1) -> Players:
 
 def _pack(squares: int) -> int:
     """Row-major bits, row 0 on top, as bitbully's bits: columns of `_BITS`, from below."""
-    found = 0
+    packed = 0
     while squares:
         square = (squares & -squares).bit_length() - 1
         squares &= squares - 1
         row, column = divmod(square, COLUMNS)
-        found |= 1 << (column * _BITS + ROWS - 1 - row)
-    return found
+        packed |= 1 << (column * _BITS + ROWS - 1 - row)
+    return packed
 
 
 def _bitbully() -> Any:

@@ -136,11 +136,11 @@ class Checkpoints:
         """What is wrong with a sealed checkpoint's files; None if nothing is."""
         folder = self._directory / str(iteration)
         sealed = workdir.read_json(folder / DIGEST)
-        found = _digests(folder)
-        for name in sorted(sealed.keys() | found.keys()):
-            if name not in found:
+        digests = _digests(folder)
+        for name in sorted(sealed.keys() | digests.keys()):
+            if name not in digests:
                 return f"{name} is missing"
-            if sealed.get(name) != found[name]:
+            if sealed.get(name) != digests[name]:
                 return f"{name} has changed since it was written"
         return None
 
@@ -177,11 +177,11 @@ class Checkpoints:
 def _digests(folder: Path) -> dict[str, str]:
     """SHA-256 of every file below a folder but the seal itself, by relative path."""
     files = sorted(p for p in folder.rglob("*") if p.is_file() and p != folder / DIGEST)
-    found = {}
+    digests = {}
     for path in files:
         with path.open("rb") as file:
-            found[str(path.relative_to(folder))] = hashlib.file_digest(file, "sha256").hexdigest()
-    return found
+            digests[str(path.relative_to(folder))] = hashlib.file_digest(file, "sha256").hexdigest()
+    return digests
 
 
 def _move_aside(folder: Path, aside: Path) -> None:
@@ -212,5 +212,5 @@ def _disk_trouble(error: Exception) -> str | None:
     if isinstance(error, OSError):
         return error.strerror or str(error)
     codes = (errno.ENOSPC, errno.EDQUOT, errno.EACCES, errno.EROFS, errno.EFBIG, errno.EIO)
-    told = (os.strerror(code) for code in codes)
-    return next((words for words in told if words in str(error)), None)
+    reasons = (os.strerror(code) for code in codes)
+    return next((words for words in reasons if words in str(error)), None)

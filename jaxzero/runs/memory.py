@@ -114,15 +114,15 @@ def _inference_bytes(spec: Spec, network: Any, batch: int) -> int:
 
 def _equation_sizes(program: Any) -> list[int]:
     """Bytes in and out of every equation, inner programs included."""
-    found = []
+    sizes = []
     for equation in program.eqns:
         inner = [p for p in equation.params.values() if hasattr(p, "jaxpr")]
         for each in inner:
-            found += _equation_sizes(each.jaxpr)
+            sizes += _equation_sizes(each.jaxpr)
         if not inner:
             arrays = [v.aval for v in (*equation.invars, *equation.outvars)]
-            found.append(sum(a.size * a.dtype.itemsize for a in arrays if hasattr(a, "size")))
-    return found
+            sizes.append(sum(a.size * a.dtype.itemsize for a in arrays if hasattr(a, "size")))
+    return sizes
 
 
 def _training_bytes(spec: Spec, hyper: Hyper, network: Any) -> int:
@@ -168,9 +168,9 @@ def capacity(device: Any) -> int | None:
 def in_words(predicted: Forecast, available: int | None) -> str:
     """One line for people, with the key to lower where it does not fit."""
     parts = sorted(predicted.parts.items(), key=lambda item: -item[1])
-    told = ", ".join(f"{name} {mebibytes(size)}" for name, size in parts)
+    shares = ", ".join(f"{name} {mebibytes(size)}" for name, size in parts)
     line = (
-        f"predicted memory: {mebibytes(predicted.total)} per device ({told}); "
+        f"predicted memory: {mebibytes(predicted.total)} per device ({shares}); "
         f"checkpoint {mebibytes(predicted.checkpoint)}"
     )
     if available is not None and predicted.total > available:

@@ -84,11 +84,11 @@ def running_elo(before: float, row: Row) -> float:
 
 def newest_elo(members: Sequence[Member], rows: Sequence[Row]) -> dict[str, float]:
     """`elo/running` of each run in its newest row."""
-    found = {member.name: 0.0 for member in members}
+    ratings = {member.name: 0.0 for member in members}
     for row in rows:
-        if "elo/running" in row and row["run"] in found:
-            found[row["run"]] = row["elo/running"]
-    return found
+        if "elo/running" in row and row["run"] in ratings:
+            ratings[row["run"]] = row["elo/running"]
+    return ratings
 
 
 def refuse_nan(rows: Sequence[Row], saved: int) -> None:

@@ -76,12 +76,14 @@ def _load_one(path: Path, like: Learner) -> Learner:
         reason = "is missing" if isinstance(error, FileNotFoundError) else "is damaged"
         raise ConfigError(f"{path} {reason}: take it from the exported archive again") from error
     wanted = {name: x.shape for name, x in _named(like).items()}
-    found = {name: x.shape for name, x in arrays.items()}
-    if wanted != found:
-        names = sorted(n for n in wanted.keys() | found.keys() if wanted.get(n) != found.get(n))
+    stored_shapes = {name: x.shape for name, x in arrays.items()}
+    if wanted != stored_shapes:
+        names = sorted(
+            n for n in wanted.keys() | stored_shapes.keys() if wanted.get(n) != stored_shapes.get(n)
+        )
         raise ConfigError(
             f"{path} holds another network than the run's settings describe ({names[0]}: "
-            f"{found.get(names[0])} for {wanted.get(names[0])})"
+            f"{stored_shapes.get(names[0])} for {wanted.get(names[0])})"
         )
     leaves = [jnp.asarray(arrays[name], x.dtype) for name, x in _named(like).items()]
     return jax.tree.unflatten(jax.tree.structure(like), leaves)

@@ -41,12 +41,12 @@ class ConnectFourSolver:
 
     def pack(self, squares: int) -> int:
         """Row-major bits (row 0 on top, as `jaxzero.games` has them) as the solver's bits."""
-        found = 0
+        packed = 0
         for row in range(self.rows):
             for column in range(self.columns):
                 if squares >> (row * self.columns + column) & 1:
-                    found |= 1 << (column * (self.rows + 1) + self.rows - 1 - row)
-        return found
+                    packed |= 1 << (column * (self.rows + 1) + self.rows - 1 - row)
+        return packed
 
     def action_scores(self, own: int, other: int) -> list[int]:
         """The score of every column for the player to move; `ILLEGAL` where it is full.
@@ -57,16 +57,16 @@ class ConnectFourSolver:
         """
         own, mask = self.pack(own), self.pack(own) | self.pack(other)
         moves = self._playable(mask)
-        found = []
+        scores = []
         for column in self._column:
             move = moves & column
             if not move:
-                found.append(ILLEGAL)
+                scores.append(ILLEGAL)
             elif move & self._winning(own, mask):
-                found.append(self._win_now(mask))
+                scores.append(self._win_now(mask))
             else:
-                found.append(-self._score(own ^ mask, mask | move))
-        return found
+                scores.append(-self._score(own ^ mask, mask | move))
+        return scores
 
     def score(self, own: int, other: int) -> int:
         """The score of a position for the player to move; arguments as in `action_scores`."""
@@ -104,14 +104,14 @@ class ConnectFourSolver:
 
     def _winning(self, own: int, mask: int) -> int:
         """Empty squares, playable now or not, on which a stone of `own` completes a line."""
-        found = (own << 1) & (own << 2) & (own << 3)
+        completing = (own << 1) & (own << 2) & (own << 3)
         for step in self._directions:
             up, down = own << step, own >> step
             pair = up & (own << 2 * step)
-            found |= pair & ((own << 3 * step) | down)
+            completing |= pair & ((own << 3 * step) | down)
             pair = down & (own >> 2 * step)
-            found |= pair & ((own >> 3 * step) | up)
-        return found & self._board & ~mask
+            completing |= pair & ((own >> 3 * step) | up)
+        return completing & self._board & ~mask
 
     def _score(self, own: int, mask: int) -> int:
         """Narrows the score down by asking whether it reaches one number after another."""
@@ -165,21 +165,21 @@ class ConnectFourSolver:
 
     def _mirror(self, key: int) -> int:
         """The key of the left-right mirror image, which has the same score."""
-        height, found = self.rows + 1, 0
+        height, mirrored = self.rows + 1, 0
         column = (1 << height) - 1
         for _ in range(self.columns):
-            found = found << height | key & column
+            mirrored = mirrored << height | key & column
             key >>= height
-        return found
+        return mirrored
 
     def _ordered(self, own: int, mask: int, moves: int) -> list[int]:
         """Moves that make most threats first, then those nearest the centre."""
         if not moves & (moves - 1):
             return [moves]
-        found = [moves & column for column in self._from_centre if moves & column]
+        ordered = [moves & column for column in self._from_centre if moves & column]
         winning = self._winning
-        found.sort(key=lambda move: -winning(own | move, mask | move).bit_count())
-        return found
+        ordered.sort(key=lambda move: -winning(own | move, mask | move).bit_count())
+        return ordered
 
 
 @functools.cache

@@ -118,21 +118,21 @@ def sample(game: Game, *, positions: int, plies: range, seed: int) -> Any:
     for p in list(plies)[: positions % len(plies)]:
         quota[p] += 1
     start = int(boards.stones_placed(game.init()))
-    found: dict[int, dict[bytes, Any]] = {p: {} for p in plies}
+    by_ply: dict[int, dict[bytes, Any]] = {p: {} for p in plies}
     for batch in range(_BATCHES):
-        if all(len(found[p]) == quota[p] for p in plies):
+        if all(len(by_ply[p]) == quota[p] for p in plies):
             break
         played = random_playout(game, num_games=_GAMES_AT_ONCE, seed=seed * _BATCHES + batch)
         placed = boards.stones_placed(played.states) - start
         fine = ~played.views.terminal
         for p in plies:
             for where in zip(*np.nonzero(fine & (placed == p)), strict=True):
-                if len(found[p]) == quota[p]:
+                if len(by_ply[p]) == quota[p]:
                     break
                 state = jax.tree.map(lambda x, where=where: x[where], played.states)
                 identity = state.stones.tobytes() + state.to_move.tobytes()
-                found[p].setdefault(identity, state)
-    states = [state for p in plies for state in found[p].values()]
+                by_ply[p].setdefault(identity, state)
+    states = [state for p in plies for state in by_ply[p].values()]
     if not states:
         raise ConfigError(
             f"random games of {game.name} have no unfinished position with {plies.start} to "

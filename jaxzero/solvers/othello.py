@@ -40,12 +40,12 @@ class OthelloSolver:
         Args:
           own, other: discs of the player to move and of the opponent, row-major bits.
         """
-        found = [ILLEGAL] * (self.size * self.size + 1)
+        scores = [ILLEGAL] * (self.size * self.size + 1)
         for move, turned in self._moves(own, other):
-            found[move.bit_length() - 1] = -self.score(other & ~turned, own | move | turned)
-        if all(score == ILLEGAL for score in found) and self._can_move(other, own):
-            found[-1] = -self.score(other, own)
-        return found
+            scores[move.bit_length() - 1] = -self.score(other & ~turned, own | move | turned)
+        if all(score == ILLEGAL for score in scores) and self._can_move(other, own):
+            scores[-1] = -self.score(other, own)
+        return scores
 
     def score(self, own: int, other: int) -> int:
         """The score of a position for the player to move; arguments as in `action_scores`."""
@@ -87,10 +87,10 @@ class OthelloSolver:
             theirs = other & line
             if theirs:
                 key = (own & line, theirs)
-                found = known.get(key)
-                if found is None:
-                    found = known[key] = _turned_slowly(self.size, square, line, *key)
-                turned |= found
+                in_line = known.get(key)
+                if in_line is None:
+                    in_line = known[key] = _turned_slowly(self.size, square, line, *key)
+                turned |= in_line
         return turned
 
     def _reaches(self, own: int, other: int, goal: int, passed: bool = False) -> bool:
@@ -138,7 +138,7 @@ class OthelloSolver:
 def _lines(size: int, square: int) -> tuple[_Line, ...]:
     """The lines through a square that are long enough to enclose a disc."""
     row, column = divmod(square, size)
-    found: list[_Line] = []
+    lines: list[_Line] = []
     for down, right in _STEPS:
         line = 0
         for steps in range(-size, size + 1):
@@ -146,8 +146,8 @@ def _lines(size: int, square: int) -> tuple[_Line, ...]:
             if 0 <= r < size and 0 <= c < size:
                 line |= 1 << (r * size + c)
         if line.bit_count() > 2:
-            found.append((line, {}))
-    return tuple(found)
+            lines.append((line, {}))
+    return tuple(lines)
 
 
 def _around(size: int, square: int) -> int:
@@ -163,11 +163,11 @@ def _around(size: int, square: int) -> int:
 def _quadrants(size: int) -> tuple[int, ...]:
     """Four quarters of the board: who moves last in a region tends to gain by it."""
     half = (size + 1) // 2
-    found = [0] * 4
+    quadrants = [0] * 4
     for square in range(size * size):
         row, column = divmod(square, size)
-        found[2 * (row >= half) + (column >= half)] |= 1 << square
-    return tuple(found)
+        quadrants[2 * (row >= half) + (column >= half)] |= 1 << square
+    return tuple(quadrants)
 
 
 def _turned_slowly(size: int, square: int, line: int, own: int, other: int) -> int:

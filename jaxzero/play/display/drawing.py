@@ -180,15 +180,15 @@ def _empty_board(frame: _Frame, look: Look) -> str:
 def winning_squares(stones: np.ndarray, line: int) -> set[Square]:
     """All squares of lines of `line` or more equal stones."""
     rows, columns = stones.shape
-    found: set[Square] = set()
+    winning: set[Square] = set()
     for row, column in np.argwhere(stones != 0).tolist():
         for down, across in LINE_DIRECTIONS:
             squares = [(row + i * down, column + i * across) for i in range(line)]
             last = squares[-1]
             on_board = 0 <= last[0] < rows and 0 <= last[1] < columns
             if on_board and len({int(stones[square]) for square in squares}) == 1:
-                found.update(squares)
-    return found
+                winning.update(squares)
+    return winning
 
 
 def game_picture(session: Session, players: tuple[str, str], result: str) -> svg.Picture:

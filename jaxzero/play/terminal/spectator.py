@@ -89,11 +89,11 @@ def _say_opening(start: Session, console: Console) -> None:
         console.say("drawn by lot:", *boards.move_lines(start))
 
 
-def show_records(found: Sequence[Record], console: Console) -> None:
+def show_records(recorded: Sequence[Record], console: Console) -> None:
     """Prints recorded games, position by position."""
-    for number, record in enumerate(found, 1):
+    for number, record in enumerate(recorded, 1):
         game, names = record.session.game, make_notation(record.session.game).names
-        heading = f"game {number} of {len(found)}, " if len(found) > 1 else ""
+        heading = f"game {number} of {len(recorded)}, " if len(recorded) > 1 else ""
         first, second = record.players
         console.say(f"{heading}{game.name}: X is {first}, O is {second}")
         now = session.begin(game)
