@@ -186,7 +186,7 @@ def table(candidates: Sequence[Fit], chosen: Fit) -> Table:
     rows = []
     for fit in candidates:
         config = fit.config
-        verdict = fit.against or "candidates, but a larger one does too"
+        verdict = fit.against or "fits, but a larger one does too"
         runs = len(config.study.targets) * config.study.seeds
         rows.append(
             (
