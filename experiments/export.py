@@ -26,7 +26,7 @@ import jax
 from experiments.shell import arguments
 from experiments.shell.arguments import Parser
 from jaxzero import runs, workdir
-from jaxzero.runs import Run, weights
+from jaxzero.runs import Run, population, weights
 from jaxzero.settings.config import ConfigError
 from jaxzero.tracking.wandb_runs import LEDGER
 
@@ -124,7 +124,7 @@ def _networks(run: Run) -> list[Item]:
     return [
         Item(
             f"{weights.FOLDER}/{run.members[number].name}.npz",
-            weights.to_bytes(jax.tree.map(lambda x, i=number: x[i], networks)),
+            weights.to_bytes(population.member(networks, number)),
         )
         for _, number in sorted(order)
     ]

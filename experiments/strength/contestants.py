@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import jax
 import jax.numpy as jnp
 import numpy as np
 from ml_collections import ConfigDict
@@ -14,7 +13,7 @@ from ml_collections import ConfigDict
 from experiments.strength.opponents import Entry
 from jaxzero import runs, workdir
 from jaxzero.players import Players, Searcher, search_players
-from jaxzero.runs import Run
+from jaxzero.runs import Run, population
 from jaxzero.runs.failures import FAILED, Failures
 from jaxzero.settings.config import ConfigError, nearest
 from jaxzero.training import learner
@@ -211,7 +210,7 @@ def networks_of(run: Run, members: Sequence[int], at: int) -> Learner:
     networks = runs.networks(run, at)
     if len(members) == len(run.members):
         return networks
-    return jax.tree.map(lambda x: x[np.array(members)], networks)
+    return population.member(networks, np.array(members))
 
 
 def members_of(run: Run, members: Sequence[int], at: int, asked: int | None) -> Players:
@@ -254,15 +253,13 @@ def build(contestants: Sequence[Contestant]) -> tuple[list[Entry], list[Players]
             if key not in loaded:
                 loaded[key] = runs.networks(one.run, one.iteration)
         picked = [
-            jax.tree.map(lambda x, i=one.member: x[i], loaded[one.run.directory, one.iteration])
-            for one in group
+            population.member(loaded[one.run.directory, one.iteration], one.member) for one in group
         ]
-        networks = jax.tree.map(lambda *leaves: jnp.stack(leaves), *picked)
         entries += [one.entry for one in group]
         kinds.append(
             network_players(
                 group[0].run.spec,
-                networks,
+                population.stack(picked),
                 [one.simulations for one in group],
                 [_config(one).search.c_puct for one in group],
                 tree_moves=_config(group[0]).search.tree_moves,

@@ -1,6 +1,5 @@
 """The final pool of a study: trained and untrained networks, plain MCTS and a random player."""
 
-import dataclasses
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -18,7 +17,7 @@ from jaxzero.matches.arena import Match
 from jaxzero.matches.round_robin import compile_round_robin
 from jaxzero.matches.tournament import Tournament
 from jaxzero.players import Players
-from jaxzero.runs import Member
+from jaxzero.runs import Member, without_optimiser
 from jaxzero.runs.runner import Trained
 from jaxzero.training import iteration
 
@@ -33,7 +32,7 @@ def networks_of(trained: Trained, members: Sequence[Member]) -> tuple[list[Entry
     going = [i for i, m in enumerate(members) if m.name not in trained.failed]
     entries = [Entry(members[i].name, "trained", members[i].target, members[i].seed) for i in going]
     entries += [Entry(f"untrained_seed{s}", "untrained", None, s) for s in seeds]
-    finals = dataclasses.replace(trained.states.learner, opt_state=())
+    finals = without_optimiser(trained.states.learner)
     if spec.switches.tournament_one_model_per_target:
         last = {members[i].target: i for i in going}
         going = [last[members[i].target] for i in going]
@@ -41,7 +40,7 @@ def networks_of(trained: Trained, members: Sequence[Member]) -> tuple[list[Entry
         index = jnp.array(going)
         finals = jax.tree.map(lambda x: x[index], finals)
     start = jax.jit(jax.vmap(lambda seed: iteration.init(spec, seed).learner))
-    untrained = dataclasses.replace(start(jnp.array(seeds, jnp.int32)), opt_state=())
+    untrained = without_optimiser(start(jnp.array(seeds, jnp.int32)))
     return entries, jax.tree.map(lambda a, b: jnp.concatenate([a, b]), finals, untrained)
 
 
@@ -149,17 +148,9 @@ def checks(
     findings = []
 
     def add(name: str, statement: str, value: float, stderr: float, bar: float | None) -> None:
+        finding = {"name": name, "statement": statement, "value": value, "stderr": stderr}
         holds = None if bar is None else bool(value >= bar)
-        findings.append(
-            {
-                "name": name,
-                "statement": statement,
-                "value": value,
-                "stderr": stderr,
-                "bar": bar,
-                "holds": holds,
-            }
-        )
+        findings.append(finding | {"bar": bar, "holds": holds})
 
     add(
         "above_untrained",

@@ -75,14 +75,15 @@ def _playout(game: Game, given: jax.Array, key: jax.Array) -> Playout:
         return successors, (successors, actions)
 
     num_plies, num_games = given.shape
-    start = _batch_of_starts(game, num_games)
+    start = starts(game, num_games)
     _, (states, actions) = lax.scan(play, start, (given, jax.random.split(key, num_plies)))
     states = jax.tree.map(lambda x, y: jnp.concatenate([x[None], y]), start, states)
     return Playout(states, _views(game, states), actions)
 
 
-def _batch_of_starts(game: Game, num_games: int) -> Any:
-    return jax.tree.map(lambda x: jnp.stack([jnp.asarray(x)] * num_games), game.init())
+def starts(game: Game, num_games: int) -> Any:
+    """States [B] of games that have not begun."""
+    return jax.tree.map(lambda x: jnp.broadcast_to(x, (num_games, *jnp.shape(x))), game.init())
 
 
 @functools.cache
@@ -104,7 +105,7 @@ def _random_plies(game: Game, num_games: int) -> jax.Array:
         total = total + going(carry).sum()
         return jax.vmap(game.step)(states, actions.astype(jnp.int32)), ply + 1, total
 
-    carry = (_batch_of_starts(game, num_games), jnp.int32(0), jnp.int32(0))
+    carry = (starts(game, num_games), jnp.int32(0), jnp.int32(0))
     return lax.while_loop(lambda c: going(c).any(), body, carry)[2] / num_games
 
 

@@ -8,6 +8,7 @@ import jax
 import jax.numpy as jnp
 
 from jaxzero.games.base import Game, State
+from jaxzero.games.playouts import starts
 from jaxzero.loops import where_lanes
 from jaxzero.players.base import Cost, Players, Turn
 from jaxzero.players.random_player import random_action
@@ -76,11 +77,9 @@ def search_players(
         if not keep_tree:
             return ()
         one = jax.tree.map(lambda x: x[0], searchers.variables)
-        start = game.init()
-        states = jax.tree.map(lambda x: jnp.broadcast_to(x, (batch, *jnp.shape(x))), start)
         keys = jax.random.split(jax.random.key(0), batch)  # no tree of these is ever read
         nobody = jnp.zeros((batch,), bool)
-        tree, _ = core.start(game, evaluate_with(one), keys, states, options, nobody)
+        tree, _ = core.start(game, evaluate_with(one), keys, starts(game, batch), options, nobody)
         return tree, nobody
 
     def notice(memory: Any, action: jax.Array, live: jax.Array) -> Any:

@@ -21,14 +21,15 @@ TRAINING = 3  # forward passes' worth of forward and backward
 
 def count(fn: Callable, *args: Any) -> int:
     """FLOP of the matrix products and convolutions of one call, loops not multiplied out."""
-    return sum(map(_of_equation, _equations(jax.make_jaxpr(fn)(*args).jaxpr)))
+    return sum(map(_of_equation, equations(jax.make_jaxpr(fn)(*args).jaxpr)))
 
 
-def _equations(program: Any) -> Iterator[Any]:
+def equations(program: Any) -> Iterator[Any]:
+    """Of a program and of those inside it, each as often as it is written there."""
     for equation in program.eqns:
         inner = [p for p in equation.params.values() if hasattr(p, "jaxpr")]
         for each in inner:
-            yield from _equations(each.jaxpr)
+            yield from equations(each.jaxpr)
         if not inner:
             yield equation
 

@@ -10,6 +10,8 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
+from jaxzero.games.playouts import starts
+from jaxzero.runs.flops import equations
 from jaxzero.search import core
 from jaxzero.training import iteration, learner, selfplay
 from jaxzero.training.replay import Examples
@@ -71,11 +73,7 @@ def forecast(spec: Spec, hyper: Hyper, heldout: Any, *, members: int, together: 
     at_once = members if together else 1
     lanes = -(-spec.episodes // spec.data_devices)
     keys = jax.eval_shape(lambda: jax.random.split(jax.random.key(0), lanes))
-    states = jax.eval_shape(
-        lambda: jax.tree.map(
-            lambda x: jnp.broadcast_to(x, (lanes, *jnp.shape(x))), spec.game.init()
-        )
-    )
+    states = jax.eval_shape(lambda: starts(spec.game, lanes))
     alone = dataclasses.replace(spec, data_devices=1, network=spec.network.clone(axis_name=None))
     tree = jax.eval_shape(
         lambda net, k, s: core.start(spec.game, learner.acting(alone, net), k, s, spec.search)[0],
@@ -109,20 +107,13 @@ def _inference_bytes(spec: Spec, network: Any, batch: int) -> int:
         spec = dataclasses.replace(spec, network=spec.network.clone(convolution="patches"))
     observation = jax.ShapeDtypeStruct((batch, *spec.game.observation_shape), jnp.float32)
     program = jax.make_jaxpr(lambda n, x: learner.infer(spec, n, x))(network, observation)
-    return max(_equation_sizes(program.jaxpr), default=0)
+    return max(map(_bytes_of_equation, equations(program.jaxpr)), default=0)
 
 
-def _equation_sizes(program: Any) -> list[int]:
-    """Bytes in and out of every equation, inner programs included."""
-    sizes = []
-    for equation in program.eqns:
-        inner = [p for p in equation.params.values() if hasattr(p, "jaxpr")]
-        for each in inner:
-            sizes += _equation_sizes(each.jaxpr)
-        if not inner:
-            arrays = [v.aval for v in (*equation.invars, *equation.outvars)]
-            sizes.append(sum(a.size * a.dtype.itemsize for a in arrays if hasattr(a, "size")))
-    return sizes
+def _bytes_of_equation(equation: Any) -> int:
+    """Bytes in and out."""
+    arrays = [v.aval for v in (*equation.invars, *equation.outvars)]
+    return sum(a.size * a.dtype.itemsize for a in arrays if hasattr(a, "size"))
 
 
 def _training_bytes(spec: Spec, hyper: Hyper, network: Any) -> int:

@@ -142,6 +142,6 @@ def stack(members: list[Any]) -> Any:
     return jax.tree.map(lambda *leaves: jnp.stack(leaves), *members)
 
 
-def member(tree: Any, index: int) -> Any:
-    """One member of a population."""
+def member(tree: Any, index: Any) -> Any:
+    """One member of a population, or by an array of numbers several."""
     return jax.tree.map(lambda x: x[index], tree)

@@ -21,6 +21,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxzero import workdir
+from jaxzero.runs import population
 from jaxzero.settings.config import ConfigError
 from jaxzero.training.learner import Learner
 
@@ -65,7 +66,7 @@ def load(directory: Path, members: Sequence[str], like: Learner) -> Learner:
       ConfigError: a file is missing, damaged or of another network.
     """
     networks = [_load_one(path_of(directory, name), like) for name in members]
-    return jax.tree.map(lambda *leaves: jnp.stack(leaves), *networks)
+    return population.stack(networks)
 
 
 def _load_one(path: Path, like: Learner) -> Learner:

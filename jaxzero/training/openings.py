@@ -7,6 +7,7 @@ import jax.numpy as jnp
 from flax import struct
 
 from jaxzero.games.base import Game
+from jaxzero.games.playouts import starts
 from jaxzero.loops import where_lanes, while_any
 from jaxzero.players import random_action
 
@@ -49,8 +50,6 @@ def random_openings(
       kept: zeta, in (0, 1], may be traced.
     """
     batch = active.shape[0]
-    start = game.init()
-    starts = jax.tree.map(lambda x: jnp.broadcast_to(x, (batch, *jnp.shape(x))), start)
     stream = jax.vmap(jax.random.fold_in, (0, None))(keys, _STREAM)
 
     def advance(goal: jax.Array) -> tuple[Any, jax.Array]:
@@ -68,7 +67,7 @@ def random_openings(
             moved = jax.vmap(game.step)(states, action)
             return where_lanes(live, moved, states), played + live
 
-        return while_any(going, body, (starts, jnp.zeros((batch,), jnp.int32)))
+        return while_any(going, body, (starts(game, batch), jnp.zeros((batch,), jnp.int32)))
 
     wanted = jnp.broadcast_to(jnp.asarray(plies, jnp.int32), (batch,))
     states, played = advance(wanted)
