@@ -13,6 +13,7 @@ from experiments.shell.usage import show
 from jaxzero.settings.config import KEYS
 from jaxzero.settings.keys import Key, table
 from jaxzero.settings.table import SECTIONS
+from jaxzero.tracking import Table
 
 TERMS: dict[str, str] = {
     "l_p": "policy loss: cross entropy -pi^T log p of the network's policy p and the target pi, "
@@ -65,16 +66,16 @@ def page() -> str:
         "Made by `python -m experiments.glossary > docs/glossary.md` from the tables of keys "
         "(`jaxzero/settings/table.py`, `experiments/configs/`); edit those.",
         "## Letters of papers 000 and 003",
-        _table(
+        Table(
             ("letter", "key", "default", "meaning"),
-            [
+            tuple(
                 (f"`{key.letter}`", f"`{key.name}`", f"`{show(key.default)}`", key.meaning)
                 for key in KEYS
                 if key.letter
-            ],
-        ),
+            ),
+        ).markdown(),
         "## Terms",
-        _table(("term", "meaning"), list(TERMS.items())),
+        Table(("term", "meaning"), tuple(TERMS.items())).markdown(),
         "## Settings",
         "Every key of a run with its default (Table 1 of 000 and 003, 6x6 Othello). On the command "
         "line: `--config.train.epochs=5`; presets change the values (`--help` shows them).",
@@ -83,11 +84,8 @@ def page() -> str:
         keys = [key for key in KEYS if key.section == section]
         if keys:
             parts += [f"### {section or 'general'}: {meaning}", _keys(keys)]
-    for study, own in study_keys().items():
-        parts += [
-            f"## Settings of `experiments.{study}` alone",
-            _keys(own),
-        ]
+    for study, keys_of_study in study_keys().items():
+        parts += [f"## Settings of `experiments.{study}` alone", _keys(keys_of_study)]
     return "\n\n".join(parts) + "\n"
 
 
@@ -103,12 +101,7 @@ def _keys(keys: Sequence[Key]) -> str:
     for key in keys:
         letter = key.letter or (general[key.name].letter if key.name in general else "")
         rows.append((f"`{key.name}`", letter, f"`{show(key.default)}`", key.allowed, key.meaning))
-    return _table(("key", "letter", "default", "may be", "meaning"), rows)
-
-
-def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    lines = [head, ["---"] * len(head), *rows]
-    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+    return Table(("key", "letter", "default", "may be", "meaning"), tuple(rows)).markdown()
 
 
 def main(words: Sequence[str] | None = None) -> None:

@@ -1,6 +1,6 @@
 """What an alpha-beta search has learnt about positions: bounds of their scores."""
 
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable
 from typing import Generic, TypeVar
 
 Key = TypeVar("Key", bound=Hashable)
@@ -38,3 +38,20 @@ class Bounds(Generic[Key]):
         if len(self._upper) >= self._capacity:
             self._upper.clear()
         self._upper[key] = score
+
+
+def score_between(low: int, high: int, reaches: Callable[[int], bool]) -> int:
+    """A score, narrowed down by asking whether it reaches one number after another."""
+    goal = 1  # results first: they cut most
+    while low < high:
+        if reaches(goal):
+            low = goal
+        else:
+            high = goal - 1
+        goal = 0 if high == 0 and low < 0 else (low + high + 1) // 2
+    return low
+
+
+def sign_of_score(reaches: Callable[[int], bool]) -> int:
+    """1, 0 or -1: the result, with less work than the score."""
+    return 1 if reaches(1) else 0 if reaches(0) else -1

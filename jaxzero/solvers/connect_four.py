@@ -11,7 +11,7 @@ a higher score, a slower loss too.
 
 import functools
 
-from jaxzero.solvers.bounds import ILLEGAL, Bounds
+from jaxzero.solvers.bounds import ILLEGAL, Bounds, score_between, sign_of_score
 
 LINE = 4  # stones
 _MIRRORED = 10  # empty squares; with fewer, mirror images meet too rarely to be looked for
@@ -78,9 +78,7 @@ class ConnectFourSolver:
         if self._playable(mask) & self._winning(own, mask):
             return 1
         stones = mask.bit_count()
-        if self._reaches(own, mask, stones, 1):
-            return 1
-        return 0 if self._reaches(own, mask, stones, 0) else -1
+        return sign_of_score(lambda goal: self._reaches(own, mask, stones, goal))
 
     def last_stone(self, score: int, stones: int) -> int:
         """How many stones lie on the board when the game ends.
@@ -114,19 +112,11 @@ class ConnectFourSolver:
         return completing & self._board & ~mask
 
     def _score(self, own: int, mask: int) -> int:
-        """Narrows the score down by asking whether it reaches one number after another."""
         if self._playable(mask) & self._winning(own, mask):
             return self._win_now(mask)
         stones = mask.bit_count()
         low, high = -((self._squares - stones) // 2), (self._squares - 1 - stones) // 2
-        goal = 1  # results first: they cut most
-        while low < high:
-            if self._reaches(own, mask, stones, goal):
-                low = goal
-            else:
-                high = goal - 1
-            goal = 0 if high == 0 and low < 0 else (low + high + 1) // 2
-        return low
+        return score_between(low, high, lambda goal: self._reaches(own, mask, stones, goal))
 
     def _reaches(self, own: int, mask: int, stones: int, goal: int) -> bool:
         """Whether the score is `goal` or more, where no column wins at once."""

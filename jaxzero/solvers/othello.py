@@ -7,7 +7,7 @@ both; empty squares belong to nobody, as in `jaxzero.games.othello`.
 import functools
 from collections.abc import Iterator
 
-from jaxzero.solvers.bounds import ILLEGAL, Bounds
+from jaxzero.solvers.bounds import ILLEGAL, Bounds, score_between, sign_of_score
 
 _STEPS = ((0, 1), (1, 0), (1, 1), (1, -1))
 _FEW = 4  # with fewer empty squares ordering by the opponent's choices costs more than it saves
@@ -49,21 +49,12 @@ class OthelloSolver:
 
     def score(self, own: int, other: int) -> int:
         """The score of a position for the player to move; arguments as in `action_scores`."""
-        low, high = -self.size * self.size, self.size * self.size
-        goal = 1  # results first: they cut most
-        while low < high:
-            if self._reaches(own, other, goal):
-                low = goal
-            else:
-                high = goal - 1
-            goal = 0 if high == 0 and low < 0 else (low + high + 1) // 2
-        return low
+        most = self.size * self.size
+        return score_between(-most, most, lambda goal: self._reaches(own, other, goal))
 
     def result(self, own: int, other: int) -> int:
         """1 won, 0 drawn, -1 lost for the player to move: less work than `score`."""
-        if self._reaches(own, other, 1):
-            return 1
-        return 0 if self._reaches(own, other, 0) else -1
+        return sign_of_score(lambda goal: self._reaches(own, other, goal))
 
     def _can_move(self, own: int, other: int) -> bool:
         return next(self._moves(own, other), None) is not None
