@@ -24,32 +24,17 @@ from jaxzero.settings.config import ConfigError
 def parser() -> Parser:
     """The command line."""
     made = Parser(prog="python -m experiments.connect_four_data", description=__doc__)
-    made.add_argument(
-        "--positions", type=int, default=10_000, metavar="N", help="how many (default 10000)"
-    )
-    made.add_argument(
-        "--best-move-probability",
-        type=float,
-        default=0.5,
-        metavar="P",
-        help="of a perfect move; 0.5 is the paper's hard set (default), 0.9 the easy one",
-    )
-    made.add_argument(
-        "--one-per-game",
-        action="store_true",
-        help="one random position of each game (version 2); else all of them (version 1)",
-    )
-    made.add_argument("--seed", type=int, default=0, metavar="N", help="of the games (0)")
-    made.add_argument(
-        "--processes",
-        type=int,
-        default=0,
-        metavar="N",
-        help="at once; the positions do not depend on it (default: one for each core)",
-    )
-    made.add_argument(
-        "--directory", type=Path, metavar="DIR", help=f"default: one for each recipe in {ROOT}"
-    )
+    add = made.add_argument
+    add("--positions", type=int, default=10_000, metavar="N", help="how many (default 10000)")
+    chance = "of a perfect move; 0.5 is the paper's hard set (default), 0.9 the easy one"
+    add("--best-move-probability", type=float, default=0.5, metavar="P", help=chance)
+    one = "one random position of each game (version 2); else all of them (version 1)"
+    add("--one-per-game", action="store_true", help=one)
+    add("--seed", type=int, default=0, metavar="N", help="of the games (0)")
+    processes = "at once; the positions do not depend on it (default: one for each core)"
+    add("--processes", type=int, default=0, metavar="N", help=processes)
+    place = f"default: one for each recipe in {ROOT}"
+    add("--directory", type=Path, metavar="DIR", help=place)
     return made
 
 

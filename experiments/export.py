@@ -56,14 +56,11 @@ class Export(NamedTuple):
 def parser() -> Parser:
     """The command line."""
     made = Parser(prog="python -m experiments.export", description=__doc__)
-    made.add_argument("run", nargs="?", type=Path, metavar="RUN", help="run directory")
-    made.add_argument(
-        "--to", type=Path, metavar="FILE", help="archive to write (default RUN's name and .zip)"
-    )
-    made.add_argument(
-        "--max-mib", type=float, default=16.0, metavar="N", help="largest size (default 16)"
-    )
-    made.add_argument("--read", type=Path, metavar="FILE", help="list and verify an archive")
+    add = made.add_argument
+    add("run", nargs="?", type=Path, metavar="RUN", help="run directory")
+    add("--to", type=Path, metavar="FILE", help="archive to write (default RUN's name and .zip)")
+    add("--max-mib", type=float, default=16.0, metavar="N", help="largest size (default 16)")
+    add("--read", type=Path, metavar="FILE", help="list and verify an archive")
     return made
 
 
