@@ -125,7 +125,7 @@ def compare(config: ConfigDict, directory: Path) -> None:
             }
         }
         strengths = arm_effects.final_strengths(results["runs"], results["ladder"]["runs"])
-        results["effects"] = [effect.row() for effect in arm_effects.effects(strengths)]
+        results["effects"] = arm_effects.rows(arm_effects.effects(strengths))
     workdir.write_json(directory / workdir.RESULTS, results)
     print(f"report: {arms_page.write_report(directory)}", file=sys.stderr)
 

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from experiments.claims import command, measured
-from experiments.claims.decisions import decide
+from experiments.claims.losses import decide
 from experiments.losses import joint
 from experiments.pages import page
 from experiments.shell import arguments

@@ -14,10 +14,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from experiments import published
-from experiments.claims import effort, inference, measured
-from experiments.claims.decisions import Findings, Tested, decide
-from experiments.claims.verdict_section import details, table
+from experiments.claims import effort, inference, measured, papers
+from experiments.claims.losses import Findings, decide, published_effect
+from experiments.claims.section import details, table
 from experiments.pages.tables import Table
 from experiments.pages.wording import joined
 from experiments.shell import arguments
@@ -30,7 +29,7 @@ FILE = "claims.json"
 def as_json(findings: Findings) -> dict[str, Any]:
     """claims.json."""
     return {
-        "source": (published.load(published.CLAIMS) or {})["source"],
+        "source": papers.file(papers.LOSSES)["source"],
         "level": inference.LEVEL,
         "fewest_seeds": inference.FEWEST,
         "power": inference.POWER,
@@ -55,25 +54,18 @@ def as_json(findings: Findings) -> dict[str, Any]:
                 "verdict": one.verdict,
                 "boards_without_runs": one.absent,
                 "missing": one.missing,
-                "contrasts": [_contrast_json(test) for test in one.tests],
+                "contrasts": [
+                    dataclasses.asdict(test.contrast)
+                    | test.row()
+                    | {
+                        "published_effect": published_effect(test.contrast),
+                        "of_papers_computing": findings.compute(one, test.contrast),
+                    }
+                    for test in one.tests
+                ],
             }
             for one in findings.decided
         ],
-    }
-
-
-def _contrast_json(test: Tested) -> dict[str, Any]:
-    found = test.estimate
-    return dataclasses.asdict(test.contrast) | {
-        "verdict": test.verdict,
-        "effect": None if found is None else found.effect,
-        "interval": None if found is None else found.interval,
-        "stderr": None if found is None else found.stderr,
-        "seeds": 0 if found is None else found.seeds,
-        "p_holm": test.adjusted,
-        "seeds_to_decide": test.needed,
-        "published_effect": test.published,
-        "of_papers_computing": test.compute,
     }
 
 
@@ -113,7 +105,7 @@ def main(words: Sequence[str] | None = None) -> None:
         print(f"the papers claim nothing about the losses on {boards}", file=sys.stderr)
     else:
         verdicts, contrasts = table(findings), details(findings)
-        print(text(contrasts, (0, 1, 2, 3, 4, 5, 6, 8, 9, 10)), end="\n\n")
+        print(text(contrasts, (0, 1, 2, 3, 4, 5, 6, 7, 9, 10, 11)), end="\n\n")
         print(text(verdicts, (0, 2, 3, 4, 5, 6, 7, 8)), end="\n\n")
         print(verdicts.note)
     for missing in dict.fromkeys(m for one in findings.decided for m in one.missing):

@@ -10,22 +10,22 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from experiments.claims import inference
-from experiments.claims.decisions import (
+from experiments.claims.decision import (
     CONTRADICTED,
     EQUIVALENT,
     REPRODUCED,
     UNDECIDED,
     VERDICTS,
     Decided,
-    Findings,
     Tested,
 )
+from experiments.claims.losses import Findings, published_effect
+from experiments.claims.papers import Contrast
 from experiments.pages import style
 from experiments.pages.boxplots import NO_DATA
 from experiments.pages.page import Plate
 from experiments.pages.style import SYMBOLS
 from experiments.pages.wording import NONE, game_title, number, plural
-from experiments.published import Contrast
 
 COLOURS: Final = {
     REPRODUCED: "#009E73",
@@ -63,8 +63,9 @@ def plates(findings: Findings) -> list[Plate]:
             title += "" if together else f": {next(iter(part))}"
             caption = (
                 "A line is one contrast, seed by seed, as written on the left with what is "
-                "claimed; bar: 95 % interval over seeds (none with fewer than "
-                f"{inference.FEWEST}); shaded: differences that count as none; open diamonds: the "
+                "claimed; bar: the interval over seeds that decides (none with fewer than "
+                f"{inference.FEWEST}), of 95 % or, where a claim has several contrasts, more; "
+                "shaded: differences that count as none; open diamonds: the "
                 "same in the papers' numbers (none: no published data); arrows: the interval goes "
                 "on. Claims of 000, 001 and 003 (sections 6.3, V and 6.3); where each stands is "
                 "in the table."
@@ -109,7 +110,7 @@ def _figure(panels: dict[str, list[_Line]]) -> Figure:
         if verdict in used
     ]
     tests = [line.test for lines in panels.values() for line in lines if line.test]
-    known = any(test.published is not None for test in tests)
+    known = any(published_effect(test.contrast) is not None for test in tests)
     text = "published" if known else NO_DATA
     marker = "D" if known else ""
     handles.append(style.key(text, linestyle="", marker=marker, markerfacecolor="none"))
@@ -148,25 +149,23 @@ def _panel(axes: Axes, kind: str, lines: Sequence[_Line]) -> None:
 
 def _reach(tests: Sequence[Tested]) -> float:
     """Half the width of an axis: effects, margins, and most of the intervals fit in."""
-    effects = [abs(t.published) for t in tests if t.published is not None]
+    theirs = [published_effect(t.contrast) for t in tests]
+    effects = [abs(effect) for effect in theirs if effect is not None]
     effects += [abs(t.estimate.effect) for t in tests if t.estimate is not None]
     effects += [2 * t.contrast.margin for t in tests]
-    ends = [abs(end) for t in tests if t.estimate is not None for end in t.estimate.interval]
-    known = [end for end in ends if math.isfinite(end)]
+    known = [abs(end) for t in tests for end in t.interval if math.isfinite(end)]
     typical = float(np.quantile(known, 0.9)) if known else 0.0
     return 1.12 * max(*effects, min(typical, 3 * max(effects)))
 
 
 def _contrast(axes: Axes, place: int, test: Tested, reach: float) -> None:
-    shade = COLOURS[test.verdict]
-    if test.published is not None:
-        axes.plot(
-            test.published, place, "D", markersize=4.5, color="#555555", markerfacecolor="none"
-        )
+    shade, theirs = COLOURS[test.verdict], published_effect(test.contrast)
+    if theirs is not None:
+        axes.plot(theirs, place, "D", markersize=4.5, color="#555555", markerfacecolor="none")
     if test.estimate is None:
         words = "no runs"
     else:
-        low, high = test.estimate.interval
+        low, high = test.interval
         if not math.isnan(low):
             ends = np.clip([low, high], -reach, reach)
             axes.plot(ends, [place, place], color=shade, linewidth=1.6, solid_capstyle="butt")

@@ -4,9 +4,10 @@ from typing import Any
 
 import numpy as np
 
-from experiments.claims import inference
+from experiments.claims import decision, inference
+from experiments.claims.papers import Contrast
 from experiments.pages.tables import Table
-from experiments.pages.wording import NONE, number, plus_minus
+from experiments.pages.wording import NONE, interval, number, plus_minus
 
 EXTENDED = "extended"
 PREFIX = "without_"
@@ -32,29 +33,29 @@ def earned(arms: dict[str, Any]) -> Table | None:
     compared = {name: arms[name] for name in (EXTENDED, *left_out)}
     at = shared_evaluations(compared)
     samples = {
-        name: np.array([accuracy_at(run, at) for run in arm["runs"]])
+        name: {run.get("seed", n): accuracy_at(run, at) for n, run in enumerate(arm["runs"])}
         for name, arm in compared.items()
     }
-    rows = tuple(_row(name, samples[EXTENDED], samples[name]) for name in left_out)
+    means = {name: float(np.mean([*own.values()])) for name, own in samples.items()}
+    estimates = [inference.difference(samples[EXTENDED], samples[name]) for name in left_out]
+    tests = decision.decide([Contrast()] * len(left_out), estimates)
+    rows = tuple(
+        (
+            name.removeprefix(PREFIX),
+            number(found.seeds),
+            number(means[EXTENDED], 2),
+            number(means[name], 2),
+            plus_minus(found.effect, found.stderr, 2),
+            interval(test.interval, 2),
+            decision.coverage(test.level) if found.tested else NONE,
+        )
+        for name, found, test in zip(left_out, estimates, tests, strict=True)
+    )
     return Table(
         "What each ingredient earned",
-        ("without", "runs", "extended, %", "without, %", "earned", "95 % interval"),
+        ("without", "runs", "extended, %", "without, %", "earned", "interval", "of"),
         rows,
         f"Accuracy with search at {number(round(at))} evaluations of self-play, which all of these "
         "runs reached: extended less extended without the ingredient, in percentage points, "
-        "\N{PLUS-MINUS SIGN} standard error over seeds. Intervals (bootstrap) from "
-        f"{inference.FEWEST} seeds on.",
-    )
-
-
-def _row(name: str, whole: np.ndarray, without: np.ndarray) -> tuple[str, ...]:
-    found = inference.estimate([whole, without], [1.0, -1.0])
-    low, high = found.interval
-    return (
-        name.removeprefix(PREFIX),
-        number(found.seeds),
-        number(float(whole.mean()), 2),
-        number(float(without.mean()), 2),
-        plus_minus(found.effect, found.stderr, 2),
-        NONE if np.isnan(low) else f"{number(low, 2)} to {number(high, 2)}",
+        f"± standard error over seeds. {decision.METHOD} All rows are read together.",
     )

@@ -90,7 +90,7 @@ def at_equal_cost(found: Sequence[Course], measure: str) -> dict[str, Any]:
 
     Returns:
       `cost`; `targets`: mean Elo, standard error (spread over seeds, or the ratings' own where that
-      is larger), 95 % interval of the bootstrap over seeds (None below `inference.FEWEST` seeds);
+      is larger), 95 % interval by Student's t over seeds (None below `inference.FEWEST` seeds);
       `differences`: the same for pairs of losses, seed by seed.
     """
     cost = common_cost(found, measure)
@@ -113,12 +113,12 @@ def at_equal_cost(found: Sequence[Course], measure: str) -> dict[str, Any]:
 
 
 def _row(values: Sequence[float], errors: Sequence[float]) -> dict[str, Any]:
-    found = inference.estimate([np.array(values, float)])
     own = math.sqrt(sum(error**2 for error in errors)) / len(errors)
-    low, high = found.interval
+    found = inference.estimate([np.array(values, float)], own_error=own)
+    low, high = found.interval()
     return {
         "elo": found.effect,
-        "stderr": float(np.fmax(own, found.stderr)),
+        "stderr": found.stderr,
         "low": low,
         "high": high,
         "seeds": found.seeds,

@@ -203,7 +203,7 @@ def _equal(found: dict[str, Any]) -> list[Table]:
     note = (
         "Between kept networks strength is interpolated along each run's cost. ± standard error: "
         "spread over seeds, or the ratings' own error where that is larger; in brackets the 95 % "
-        f"interval of the bootstrap over seeds, from {inference.FEWEST} seeds on."
+        f"interval by Student's t over seeds, from {inference.FEWEST} seeds on."
     )
     first = next(iter(equal.values()))
     at = tuple(f"at {one['cost']:.3g} {MEASURES[m]}" for m, one in equal.items())

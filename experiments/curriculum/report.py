@@ -11,14 +11,15 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Circle, Rectangle
 from ml_collections import ConfigDict
 
-from experiments.claims import verdicts
+from experiments.claims.decision import METHOD
+from experiments.curriculum import claims as papers_claims
 from experiments.curriculum import win_ratio
 from experiments.curriculum.win_ratio import AXES, Point
 from experiments.pages import page as page_lib
 from experiments.pages import style
 from experiments.pages.page import Page, Plate, Section
 from experiments.pages.tables import Table
-from experiments.pages.wording import NONE, duration, game_title, joined, number, plural
+from experiments.pages.wording import NONE, duration, game_title, interval, joined, number, plural
 from jaxzero import workdir
 from jaxzero.games import RacingKings, make_game
 from jaxzero.games.base import Game
@@ -126,10 +127,10 @@ def points_of(results: Mapping[str, Any]) -> list[Point]:
 @style.styled
 def win_ratios(config: ConfigDict, points: Sequence[Point]) -> Figure:
     """Figures 4, 5 and 6: win ratio against minutes, steps and epochs, the published ones below."""
-    theirs = verdicts.published_curves(verdicts.figure_of(config))
+    theirs = papers_claims.published_curves(papers_claims.figure_of(config))
     figure, panels = style.new_figure(2 if theirs else 1, 3, panel=(3.1, 2.7))
     arms = list(dict.fromkeys(p.arm for p in points))
-    change = verdicts.end_of_curriculum(config)
+    change = papers_claims.end_of_curriculum(config)
     for axes, axis in zip(panels, AXES, strict=False):
         for arm in arms:
             own = [p for p in points if p.arm == arm]
@@ -275,7 +276,7 @@ def claims_table(claims: Sequence[Mapping[str, Any]]) -> Table:
             "; ".join(claim["where"]),
             claim["verdict"],
             NONE if claim["effect"] is None else number(claim["effect"], 3),
-            _interval(claim),
+            interval(claim["interval"], 3),
             str(claim["seeds"]),
             NONE if claim["needed"] is None else str(claim["needed"]),
             joined([f"{number(v, 3)} ({k})" for k, v in claim["published"].items()]) or NONE,
@@ -287,17 +288,10 @@ def claims_table(claims: Sequence[Mapping[str, Any]]) -> Table:
         "seeds to decide", "published",
     )  # fmt: skip
     note = (
-        "Differences of win ratios, seed by seed; p values corrected over the claims; five seeds "
-        "are the fewest that can decide. Published: the same difference in the paper's curves."
+        f"Differences of win ratios. {METHOD} Each claim stands alone. Published: the same "
+        "difference in the paper's curves."
     )
     return Table("004's claims", headers, rows, note, text_columns=3)
-
-
-def _interval(claim: Mapping[str, Any]) -> str:
-    interval = claim["interval"]
-    if not interval or interval[0] is None:
-        return NONE
-    return f"{number(interval[0], 3)} to {number(interval[1], 3)}"
 
 
 def _numbers(claim: Mapping[str, Any]) -> str:

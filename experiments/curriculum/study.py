@@ -19,9 +19,8 @@ from typing import Any
 import jax
 from ml_collections import ConfigDict
 
-from experiments.claims import verdicts
 from experiments.configs.curriculum import KEYS
-from experiments.curriculum import reference
+from experiments.curriculum import claims, reference
 from experiments.curriculum.report import write_report
 from experiments.shell.summary import summary_of
 from jaxzero import runs, workdir
@@ -127,7 +126,7 @@ def conclude(config: ConfigDict, directory: Path, seconds: Mapping[str, float]) 
         "reference": reference.described(config),
         "points": [{k: v for k, v in vars(p).items() if k != "x"} | dict(p.x) for p in points],
         "problems": sorted({text for row in rows for text in row["problems"]}),
-        "claims": verdicts.as_json(verdicts.decide(config, points)),
+        "claims": claims.as_json(claims.decide(config, points)),
         "cost": {
             "wall_seconds": sum(seconds.values()) + time.monotonic() - started,
             "phases": {f"training {arm}": s for arm, s in seconds.items()}

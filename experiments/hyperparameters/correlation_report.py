@@ -15,7 +15,7 @@ from experiments.pages.interactive import Point, Scatter
 from experiments.pages.page import Page, Plate, Section
 from experiments.pages.study import Study
 from experiments.pages.tables import Table
-from experiments.pages.wording import NONE, duration, game_title, joined, number, percent
+from experiments.pages.wording import NONE, duration, game_title, interval, joined, number, percent
 
 LETTERS: Final = ("I", "E", "m", "ep")
 _MAP: Final = "viridis"
@@ -204,7 +204,7 @@ def effects(claims: Sequence[Mapping[str, Any]]) -> Table:
             claim["statistic"].replace("_", " ") + " " + relation[claim["direction"]],
             claim["verdict"],
             NONE if claim["effect"] is None else number(float(claim["effect"]), 2),
-            settings_page.interval(claim["interval"], 2),
+            interval(claim["interval"], 2),
             f"{claim['margin']:g}",
         )
         for claim in claims
@@ -226,9 +226,9 @@ def model(fitted: Mapping[str, Any]) -> Table:
         (
             letter,
             _number(elo[letter]["value"], 1),
-            settings_page.interval((elo[letter]["low"], elo[letter]["high"]), 1),
+            interval((elo[letter]["low"], elo[letter]["high"]), 1),
             _number(cost[letter]["value"], 2),
-            settings_page.interval((cost[letter]["low"], cost[letter]["high"]), 2),
+            interval((cost[letter]["low"], cost[letter]["high"]), 2),
             _per_cost(elo[letter]["value"], cost[letter]["value"]),
         )
         for letter in LETTERS
@@ -272,8 +272,8 @@ def _slopes_in_words(fitted: Mapping[str, Any]) -> str:
     for letter in LETTERS:
         one = slopes[letter]
         if one["value"] is not None:
-            interval = settings_page.interval((one["low"], one["high"]), 0)
-            parts.append(f"{letter} {number(float(one['value']))} ({interval})")
+            ends = interval((one["low"], one["high"]))
+            parts.append(f"{letter} {number(float(one['value']))} ({ends})")
     return f"Elo for each doubling, with 95 % intervals: {joined(parts)}."
 
 

@@ -7,18 +7,18 @@ are what is resampled for the intervals (cluster bootstrap).
 import dataclasses
 import math
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 import numpy as np
-from scipy import stats
 
-from experiments import published
-from experiments.claims import decisions, inference
+from experiments.claims import decision, inference, papers
+from experiments.claims.inference import Estimate
+from experiments.claims.papers import CORRELATION, Contrast
 from experiments.hyperparameters import pareto
 
 LETTERS: Final = ("I", "E", "m", "ep")
 RESAMPLES: Final = 2000
-_TAILS: Final = (0.025, 0.975)
+Interval: TypeAlias = tuple[float, float]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -45,36 +45,6 @@ class Data:
     def total(self) -> np.ndarray:
         """float[P], seconds."""
         return self.seconds.sum(1)
-
-
-@dataclasses.dataclass(frozen=True)
-class Effect:
-    """A number and its 95 % interval; NaN where there is none.
-
-    `of_networks`: the interval is about these very networks, for want of seeds, and decides nothing
-    about their settings.
-    """
-
-    value: float
-    low: float
-    high: float
-    of_networks: bool = False
-
-    @property
-    def interval(self) -> tuple[float, float]:
-        """(low, high)."""
-        return self.low, self.high
-
-    def judge(self, direction: str, margin: float) -> str:
-        """A verdict of `decisions`: an interval inside the margin is no effect."""
-        if math.isnan(self.low) or self.of_networks:
-            return decisions.UNDECIDED
-        if -margin < self.low and self.high < margin:
-            return decisions.EQUIVALENT
-        if self.low > 0 or self.high < 0:
-            held = (self.low > 0) == (direction == "greater")
-            return decisions.REPRODUCED if held else decisions.CONTRADICTED
-        return decisions.UNDECIDED
 
 
 def slopes(values: np.ndarray, response: np.ndarray) -> np.ndarray:
@@ -107,32 +77,32 @@ def fit(data: Data) -> dict[str, Any]:
     }
 
 
-def _plain(effect: Effect) -> dict[str, float]:
-    return {"value": effect.value, "low": effect.low, "high": effect.high}
+def _plain(found: Estimate) -> dict[str, float]:
+    low, high = found.interval()
+    return {"value": found.effect, "low": low, "high": high}
 
 
 def _of_cost(data: Data) -> np.ndarray:
     return slopes(data.values, np.log2(data.total))
 
 
-def _bootstrap(data: Data, statistic: Callable[[Data], np.ndarray]) -> list[Effect]:
-    """The statistics with 95 % intervals: Student's t times the spread over resampled trainings.
+def _bootstrap(data: Data, statistic: Callable[[Data], np.ndarray]) -> list[Estimate]:
+    """The statistics, their errors the spread over resampled trainings.
 
     The spread is widened, and the degrees of freedom are lessened, by the model's parameters:
-    resampled residuals are too small by that. No interval where there are no more trainings.
+    resampled residuals are too small by that. No error where there are no more trainings.
     """
     rng = np.random.default_rng(0)
     members = [np.flatnonzero(data.cluster == c) for c in np.unique(data.cluster)]
-    value, freedom = statistic(data), len(members) - len(LETTERS) - 1
-    if freedom < 1:
-        return [Effect(float(x), math.nan, math.nan) for x in value]
-    drawn = []
-    for _ in range(RESAMPLES):
-        chosen = rng.integers(len(members), size=len(members))
-        drawn.append(statistic(_pick(data, np.concatenate([members[c] for c in chosen]))))
-    error = np.std(np.array(drawn), axis=0) * math.sqrt(len(members) / freedom)
-    reach = stats.t.ppf(_TAILS[1], freedom) * error
-    return [Effect(float(x), float(x - r), float(x + r)) for x, r in zip(value, reach, strict=True)]
+    value, count = statistic(data), len(members)
+    freedom, error = count - len(LETTERS) - 1, np.full_like(value, math.nan)
+    if freedom >= 1:
+        drawn = []
+        for _ in range(RESAMPLES):
+            chosen = rng.integers(count, size=count)
+            drawn.append(statistic(_pick(data, np.concatenate([members[c] for c in chosen]))))
+        error = np.std(np.array(drawn), axis=0) * math.sqrt(count / freedom)
+    return [Estimate(float(x), float(e), count, freedom) for x, e in zip(value, error, strict=True)]
 
 
 def _pick(data: Data, index: np.ndarray) -> Data:
@@ -145,29 +115,34 @@ def _pick(data: Data, index: np.ndarray) -> Data:
 
 
 def claims(data: Data) -> list[dict[str, Any]]:
-    """Verdicts on what the papers say of the four hyper-parameters (`claims_correlation.json`)."""
+    """Verdicts on what the papers say of the four hyper-parameters, each claim by itself.
+
+    `of_networks`: the interval is about these very networks, for want of seeds, and decides nothing
+    about their settings.
+    """
     found = []
-    for claim in (published.load("claims_correlation") or {})["claims"]:
-        effect = _effect(claim, data)
+    kept = ("id", "words", "where", "statistic", "direction", "margin")
+    for claim in papers.claims(CORRELATION):
+        [contrast] = claim.contrasts
+        estimate, of_networks = _effect(contrast, data)
+        [test] = decision.decide([contrast], [estimate])
+        ends = test.interval if of_networks is None else of_networks
         found.append(
-            {k: claim[k] for k in ("id", "words", "where", "statistic", "direction", "margin")}
-            | {
-                "verdict": effect.judge(claim["direction"], claim["margin"]),
-                "effect": effect.value,
-                "interval": effect.interval,
-                "of_networks": effect.of_networks,
-            }
+            {key: claim.raw[key] for key in kept}
+            | {"verdict": test.verdict, "effect": estimate.effect, "interval": ends}
+            | {"of_networks": of_networks is not None}
         )
     return found
 
 
-def _effect(claim: Mapping[str, Any], data: Data) -> Effect:
-    statistic = claim["statistic"]
+def _effect(contrast: Contrast, data: Data) -> tuple[Estimate, Interval | None]:
+    """The effect, and the interval of these networks where that is all there is."""
+    statistic = contrast.statistic
     if statistic == "corner":
         return _corner(data)
     if statistic == "front_epochs":
         return _front_epochs(data)
-    plus, minus = ([LETTERS.index(x) for x in claim[side]] for side in ("plus", "minus"))
+    plus, minus = ([LETTERS.index(x) for x in side] for side in (contrast.plus, contrast.minus))
 
     def difference(d: Data) -> np.ndarray:
         each = slopes(d.values, d.elo)
@@ -175,10 +150,10 @@ def _effect(claim: Mapping[str, Any], data: Data) -> Effect:
             each = each / _of_cost(d)
         return np.array([each[plus].mean() - (each[minus].mean() if minus else 0.0)])
 
-    return _bootstrap(data, difference)[0]
+    return _bootstrap(data, difference)[0], None
 
 
-def _corner(data: Data) -> Effect:
+def _corner(data: Data) -> tuple[Estimate, Interval | None]:
     """At the largest I, E and m: Elo of the middle ep less that of the largest."""
     epochs = np.unique(data.values[:, 3])
     middle, most = epochs[len(epochs) // 2], epochs[-1]
@@ -193,7 +168,7 @@ def _corner(data: Data) -> Effect:
     return _over_seeds(data, np.flatnonzero(top), gap)
 
 
-def _front_epochs(data: Data) -> Effect:
+def _front_epochs(data: Data) -> tuple[Estimate, Interval | None]:
     """At the largest I and E: mean of log2 ep on the front over total cost, less that of all."""
     panel = np.flatnonzero((data.values[:, :2] == data.values[:, :2].max(0)).all(1))
 
@@ -206,28 +181,27 @@ def _front_epochs(data: Data) -> Effect:
 
 def _over_seeds(
     data: Data, index: np.ndarray, statistic: Callable[[np.ndarray, np.ndarray], float]
-) -> Effect:
+) -> tuple[Estimate, Interval | None]:
     """The mean over seeds of a statistic of some players, (their numbers, their Elo) -> number.
 
-    Its interval is from the spread over seeds; with fewer than `inference.FEWEST` it is over
-    ratings drawn from their errors, of these networks.
+    With fewer than `inference.FEWEST` seeds there is an interval of these networks, over ratings
+    drawn from their errors.
     """
     parts = [index[data.seed[index] == seed] for seed in np.unique(data.seed)]
     parts = [part for part in parts if len(part)]
 
-    def mean(elo: np.ndarray) -> float:
-        return float(np.mean([statistic(part, elo[part]) for part in parts]))
+    def each(elo: np.ndarray) -> np.ndarray:
+        return np.array([statistic(part, elo[part]) for part in parts])
 
-    if len(parts) >= inference.FEWEST:
-        each = np.array([statistic(part, data.elo[part]) for part in parts])
-        found = inference.estimate([each])
-        return Effect(found.effect, *found.interval)
-    rng = np.random.default_rng(0)
-    draws = rng.multivariate_normal(
+    found = inference.estimate([each(data.elo)])
+    if found.tested:
+        return found, None
+    drawn = np.random.default_rng(0).multivariate_normal(
         data.elo, data.covariance, size=RESAMPLES, check_valid="ignore", method="eigh"
     )
-    low, high = np.quantile([mean(elo) for elo in draws], _TAILS)
-    return Effect(mean(data.elo), float(low), float(high), of_networks=True)
+    tails = (inference.LEVEL / 2, 1 - inference.LEVEL / 2)
+    low, high = np.quantile([each(elo).mean() for elo in drawn], tails)
+    return found, (float(low), float(high))
 
 
 def fronts(data: Data) -> dict[str, list[dict[str, float]]]:

@@ -13,8 +13,9 @@ from typing import Any, Final
 import numpy as np
 from scipy import stats
 
-from experiments import published
-from experiments.claims import decisions, inference
+from experiments.claims import decision, inference, papers
+from experiments.claims.decision import Decided
+from experiments.claims.papers import Contrast
 from experiments.hyperparameters.settings import LETTERS
 
 ROLES: Final = ("minimum", "default", "maximum")
@@ -142,7 +143,7 @@ def _best(swept: Swept, found: Span, none: str) -> str:
 
 
 def remarks(swept: Sequence[Swept], outcomes: Outcomes, iterations: int) -> list[dict[str, Any]]:
-    """Verdicts on the papers' remarks, seed by seed, corrected over the contrasts of each (Holm).
+    """Verdicts on the papers' remarks, seed by seed; the contrasts of each are read together.
 
     Args:
       swept: the hyper-parameters of the study.
@@ -150,76 +151,35 @@ def remarks(swept: Sequence[Swept], outcomes: Outcomes, iterations: int) -> list
       iterations: I of the default.
     """
     by_letter = {s.letter: s for s in swept}
-    claims = (published.load("claims_sweep") or {})["claims"]
-    return [
-        _remark(claim, by_letter[claim["letter"]], outcomes, iterations)
-        for claim in claims
-        if claim["letter"] in by_letter
-    ]
-
-
-def _remark(
-    claim: Mapping[str, Any], swept: Swept, outcomes: Outcomes, iterations: int
-) -> dict[str, Any]:
-    estimates = [
-        _estimate(contrast, swept, outcomes, iterations) for contrast in claim["contrasts"]
-    ]
-    p_values = [
-        1.0
-        if found is None
-        else found.p_value(contrast["margin"] if contrast["direction"] == "equal" else 0.0)
-        for contrast, found in zip(claim["contrasts"], estimates, strict=True)
-    ]
-    verdicts = [
-        decisions.judge(found, contrast["direction"], contrast["margin"], p)
-        for contrast, found, p in zip(
-            claim["contrasts"], estimates, inference.holm(p_values), strict=True
-        )
-    ]
-    return {
-        "id": claim["id"],
-        "letter": claim["letter"],
-        "words": claim["words"],
-        "where": claim["where"],
-        "verdict": decisions.overall(verdicts),
-        "contrasts": [
-            dict(contrast)
-            | {
-                "verdict": verdict,
-                "effect": None if found is None else found.effect,
-                "interval": None if found is None else found.interval,
-                "seeds": 0 if found is None else found.seeds,
-            }
-            for contrast, found, verdict in zip(
-                claim["contrasts"], estimates, verdicts, strict=True
+    found = []
+    for claim in papers.claims(papers.SWEEP):
+        if one := by_letter.get(claim.raw["letter"]):
+            estimates = [_estimate(c, one, outcomes, iterations) for c in claim.contrasts]
+            decided = Decided(claim, decision.decide(claim.contrasts, estimates))
+            rows = zip(claim.raw["contrasts"], decided.tests, strict=True)
+            found.append(
+                {key: claim.raw[key] for key in ("id", "letter", "words", "where")}
+                | {"verdict": decided.verdict}
+                | {"contrasts": [dict(contrast) | test.row() for contrast, test in rows]}
             )
-        ],
-    }
+    return found
 
 
 def _estimate(
-    contrast: Mapping[str, Any], swept: Swept, outcomes: Outcomes, iterations: int
+    contrast: Contrast, swept: Swept, outcomes: Outcomes, iterations: int
 ) -> inference.Estimate | None:
     """Plus less minus, of every seed that has both; None without one."""
-    named = {role: swept.role(role) for role in (*contrast["plus"], *contrast["minus"])}
-    if None in named.values():
-        return None
 
-    def mean(roles: Sequence[str], seed: int) -> float:
-        if not roles:
-            return 0.0
-        values = [
-            statistic(contrast["statistic"], outcomes[named[role] or "", seed], iterations)
-            if (named[role], seed) in outcomes
-            else math.nan
-            for role in roles
-        ]
-        return float(np.mean(values))
+    def values(role: str) -> dict[int, float]:
+        name = swept.role(role)
+        return {
+            seed: statistic(contrast.statistic, outcome, iterations)
+            for (setting, seed), outcome in outcomes.items()
+            if setting == name
+        }
 
-    seeds = sorted({seed for _, seed in outcomes})
-    values = np.array([mean(contrast["plus"], s) - mean(contrast["minus"], s) for s in seeds])
-    values = values[np.isfinite(values)]
-    return inference.estimate([values]) if len(values) else None
+    sample = decision.differences(contrast, values)
+    return inference.estimate([sample]) if len(sample) else None
 
 
 def statistic(name: str, outcome: Outcome, iterations: int) -> float:

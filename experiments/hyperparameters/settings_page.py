@@ -11,7 +11,6 @@ from experiments.pages.study import Study, floats
 from experiments.pages.tables import Table
 from experiments.pages.wording import (
     ABSENT,
-    NONE,
     TIMES,
     duration,
     number,
@@ -135,14 +134,6 @@ def strength_table(played: Mapping[str, Any], *, folded: bool = False) -> Table:
 def _simulations(played: Mapping[str, Any]) -> str:
     m = played.get("num_simulations")
     return "each its own number of" if m is None else str(m)
-
-
-def interval(pair: Sequence[float | None] | None, digits: int) -> str:
-    """`-3 to 5`; nothing where there is none."""
-    if pair is None or pair[0] is None:
-        return NONE
-    low, high = (float(x or 0.0) for x in pair)
-    return f"{number(low, digits)} to {number(high, digits)}"
 
 
 def value(x: float) -> str:

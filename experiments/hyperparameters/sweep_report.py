@@ -9,13 +9,14 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from experiments import published
+from experiments.claims.decision import METHOD
 from experiments.hyperparameters import settings_page
 from experiments.pages import interactive, page, study, style
 from experiments.pages.interactive import Point, Scatter
 from experiments.pages.page import Page, Plate, Section
 from experiments.pages.study import Band, Study
 from experiments.pages.tables import Table
-from experiments.pages.wording import ABSENT, NONE, duration, game_title, number
+from experiments.pages.wording import ABSENT, NONE, duration, game_title, interval, number
 
 PAPER: Final = "wang2021_sweep"
 _SHADES: Final = ("#0072B2", "#333333", "#D55E00")  # minimum, default, maximum
@@ -254,14 +255,14 @@ def contrasts(remarks: Sequence[Mapping[str, Any]]) -> Table:
             + f" {relation[test['direction']]}",
             test["verdict"],
             NONE if test["effect"] is None else number(float(test["effect"]), 3),
-            settings_page.interval(test["interval"], 3),
+            interval(test["interval"], 3),
             str(test["seeds"]),
         )
         for remark in remarks
         for test in remark["contrasts"]
     )
-    headers = ("parameter", "contrast", "verdict", "effect", "95 % interval", "seeds")
-    note = "Seed by seed; intervals by bootstrap over seeds, from five seeds on; Holm's correction."
+    headers = ("parameter", "contrast", "verdict", "effect", "interval", "seeds")
+    note = f"{METHOD} Read together: the contrasts of a remark."
     return Table("Contrasts of the remarks", headers, rows, note, text_columns=3, folded=True)
 
 

@@ -3,10 +3,9 @@
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple, TypeAlias
 
-import numpy as np
-
-from experiments.claims import inference
+from experiments.claims import decision, inference
 from experiments.claims.inference import Estimate
+from experiments.claims.papers import Contrast
 from experiments.configs.arms import PLAIN
 
 VALUE = "value"
@@ -39,20 +38,21 @@ class Effect(NamedTuple):
     words: str
     estimate: Estimate
 
-    def row(self) -> dict[str, Any]:
-        """As results.json has it; an interval needs `inference.FEWEST` seeds."""
-        low, high = self.estimate.interval
-        return {
-            "kind": self.kind,
-            "arm": self.arm,
-            "target": self.target,
-            "words": self.words,
-            "effect": self.estimate.effect,
-            "stderr": self.estimate.stderr,
-            "low": low,
-            "high": high,
-            "seeds": self.estimate.seeds,
-        }
+
+def rows(effects: Sequence[Effect]) -> list[dict[str, Any]]:
+    """As results.json has them; effects of one kind are one table, read together.
+
+    `low` and `high` are the ends of the interval of `level`, which say whether there is an effect.
+    """
+    found: list[dict[str, Any]] = []
+    for kind in dict.fromkeys(effect.kind for effect in effects):
+        own = [effect for effect in effects if effect.kind == kind]
+        tests = decision.decide([Contrast()] * len(own), [effect.estimate for effect in own])
+        for effect, test in zip(own, tests, strict=True):
+            row = {key: value for key, value in effect._asdict().items() if key != "estimate"}
+            row |= {key: test.row()[key] for key in ("effect", "stderr", "level", "seeds")}
+            found.append(row | dict(zip(("low", "high"), test.interval, strict=True)))
+    return found
 
 
 def final_strengths(
@@ -76,14 +76,8 @@ def final_strengths(
 def difference(strengths: Strengths, sides: Sequence[Side]) -> Estimate | None:
     """The signed sum over the seeds that all sides have; None if they have none in common."""
     groups = [strengths.get((side.arm, side.target), {}) for side in sides]
-    seeds = sorted(set.intersection(*(set(group) for group in groups)))
-    if not seeds:
-        return None
-    values = [
-        sum(side.sign * group[seed] for side, group in zip(sides, groups, strict=True))
-        for seed in seeds
-    ]
-    return inference.estimate([np.array(values, float)])
+    sample = inference.paired(groups, [side.sign for side in sides])
+    return inference.estimate([sample]) if len(sample) else None
 
 
 def effects(strengths: Strengths) -> list[Effect]:

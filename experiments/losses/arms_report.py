@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from experiments.claims import inference
+from experiments.claims.decision import METHOD, coverage
 from experiments.losses import arms_figures
 from experiments.losses.arms_study import Arms, load
 from experiments.pages import page, style
@@ -17,6 +18,7 @@ from experiments.pages.wording import (
     NONE,
     duration,
     game_title,
+    interval,
     number,
     percent,
     plural,
@@ -75,9 +77,9 @@ def _change(row: dict[str, Any]) -> str:
     told = f"changed by {_told(row)}"
     if row["low"] is None:
         return f"{told}, no interval from {plural(row['seeds'], 'seed')}."
-    interval = f"95 % interval {number(row['low'])} to {number(row['high'])}"
     surely = row["low"] > 0 or row["high"] < 0
-    return f"{told}, {interval}: {'the arm matters' if surely else 'may be nothing'}."
+    ends = f"{_coverage(row)} interval {interval((row['low'], row['high']))}"
+    return f"{told}, {ends}: {'the arm matters' if surely else 'may be nothing'}."
 
 
 def _missing(found: Arms) -> list[str]:
@@ -176,13 +178,13 @@ def _effects(found: Arms) -> Section:
     }
     note = (
         "Differences of strength at the end, seed by seed (runs of a seed begin with the same "
-        "weights in all arms): mean ± standard error, and the 95 % interval of the bootstrap over "
-        f"seeds, from {inference.FEWEST} seeds on."
+        f"weights in all arms): mean ± standard error. {METHOD} The rows of a "
+        "table are read together."
     )
     tables = tuple(
         Table(
             title,
-            ("difference", "Elo", "95 % interval", "seeds"),
+            ("difference", "Elo", "interval", "of", "seeds"),
             tuple(_effect_row(row) for row in rows if row["kind"] == kind),
             note,
             folded=kind == "arm",
@@ -194,8 +196,13 @@ def _effects(found: Arms) -> Section:
 
 
 def _effect_row(row: dict[str, Any]) -> tuple[str, ...]:
-    interval = NONE if row["low"] is None else f"{number(row['low'])} to {number(row['high'])}"
-    return row["words"], _told(row), interval, str(row["seeds"])
+    ends = interval((row["low"], row["high"]))
+    return row["words"], _told(row), ends, _coverage(row), str(row["seeds"])
+
+
+def _coverage(row: dict[str, Any]) -> str:
+    level = row.get("level", inference.LEVEL)  # old files: 95 %
+    return NONE if row["low"] is None else coverage(level)
 
 
 # ---- lambda

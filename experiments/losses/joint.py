@@ -8,8 +8,8 @@ from pathlib import Path
 import numpy as np
 
 from experiments import published
-from experiments.claims import verdict_section
-from experiments.claims.decisions import decide
+from experiments.claims import section
+from experiments.claims.losses import decide
 from experiments.claims.measured import Group
 from experiments.losses import drawings, over_boards
 from experiments.pages.boxplots import NO_DATA
@@ -30,7 +30,7 @@ def build(groups: Sequence[Group]) -> Page:
     semantics = list(dict.fromkeys(group.semantics for group in groups))
     studies = [study for group in groups for study in group.studies]
     sections = [
-        verdict_section.section(findings),
+        section.section(findings),
         _losses(groups),
         _elo(groups),
         _tournaments(groups),
@@ -41,7 +41,7 @@ def build(groups: Sequence[Group]) -> Page:
     return Page(
         title=TITLE,
         subtitle=joined([game_title(board) for board in boards]),
-        verdicts=verdict_section.summary(findings) or nothing,
+        verdicts=section.summary(findings) or nothing,
         missing=[f"{study.name}: {text}" for study in studies for text in study.missing],
         facts=[
             ("Runs", plural(sum(len(study.runs) for study in studies), "run")),

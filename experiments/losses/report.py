@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Any
 
 from experiments import published
-from experiments.claims import measured, pairwise, verdict_section
-from experiments.claims.decisions import decide
+from experiments.claims import measured, section
+from experiments.claims.losses import decide
 from experiments.costs.report import section as cost_section
-from experiments.losses import figures, joint
+from experiments.losses import figures, joint, sentences
 from experiments.losses.rating_sections import ladder, papers_tournament, tournament, training_elo
 from experiments.pages import page, study, tables
 from experiments.pages.boxplots import NO_DATA
@@ -60,8 +60,8 @@ def build(found: Study, workdir: Path | None = None) -> page.Page:
         title=f"Which loss to minimise: {game_title(found.game)}",
         subtitle=f"{found.game}" + (f", preset {preset}" if preset else "") + f", {found.name}",
         verdicts=[
-            *pairwise.sentences(found),
-            *filter(None, [pairwise.differences_from_papers(found)]),
+            *sentences.sentences(found),
+            *filter(None, [sentences.differences_from_papers(found)]),
         ],
         missing=found.missing,
         facts=_facts(found),
@@ -117,8 +117,8 @@ def _work(runs: dict[str, dict[str, Any]]) -> str:
 def _claims(found: Study) -> Section:
     """The verdicts on what the papers claim of this board, from this study alone."""
     if found.results.get("study") != measured.STUDY:
-        return Section(verdict_section.TITLE)
-    return verdict_section.section(decide(measured.together([(Path(found.name), found)])))
+        return Section(section.TITLE)
+    return section.section(decide(measured.together([(Path(found.name), found)])))
 
 
 def _losses(found: Study) -> Section:

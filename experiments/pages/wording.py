@@ -44,6 +44,13 @@ def plus_minus(value: float | None, error: float | None, digits: int = 0) -> str
     return f"{number(value, digits)}{_GLUE}±{_GLUE}{number(error, digits)}"
 
 
+def interval(ends: Sequence[float | None] | None, digits: int = 0) -> str:
+    """`-3 to 5`; a dash where there is none."""
+    if ends is None or any(end is None or math.isnan(end) for end in ends):
+        return NONE
+    return " to ".join(number(float(end), digits) for end in ends if end is not None)
+
+
 def percent(fraction: float) -> str:
     return ABSENT if math.isnan(fraction) else f"{100 * fraction:.1f} %"
 

@@ -6,7 +6,6 @@ exist must look different from one that agrees.
 
 import functools
 import json
-from dataclasses import dataclass
 from importlib import resources
 from typing import Any, NamedTuple
 
@@ -24,39 +23,6 @@ class Curve(NamedTuple):
     iterations: np.ndarray  # int [N]
     mean: np.ndarray  # float [N]
     sd: np.ndarray  # float [N]
-
-
-@dataclass(frozen=True)
-class Contrast:
-    """What decides a claim: mean of some targets' runs less mean of others', seed by seed.
-
-    Attributes:
-      plus, minus: targets; an empty `minus` is 0.
-      board: whose runs.
-      against: a board on which the same is taken and subtracted, or None.
-      statistic: of a run, a name in the file's `statistics`.
-      direction: claimed: "greater" or "less" than 0, "equal" to it, or "different".
-      margin: differences below it count as none.
-    """
-
-    plus: tuple[str, ...]
-    minus: tuple[str, ...]
-    board: str
-    against: str | None
-    statistic: str
-    direction: str
-    margin: float
-
-
-@dataclass(frozen=True)
-class Claim:
-    """What the papers say, where, and all contrasts that must hold for it."""
-
-    id: str
-    words: str
-    where: tuple[str, ...]
-    note: str
-    contrasts: tuple[Contrast, ...]
 
 
 @functools.cache
@@ -124,38 +90,6 @@ def default_settings(game: str) -> dict[str, float]:
     published = load(LOSSES) or {}
     by_rule = {"train.iterations": 200} if "_5x5" in game else {}
     return published["settings"] | by_rule | published["settings_by_game"].get(game, {})
-
-
-@functools.cache
-def claims() -> tuple[Claim, ...]:
-    """The claims about the four losses, each contrast spelt out for each of its boards."""
-    return tuple(
-        Claim(
-            raw["id"],
-            raw["words"],
-            tuple(raw["where"]),
-            raw.get("note", ""),
-            tuple(
-                _contrast(raw, contrast, board)
-                for board in raw["boards"]
-                for contrast in raw["contrasts"]
-                if contrast.get("on", board) == board
-            ),
-        )
-        for raw in (load(CLAIMS) or {})["claims"]
-    )
-
-
-def _contrast(claim: dict[str, Any], raw: dict[str, Any], board: str) -> Contrast:
-    return Contrast(
-        plus=tuple(raw["plus"]),
-        minus=tuple(raw["minus"]),
-        board=board,
-        against=raw.get("against"),
-        statistic=raw.get("statistic", claim["statistic"]),
-        direction=raw.get("direction", claim["direction"]),
-        margin=float(raw.get("margin", claim["margin"])),
-    )
 
 
 def boards() -> tuple[str, ...]:

@@ -8,7 +8,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from experiments import published
-from experiments.claims.pairwise import ranking
+from experiments.claims.ranking import ranking
 from experiments.pages import style
 from experiments.pages.boxplots import BOX, NOTCH, box
 from experiments.pages.study import Study, floats

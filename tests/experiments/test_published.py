@@ -3,7 +3,8 @@
 import pytest
 
 from experiments import published
-from experiments.claims import decisions, measured
+from experiments.claims import measured, papers
+from experiments.claims.losses import published_effect
 from jaxzero.games import make_game
 from tests.experiments.made_up import TARGETS
 
@@ -26,7 +27,7 @@ def test_published_numbers():
 
 
 def test_the_claims_are_well_formed_and_agree_with_the_published_numbers() -> None:
-    found = published.claims()
+    found = papers.claims(papers.LOSSES)
     assert len({claim.id for claim in found}) == len(found)
     against_their_words = set()
     for claim in found:
@@ -42,7 +43,7 @@ def test_the_claims_are_well_formed_and_agree_with_the_published_numbers() -> No
             for board in filter(None, (contrast.board, contrast.against)):
                 assert published.random_plies(board)
                 make_game(board)
-            effect = decisions.published_effect(contrast)
+            effect = published_effect(contrast)
             if effect is None:
                 continue
             agrees = {

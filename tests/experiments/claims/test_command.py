@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from experiments.claims import command, decisions, effort, measured
-from experiments.claims import verdict_section as claim_pages
+from experiments.claims import command, effort, losses, measured
+from experiments.claims import section as claim_pages
 from experiments.pages.style import SYMBOLS
 from jaxzero.settings.config import ConfigError
 from tests.experiments.made_up_ratings import BOARD, rated_study
@@ -43,9 +43,9 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
 def test_tables_are_whole(tmp_path: Path) -> None:
     means = {"policy": 0.0, "value": 60.0, "sum": 0.0}
     run = rated_study(tmp_path / "run", means, sd=200.0, seeds=range(3))
-    for table in claim_pages.section(decisions.decide(measured.load([run]))).tables:
+    for table in claim_pages.section(losses.decide(measured.load([run]))).tables:
         assert table.rows
         assert all(len(row) == len(table.headers) for row in table.rows)
         assert all(isinstance(cell, str) and cell for row in table.rows for cell in row)
     other = rated_study(tmp_path / "no", means, board="othello_4x4")
-    assert claim_pages.section(decisions.decide(measured.load([other]))).tables == ()
+    assert claim_pages.section(losses.decide(measured.load([other]))).tables == ()

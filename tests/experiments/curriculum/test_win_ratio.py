@@ -4,10 +4,9 @@ import numpy as np
 import pytest
 
 from experiments import published
-from experiments.claims import verdicts
-from experiments.claims.decisions import CONTRADICTED, REPRODUCED, UNDECIDED
+from experiments.claims.decision import CONTRADICTED, REPRODUCED, UNDECIDED
 from experiments.configs.curriculum import PRESETS, get_config
-from experiments.curriculum import win_ratio
+from experiments.curriculum import claims, win_ratio
 from experiments.curriculum.win_ratio import Curve, Point
 
 
@@ -94,18 +93,18 @@ def test_verdicts_follow_the_seeds(gain, said):
         noise = 0.1 * rng.normal()
         points += line("curriculum", seed, lambda s, n=noise: min(0.3 + gain + n + s / 5, 1))
         points += line("baseline", seed, lambda s: 0.3 + s / 5)
-    found = {v.id: v for v in verdicts.decide(get_config("paper"), points)}
+    found = {v.claim.id: v for v in claims.decide(get_config("paper"), points)}
     assert found["faster_in_time"].verdict == said
     assert "skill_lost" not in found  # 004 says that of Racing Kings alone
     few = [p for p in points if p.seed < 3]
-    assert all(v.verdict == UNDECIDED for v in verdicts.decide(get_config("paper"), few))
-    assert verdicts.decide(get_config("paper"), [p for p in points if p.arm == "baseline"]) == []
+    assert all(v.verdict == UNDECIDED for v in claims.decide(get_config("paper"), few))
+    assert claims.decide(get_config("paper"), [p for p in points if p.arm == "baseline"]) == []
 
 
 def test_the_papers_own_curves_lead_early():
     points = line("curriculum", 0, lambda s: s) + line("baseline", 0, lambda s: s)
-    claims = verdicts.decide(get_config("paper_racing_kings"), points)
-    theirs = {v.id: v.published for v in claims}
+    rows = claims.as_json(claims.decide(get_config("paper_racing_kings"), points))
+    theirs = {row["id"]: row["published"] for row in rows}
     assert all(value > 0.02 for value in theirs["faster_in_time"].values())
     assert all(value > 0.02 for value in theirs["faster_in_steps"].values())
     assert all(abs(value) < 0.1 for value in theirs["converge"].values())
@@ -121,9 +120,9 @@ def test_the_paper_presets_have_the_papers_values():
         assert config.search.draw_value == -0.5
         assert config.study.seeds == 3
         assert config.study.games >= 30
-    assert verdicts.end_of_curriculum(reversi) == 500
-    assert verdicts.end_of_curriculum(racing) == 1000
-    assert [verdicts.figure_of(get_config(p)) for p in PRESETS] == [
+    assert claims.end_of_curriculum(reversi) == 500
+    assert claims.end_of_curriculum(racing) == 1000
+    assert [claims.figure_of(get_config(p)) for p in PRESETS] == [
         None, "fig4", "fig5", "fig5", "fig4", "fig6",
     ]  # fmt: skip
-    assert len(published.load(verdicts.CURVES)["figures"]) == 3
+    assert len(published.load(claims.CURVES)["figures"]) == 3

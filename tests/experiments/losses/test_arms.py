@@ -197,7 +197,7 @@ def made_up(arm_names: tuple[str, ...] = ("plain", "dirichlet")) -> dict[str, An
             "settings": {"simulations": 6},
             "anchors": [{"name": "random", "elo": 0.0, "stderr": 0.0}],
         },
-        "effects": [effect.row() for effect in arm_effects.effects(strengths)],
+        "effects": arm_effects.rows(arm_effects.effects(strengths)),
     }
 
 

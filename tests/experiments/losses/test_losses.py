@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from experiments.claims import pairwise
-from experiments.losses import drawings, elo
+from experiments.claims import ranking
+from experiments.losses import drawings, elo, sentences
 from experiments.pages import boxplots
 from experiments.pages.study import Study, load
 from experiments.strength import absolute_report
@@ -162,9 +162,11 @@ def test_absolute_strength_is_told_where_it_was_measured(full):
     np.testing.assert_allclose(curve.get_ydata(), [0.45])
 
 
-@pytest.mark.parametrize(("gap", "seeds", "apart"), [(300.0, 4, True), (5.0, 4, False)])
+@pytest.mark.parametrize(
+    ("gap", "seeds", "apart"), [(300.0, 6, True), (5.0, 6, False), (300.0, 4, False)]
+)
 def test_losses_are_called_different_only_when_separated(gap, seeds, apart):
-    noise = np.array([-12.0, 9.0, -6.0, 9.0])[:seeds]
+    noise = np.array([-12.0, 9.0, -6.0, 9.0, 3.0, -3.0])[:seeds]
     played = {
         "name": "final",
         "players": [
@@ -175,11 +177,11 @@ def test_losses_are_called_different_only_when_separated(gap, seeds, apart):
         "elo": [*noise, *(noise[::-1] + gap)],
         "stderr": [20.0] * (2 * seeds),
     }
-    rated = pairwise.ranking(played)
+    rated = ranking.ranking(played)
     assert [r.target for r in rated] == ["value", "sum"]
     assert rated[0].mean - rated[1].mean == pytest.approx(gap)
     assert rated[0].stderr == pytest.approx(20 / math.sqrt(seeds))  # never below the ratings' own
-    assert [len(pairs) for pairs in pairwise.separated(rated)] == ([1, 0] if apart else [0, 1])
-    said = " ".join(pairwise.sentences(Study("s", {"tournaments": [played]}, {})))
+    assert [len(pairs) for pairs in ranking.separated(rated)] == ([1, 0] if apart else [0, 1])
+    said = " ".join(sentences.sentences(Study("s", {"tournaments": [played]}, {})))
     assert ("Separated at the 5 % level" in said) == apart
     assert ("No difference between the losses can be seen" in said) != apart

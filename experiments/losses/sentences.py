@@ -1,82 +1,20 @@
-"""What the data say, in sentences, with the uncertainty that they have.
+"""What a loss study's data say, in sentences, with the uncertainty that they have.
 
-A sentence claims a difference only where the data separate two losses: Welch's t test over seeds,
-corrected by Holm's method for the number of pairs. A rating's own error bounds the spread over
-seeds from below, so that two seeds that happen to agree do not look certain.
+A sentence claims a difference only where the data separate two losses (`claims.ranking`).
 """
 
 import math
 from collections.abc import Iterator
-from itertools import combinations
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
-from scipy import stats
 
 from experiments import published
+from experiments.claims import inference
+from experiments.claims.ranking import Rated, ranking, separated
 from experiments.pages.study import Study, floats
 from experiments.pages.style import label
 from experiments.pages.wording import joined, number, plural, plus_minus, short
-
-LEVEL = 0.05
-
-
-class Rated(NamedTuple):
-    """The ratings of one target's networks in one tournament."""
-
-    target: str
-    seeds: int
-    mean: float
-    stderr: float  # of the mean over seeds; with one seed only the rating's own error
-    sd: float  # between seeds, NaN with one
-    low: float  # 95 % interval of the mean
-    high: float
-
-
-def ranking(played: dict[str, Any]) -> list[Rated]:
-    """Targets by mean rating, best first."""
-    elo, errors = floats(played.get("elo") or []), floats(played.get("stderr") or [])
-    errors = errors if len(errors) == len(elo) else np.full(len(elo), math.nan)
-    members: dict[str, list[int]] = {}
-    for index, player in enumerate(played.get("players") or []):
-        if player.get("kind") == "trained" and index < len(elo):
-            members.setdefault(str(player["target"]), []).append(index)
-    rated = [_rated(target, elo[ids], errors[ids]) for target, ids in members.items()]
-    return sorted(rated, key=lambda one: -one.mean)
-
-
-def _rated(target: str, elo: np.ndarray, errors: np.ndarray) -> Rated:
-    n = len(elo)
-    own = float(np.sqrt(np.mean(errors**2) / n))
-    sd = float(np.std(elo, ddof=1)) if n > 1 else math.nan
-    stderr = float(np.fmax(own, sd / math.sqrt(n)))
-    reach = stderr * (stats.t.ppf(1 - LEVEL / 2, n - 1) if n > 1 else stats.norm.ppf(0.975))
-    mean = float(np.mean(elo))
-    return Rated(target, n, mean, stderr, sd, mean - reach, mean + reach)
-
-
-def separated(rated: list[Rated]) -> tuple[list[tuple[Rated, Rated]], list[tuple[Rated, Rated]]]:
-    """All pairs (better, worse): those that the data separate, and those that they do not."""
-    pairs = list(combinations(rated, 2))
-    by_p = sorted(pairs, key=lambda pair: _welch(*pair))
-    apart: set[tuple[Rated, Rated]] = set()
-    for place, pair in enumerate(by_p):
-        if not _welch(*pair) < LEVEL / (len(pairs) - place):
-            break
-        apart.add(pair)
-    return [p for p in pairs if p in apart], [p for p in pairs if p not in apart]
-
-
-def _welch(a: Rated, b: Rated) -> float:
-    """Two-sided p value of Welch's t test; the normal test on rating errors with single seeds."""
-    va, vb = a.stderr**2, b.stderr**2
-    if not va + vb > 0:
-        return 1.0
-    score = abs(a.mean - b.mean) / math.sqrt(va + vb)
-    if min(a.seeds, b.seeds) < 2:
-        return float(2 * stats.norm.sf(score))
-    freedom = (va + vb) ** 2 / (va**2 / (a.seeds - 1) + vb**2 / (b.seeds - 1))
-    return float(2 * stats.t.sf(score, freedom))
 
 
 def sentences(study: Study) -> list[str]:
@@ -104,21 +42,21 @@ def _tournament(study: Study, played: dict[str, Any]) -> Iterator[str]:
 def _separation(rated: list[Rated], over: str) -> Iterator[str]:
     if len(rated) < 2:
         return
+    fewest = min(r.seeds for r in rated)
+    if fewest < 2:
+        yield "With a single seed the differences are between these networks, not between losses."
+        return
     apart, together = separated(rated)
     better = {a.target: [label(b.target) for x, b in apart if x is a] for a, _ in apart}
+    if not apart:
+        few = f": {inference.FEWEST} are the fewest that decide" * (fewest < inference.FEWEST)
+        yield f"No difference between the losses can be seen at this number of seeds ({over}{few})."
+        return
     wins = "; ".join(f"{label(target)} above {joined(below)}" for target, below in better.items())
-    if min(r.seeds for r in rated) < 2:
-        yield (
-            "With a single seed the differences are between these networks, not between losses"
-            + (f" (rating error only: {wins})." if wins else "; none exceeds the rating error.")
-        )
-    elif not apart:
-        yield f"No difference between the losses can be seen at this number of seeds ({over})."
-    else:
-        yield f"Separated at the 5 % level (Welch's t, Holm's correction): {wins}."
-        if together:
-            pairs = joined([f"{label(a.target)} and {label(b.target)}" for a, b in together])
-            yield f"No difference at this number of seeds between {pairs}."
+    yield f"Separated at the 5 % level (Student's t, Holm's correction over all pairs): {wins}."
+    if together:
+        pairs = joined([f"{label(a.target)} and {label(b.target)}" for a, b in together])
+        yield f"No difference at this number of seeds between {pairs}."
 
 
 def _against_untrained(played: dict[str, Any], rated: list[Rated]) -> Iterator[str]:

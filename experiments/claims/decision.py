@@ -1,0 +1,176 @@
+"""From effects to verdicts, the same way for every paper and every table.
+
+Contrasts that are read together are one family: those of a claim, or all rows of a table from which
+a sentence picks. Holm's method gives each a level; the interval of that level is printed, and the
+verdict is read off it. A contrast without runs or with fewer than `inference.FEWEST` seeds is not
+tested: undecided, and not counted in the correction.
+"""
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from experiments.claims import inference
+from experiments.claims.inference import Estimate
+from experiments.claims.papers import Claim, Contrast
+
+REPRODUCED, CONTRADICTED, EQUIVALENT, UNDECIDED = VERDICTS = (
+    "reproduced",
+    "contradicted",
+    "equivalent",
+    "undecided",
+)
+METHOD = (
+    "Intervals: Student's t over seeds, seed by seed where they are shared, from "
+    f"{inference.FEWEST} seeds on, at the level at which Holm's method tests the contrast (95 % "
+    "where it stands alone, more where several are read together); the verdict is read off them."
+)
+
+
+def coverage(level: float) -> str:
+    """`98.33 %`, of the interval of a test."""
+    return f"{100 * (1 - level):.4g} %"
+
+
+@dataclass(frozen=True)
+class Tested:
+    """One contrast.
+
+    Attributes:
+      contrast: what was compared.
+      estimate: None without a single seed that has all of it.
+      adjusted: p value after Holm's correction over the family, 1 where not tested.
+      level: of its test, and 1 less the interval's coverage.
+      verdict: one of `VERDICTS`.
+      needed: seeds that would decide it, of an undecided one; None where that is not known.
+    """
+
+    contrast: Contrast
+    estimate: Estimate | None
+    adjusted: float
+    level: float
+    verdict: str
+    needed: int | None
+
+    @property
+    def interval(self) -> tuple[float, float]:
+        """Which decides it; NaN where not tested."""
+        return (math.nan,) * 2 if self.estimate is None else self.estimate.interval(self.level)
+
+    def row(self) -> dict[str, Any]:
+        """For a JSON file; what is not known is None."""
+        found = self.estimate
+        return {
+            "verdict": self.verdict,
+            "effect": None if found is None else found.effect,
+            "stderr": None if found is None else found.stderr,
+            "interval": None if found is None else self.interval,
+            "level": self.level,
+            "seeds": 0 if found is None else found.seeds,
+            "p_holm": self.adjusted,
+            "seeds_to_decide": self.needed,
+        }
+
+
+@dataclass(frozen=True)
+class Decided:
+    """A claim, decided.
+
+    Attributes:
+      tests: of its contrasts.
+      semantics: of the runs.
+      absent: boards of the claim that have no runs.
+      missing: runs and values that should be there.
+    """
+
+    claim: Claim
+    tests: tuple[Tested, ...]
+    semantics: str = ""
+    absent: tuple[str, ...] = ()
+    missing: tuple[str, ...] = ()
+
+    @property
+    def verdict(self) -> str:
+        """One contrast against it is enough; reproduced are claims whose contrasts all are."""
+        verdicts = [test.verdict for test in self.tests]
+        order = (CONTRADICTED, UNDECIDED, EQUIVALENT, REPRODUCED)
+        return next(verdict for verdict in order if verdict in verdicts)
+
+
+def differences(contrast: Contrast, values: Callable[[str], Mapping[Any, float]]) -> np.ndarray:
+    """float[S]: mean of the plus sides less mean of the minus sides, of every seed that has all.
+
+    Args:
+      contrast: names the sides.
+      values: of a side by seed.
+    """
+    sides = [
+        (values(name), sign / len(names))
+        for names, sign in ((contrast.plus, 1.0), (contrast.minus, -1.0))
+        for name in names
+    ]
+    return inference.paired(*zip(*sides, strict=True))
+
+
+def decide(
+    contrasts: Sequence[Contrast], estimates: Sequence[Estimate | None]
+) -> tuple[Tested, ...]:
+    """One family of contrasts with their effects."""
+    pairs = list(zip(contrasts, estimates, strict=True))
+    tested = [i for i, found in enumerate(estimates) if found is not None and found.tested]
+    p_values = inference.holm([_p_value(*pairs[i]) for i in tested])
+    by_place = dict(zip(tested, p_values, strict=True))
+    family = sum(found is not None for found in estimates)
+    decided = []
+    for place, (contrast, found) in enumerate(pairs):
+        adjusted, level = by_place.get(place, (1.0, inference.LEVEL))
+        verdict = judge(found, contrast.direction, contrast.margin, level)
+        needed = _needed(contrast, found, family) if verdict == UNDECIDED else None
+        decided.append(Tested(contrast, found, adjusted, level, verdict, needed))
+    return tuple(decided)
+
+
+def _p_value(contrast: Contrast, found: Estimate | None) -> float:
+    """Of no effect; where no effect is claimed, of one within the margin."""
+    assert found is not None
+    return found.p_value(contrast.margin if contrast.direction == "equal" else 0.0)
+
+
+def judge(found: Estimate | None, direction: str, margin: float, level: float) -> str:
+    """The verdict on one contrast, read off its interval.
+
+    An interval inside the margin comes first: an effect that is surely there and surely too
+    small to matter is no effect.
+
+    Args:
+      found: the effect; None is undecided.
+      direction: claimed: "greater", "less", "equal" or "different".
+      margin: differences below it count as none.
+      level: of the test, 1 less the interval's coverage.
+    """
+    low, high = (math.nan, math.nan) if found is None else found.interval(level)
+    if -margin < low and high < margin:
+        return {"equal": REPRODUCED, "different": CONTRADICTED}.get(direction, EQUIVALENT)
+    surely = margin if direction == "equal" else 0.0
+    if not (low > surely or high < -surely):  # as for NaN
+        return UNDECIDED
+    if direction in ("equal", "different"):
+        return CONTRADICTED if direction == "equal" else REPRODUCED
+    return REPRODUCED if (low > 0) == (direction == "greater") else CONTRADICTED
+
+
+def _needed(contrast: Contrast, found: Estimate | None, family: int) -> int | None:
+    """More seeds than there are, as these did not do."""
+    if found is None:
+        return None
+    needed = inference.seeds_needed(
+        found.effect,
+        found.sd,
+        contrast.margin,
+        tests=family,
+        equality=contrast.direction == "equal",
+    )
+    return None if needed is None else max(needed, found.seeds + 1)

@@ -1,0 +1,91 @@
+"""The claims about the four losses (000, 001, 003), decided from finished loss studies."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from experiments.claims import decision, effort, inference, measured, papers
+from experiments.claims.decision import Decided
+from experiments.claims.inference import Estimate
+from experiments.claims.measured import Group, Key
+from experiments.claims.papers import Claim, Contrast
+
+
+@dataclass(frozen=True)
+class Findings:
+    """All that was decided, and from what."""
+
+    groups: tuple[Group, ...]
+    decided: tuple[Decided, ...]
+
+    def compute(self, one: Decided, contrast: Contrast) -> float | None:
+        """Share of the papers' computing that a run of it spent, the smallest of the boards."""
+        spent = [
+            effort.fraction(study)
+            for group in self.groups
+            if group.semantics == one.semantics
+            and group.board in (contrast.board, contrast.against)
+            for study in group.studies
+        ]
+        return min((share for share in spent if share is not None), default=None)
+
+
+def decide(groups: Sequence[Group]) -> Findings:
+    """All claims that the runs say something about, for each semantics apart."""
+    by_semantics: dict[str, dict[str, Group]] = {}
+    for group in groups:
+        by_semantics.setdefault(group.semantics, {})[group.board] = group
+    decided = []
+    for claim in papers.claims(papers.LOSSES):
+        for semantics, boards in by_semantics.items():
+            contrasts = [c for c in claim.contrasts if {c.board, c.against or c.board} <= {*boards}]
+            if contrasts:
+                decided.append(_decide(claim, semantics, contrasts, boards))
+    return Findings(tuple(groups), tuple(decided))
+
+
+def _decide(
+    claim: Claim, semantics: str, contrasts: Sequence[Contrast], boards: Mapping[str, Group]
+) -> Decided:
+    missing: list[str] = []
+    estimates = [_estimate(contrast, boards, missing) for contrast in contrasts]
+    needed = {b for c in claim.contrasts for b in (c.board, c.against) if b}
+    return Decided(
+        claim,
+        decision.decide(contrasts, estimates),
+        semantics,
+        absent=tuple(sorted(needed - {*boards})),
+        missing=tuple(dict.fromkeys(missing)),
+    )
+
+
+def _estimate(
+    contrast: Contrast, boards: Mapping[str, Group], missing: list[str]
+) -> Estimate | None:
+    """Seed by seed on a board, boards independent; notes in words what is missing."""
+
+    def values(board: str, target: str) -> dict[Key, float]:
+        found, absent = boards[board].values(contrast.statistic, target)
+        missing.extend(absent)
+        return found
+
+    samples = [
+        decision.differences(contrast, lambda target, board=board: values(board, target))  # type: ignore[misc]
+        for board in filter(None, (contrast.board, contrast.against))
+    ]
+    whole = all(len(sample) for sample in samples)
+    return inference.estimate(samples, (1.0, -1.0)[: len(samples)]) if whole else None
+
+
+def published_effect(contrast: Contrast) -> float | None:
+    """The contrast in the papers' numbers."""
+    if contrast.statistic == "training_elo_bias" and not contrast.minus:
+        return None  # the untrained networks were not rated
+    total = 0.0
+    for board, sign in ((contrast.board, 1.0), (contrast.against, -1.0)):
+        for targets, side in ((contrast.plus, 1.0), (contrast.minus, -1.0)):
+            for target in targets if board else ():
+                value = measured.published_value(contrast.statistic, board or "", target)
+                if value is None:
+                    return None
+                total += sign * side * value / len(targets)
+    return total

@@ -1,0 +1,89 @@
+"""What the papers claim and what decides it, as data: published/claims_<paper>.json."""
+
+import functools
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from experiments import published
+
+LOSSES, SWEEP, CORRELATION, CURRICULUM = "losses", "sweep", "correlation", "curriculum"
+
+
+@dataclass(frozen=True)
+class Contrast:
+    """What decides a claim: mean of some sides' runs less mean of others', seed by seed.
+
+    Attributes:
+      plus, minus: targets, settings or letters; an empty `minus` is 0.
+      board: whose runs; empty where the paper has one board.
+      against: a board on which the same is taken and subtracted, or None.
+      statistic: of a run, a name in the file's `statistics`.
+      direction: claimed: "greater" or "less" than 0, "equal" to it, or "different".
+      margin: differences below it count as none.
+    """
+
+    plus: tuple[str, ...] = ()
+    minus: tuple[str, ...] = ()
+    board: str = ""
+    against: str | None = None
+    statistic: str = ""
+    direction: str = "different"
+    margin: float = 0.0
+
+
+@dataclass(frozen=True)
+class Claim:
+    """What a paper says, where, and all contrasts that must hold for it.
+
+    Attributes:
+      raw: the claim as the file has it, with what one paper alone needs (`letter`, `axis`, ...).
+    """
+
+    id: str
+    words: str
+    where: tuple[str, ...]
+    note: str
+    contrasts: tuple[Contrast, ...]
+    raw: Mapping[str, Any] = field(repr=False, compare=False)
+
+
+def file(paper: str) -> dict[str, Any]:
+    """The whole file: source, margins, definitions of the statistics."""
+    return published.load(f"claims_{paper}") or {}
+
+
+@functools.cache
+def claims(paper: str) -> tuple[Claim, ...]:
+    """All claims of a file, each contrast spelt out for each of its boards.
+
+    What a contrast does not name itself is the claim's own; a claim without contrasts is one.
+    """
+    return tuple(
+        Claim(
+            raw["id"],
+            raw["words"],
+            tuple(raw["where"]),
+            raw.get("note", ""),
+            tuple(
+                _contrast({**raw, **own}, board)
+                for board in raw.get("boards", ("",))
+                for own in raw.get("contrasts", ({},))
+                if own.get("on", board) == board
+            ),
+            raw,
+        )
+        for raw in file(paper)["claims"]
+    )
+
+
+def _contrast(raw: Mapping[str, Any], board: str) -> Contrast:
+    return Contrast(
+        plus=tuple(raw.get("plus", ())),
+        minus=tuple(raw.get("minus", ())),
+        board=board,
+        against=raw.get("against"),
+        statistic=raw["statistic"],
+        direction=raw["direction"],
+        margin=float(raw["margin"]),
+    )

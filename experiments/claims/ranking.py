@@ -1,0 +1,87 @@
+"""Who is above whom in a tournament: ratings by target, and the pairs that they separate."""
+
+import math
+from collections.abc import Mapping, Sequence
+from itertools import combinations
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy import stats
+
+from experiments.claims import decision, inference
+from experiments.claims.papers import Contrast
+from experiments.pages.study import floats
+
+
+class Rated(NamedTuple):
+    """The ratings of one target's networks in one tournament.
+
+    Attributes:
+      elo: by seed.
+      own: error of the mean from the games; bounds the spread over seeds from below.
+      stderr: of the mean over seeds; with one seed only the rating's own error.
+      sd: between seeds, NaN with one.
+      low, high: 95 % interval of the mean.
+    """
+
+    target: str
+    elo: Mapping[Any, float]
+    own: float
+    mean: float
+    stderr: float
+    sd: float
+    low: float
+    high: float
+
+    @property
+    def seeds(self) -> int:
+        """How many."""
+        return len(self.elo)
+
+
+def ranking(played: Mapping[str, Any]) -> list[Rated]:
+    """Targets by mean rating, best first."""
+    elo, errors = floats(played.get("elo") or []), floats(played.get("stderr") or [])
+    errors = errors if len(errors) == len(elo) else np.full(len(elo), math.nan)
+    members: dict[str, list[int]] = {}
+    seeds = {}
+    for index, player in enumerate(played.get("players") or []):
+        if player.get("kind") == "trained" and index < len(elo):
+            members.setdefault(str(player["target"]), []).append(index)
+            seeds[index] = player.get("seed", index)
+    rated = [
+        _rated(target, {seeds[i]: float(elo[i]) for i in own}, errors[own])
+        for target, own in members.items()
+    ]
+    return sorted(rated, key=lambda one: -one.mean)
+
+
+def _rated(target: str, elo: Mapping[Any, float], errors: np.ndarray) -> Rated:
+    values, n = np.array([*elo.values()]), len(elo)
+    own = float(np.sqrt(np.mean(errors**2) / n))
+    sd = float(np.std(values, ddof=1)) if n > 1 else math.nan
+    stderr = float(np.fmax(own, sd / math.sqrt(n)))
+    tail = inference.LEVEL / 2
+    reach = stderr * (stats.t.isf(tail, n - 1) if n > 1 else stats.norm.isf(tail))
+    mean = float(np.mean(values))
+    return Rated(target, elo, own, mean, stderr, sd, mean - reach, mean + reach)
+
+
+def separated(
+    rated: Sequence[Rated],
+) -> tuple[list[tuple[Rated, Rated]], list[tuple[Rated, Rated]]]:
+    """All pairs (better, worse): those that the data separate, and those that they do not.
+
+    A family of its own (see `decision`), with errors no smaller than the ratings' own.
+    """
+    pairs = list(combinations(rated, 2))
+    estimates = [
+        inference.difference(a.elo, b.elo, own_error=float(np.nan_to_num(math.hypot(a.own, b.own))))
+        for a, b in pairs
+    ]
+    tests = decision.decide([Contrast()] * len(pairs), estimates)
+    apart = [test.verdict == decision.REPRODUCED for test in tests]
+    return (
+        [pair for pair, surely in zip(pairs, apart, strict=True) if surely],
+        [pair for pair, surely in zip(pairs, apart, strict=True) if not surely],
+    )

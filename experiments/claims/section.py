@@ -1,0 +1,154 @@
+"""The verdicts on the papers' claims in a report: sentences, effects with intervals, tables."""
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+from experiments.claims import decision, effort, inference
+from experiments.claims.decision import REPRODUCED, UNDECIDED, VERDICTS, Decided, Tested
+from experiments.claims.figure import plates, seeds_to_decide, words_of
+from experiments.claims.losses import Findings, published_effect
+from experiments.pages import style
+from experiments.pages.page import Section
+from experiments.pages.tables import Table
+from experiments.pages.wording import NONE, interval, joined, number, plural, short
+
+TITLE: Final = "The papers' claims"
+_UNFOLDED = 24  # contrasts that a table shows open
+
+
+def section(findings: Findings) -> Section:
+    """All verdicts; without content where the papers claim nothing of the boards."""
+    if not findings.decided:
+        return Section(TITLE)
+    missing = dict.fromkeys(m for one in findings.decided for m in one.missing)
+    absent = f"Left out, because it is missing: {'; '.join(missing)}." if missing else ""
+    return Section(
+        TITLE,
+        tuple(filter(None, [*summary(findings), absent])),
+        plates=tuple(plates(findings)),
+        tables=(table(findings), details(findings)),
+    )
+
+
+def summary(findings: Findings) -> list[str]:
+    """How many claims hold, under each semantics, and at what budget."""
+    sentences = []
+    for semantics in dict.fromkeys(one.semantics for one in findings.decided):
+        own = [one for one in findings.decided if one.semantics == semantics]
+        tests = [test for one in own for test in one.tests]
+        boards = list(dict.fromkeys(test.contrast.board for test in tests))
+        sentences.append(
+            f"Of the papers' {plural(len(own), 'claim')} about the losses on {joined(boards)}, "
+            f"under {semantics} semantics and with at least {_computing(findings, own)} of the "
+            f"papers' computing for a run: {_counts([one.verdict for one in own])}."
+        )
+        seeds = min(0 if t.estimate is None else t.estimate.seeds for t in tests)
+        if seeds < inference.FEWEST:
+            sentences[-1] += (
+                f" Contrasts with fewer than {inference.FEWEST} seeds decide nothing "
+                f"(fewest here: {seeds})."
+            )
+    return sentences
+
+
+def _counts(verdicts: Sequence[str]) -> str:
+    return joined([f"{verdicts.count(verdict)} {verdict}" for verdict in VERDICTS])
+
+
+def table(findings: Findings) -> Table:
+    """The verdicts, one row per claim and semantics."""
+    rows = [
+        {
+            "claim": style.symbols(one.claim.words),
+            "where": "; ".join(one.claim.where),
+            "semantics": one.semantics,
+            "boards": _boards(one),
+            "verdict": one.verdict,
+            "contrasts reproduced": (
+                f"{sum(t.verdict == REPRODUCED for t in one.tests)} of {len(one.tests)}"
+            ),
+            "seeds": _seeds(one.tests),
+            "seeds to decide": _needed(one),
+            "of the papers' computing": _computing(findings, [one]),
+        }
+        for one in findings.decided
+    ]
+    note = (
+        "A claim is reproduced if all its contrasts are, contradicted if one is; equivalent: a "
+        f"difference is surely below the margin. {plural(inference.FEWEST, 'seed')} are the fewest "
+        f"that can decide. {effort.FORMULA}"
+    )
+    return _table("Verdicts on the papers' claims", rows, note)
+
+
+def details(findings: Findings) -> Table:
+    """Every contrast with its effect and the interval that decides it."""
+    rows = [
+        {
+            "claim": one.claim.id,
+            "semantics": one.semantics,
+            "board": test.contrast.board,
+            "contrast": words_of(test.contrast),
+            "verdict": test.verdict,
+            **_numbers(test),
+            "of the papers' computing": _percent(findings.compute(one, test.contrast)),
+        }
+        for one in findings.decided
+        for test in one.tests
+    ]
+    note = (
+        f"{decision.METHOD} Read together: the boards and contrasts of a claim. Seeds to decide: "
+        "with probability 0.8, if effect and spread are the measured ones."
+    )
+    return _table("Contrasts of the claims", rows, note, folded=len(rows) > _UNFOLDED)
+
+
+def _table(title: str, rows: Sequence[Mapping[str, str]], note: str, **more: Any) -> Table:
+    cells = tuple(tuple(row.values()) for row in rows)
+    return Table(title, tuple(rows[0]), cells, note, text_columns=5, **more)
+
+
+def _boards(one: Decided) -> str:
+    """`othello_6x6 (1 of 4)`, as the claim is about others too."""
+    tested = list(dict.fromkeys(test.contrast.board for test in one.tests))
+    of = len({contrast.board for contrast in one.claim.contrasts})
+    return ", ".join(tested) + (f" ({len(tested)} of {of})" if len(tested) < of else "")
+
+
+def _numbers(test: Tested) -> dict[str, str]:
+    digits, found = 0 if test.contrast.margin >= 1 else 3, test.estimate
+    theirs = published_effect(test.contrast)
+    tested = found is not None and found.tested
+    return {
+        "effect": NONE if found is None else number(found.effect, digits),
+        "interval": interval(test.interval, digits),
+        "of": decision.coverage(test.level) if tested else NONE,
+        "p (Holm)": f"{test.adjusted:.2g}" if tested else NONE,
+        "seeds": _seeds([test]),
+        "seeds to decide": NONE if found is None else seeds_to_decide(test),
+        "published": NONE if theirs is None else number(theirs, digits),
+    }
+
+
+def _needed(one: Decided) -> str:
+    """Of the contrast that needs most."""
+    undecided = [test for test in one.tests if test.verdict == UNDECIDED]
+    if one.verdict != UNDECIDED:
+        return NONE
+    return seeds_to_decide(max(undecided, key=lambda test: test.needed or math.inf))
+
+
+def _seeds(tests: Sequence[Tested]) -> str:
+    counts = sorted({0 if test.estimate is None else test.estimate.seeds for test in tests})
+    return str(counts[0]) if len(counts) == 1 else f"{counts[0]} to {counts[-1]}"
+
+
+def _computing(findings: Findings, decided: Sequence[Decided]) -> str:
+    """The smallest share of the papers' computing."""
+    shares = [findings.compute(one, test.contrast) for one in decided for test in one.tests]
+    return _percent(min((share for share in shares if share is not None), default=None))
+
+
+def _percent(share: float | None) -> str:
+    return "not known" if share is None else f"{short(float(f'{100 * share:.2g}'))} %"

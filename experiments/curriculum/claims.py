@@ -1,0 +1,99 @@
+"""Paper 004's claims, decided from win ratios seed by seed."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from ml_collections import ConfigDict
+
+from experiments import published
+from experiments.claims import decision, inference, papers
+from experiments.claims.decision import Decided
+from experiments.claims.papers import CURRICULUM, Claim
+from experiments.curriculum import win_ratio
+from experiments.curriculum.win_ratio import Point
+
+CURVES = "west2019_curriculum"
+_PAIR = ("curriculum", "baseline")
+
+
+def figure_of(config: ConfigDict) -> str | None:
+    """004's figure of the same experiment: fig4, fig5, fig6; None for other games."""
+    if config.game.startswith("racing_kings"):
+        return "fig6" if config.arena.gate == "wilson" else "fig4"
+    return "fig5" if config.game.startswith("reversi_8x8") else None
+
+
+def published_curves(figure: str | None) -> dict[str, dict[str, dict[str, list[float]]]]:
+    """axis -> player -> x and y; empty where nothing is published."""
+    data = published.load(CURVES) or {}
+    return data["figures"].get(figure, {})
+
+
+def end_of_curriculum(config: ConfigDict) -> float | None:
+    """Epochs from which the whole game is played; None if that never comes."""
+    own = config.selfplay
+    if own.curriculum != "schedule" or own.curriculum_fractions[-1] < 1:
+        return None
+    pairs = zip(own.curriculum_epochs, own.curriculum_fractions, strict=True)
+    return float(min(epochs for epochs, fraction in pairs if fraction == 1))
+
+
+def decide(config: ConfigDict, points: Sequence[Point]) -> list[Decided]:
+    """All claims that these runs say something about; none without both players.
+
+    Boards of which 004 says nothing are asked everything.
+    """
+    if not {*_PAIR} <= {p.arm for p in points}:
+        return []
+    figure, found = figure_of(config), []
+    for claim in papers.claims(CURRICULUM):
+        if figure is None or figure in claim.raw["figures"]:
+            sample = _sample(config, claim, points)
+            estimates = [inference.estimate([sample]) if len(sample) else None]
+            found.append(Decided(claim, decision.decide(claim.contrasts, estimates)))
+    return found
+
+
+def _span(claim: Claim) -> tuple[float, float]:
+    file = papers.file(CURRICULUM)
+    early = claim.raw["statistic"] == "early"
+    return (0.0, file["early"]) if early else (1.0 - file["late"], 1.0)
+
+
+def _sample(config: ConfigDict, claim: Claim, points: Sequence[Point]) -> np.ndarray:
+    """float[S], curriculum less baseline for each seed."""
+    draw_points = config.study.draw_points
+    if claim.raw["statistic"] == "after_curriculum":
+        change = end_of_curriculum(config)
+        if change is None:
+            return np.empty(0)
+        return win_ratio.after_curriculum(points, change, 0.3 * change, draw_points)
+    return win_ratio.differences(points, claim.raw["axis"], _span(claim), draw_points)
+
+
+def published_effects(claim: Claim) -> dict[str, float]:
+    """The same difference in the paper's curves, by figure."""
+    if claim.raw["statistic"] == "after_curriculum":
+        return {}
+    found = {}
+    for figure in claim.raw["figures"]:
+        curves = published_curves(figure)[claim.raw["axis"]]
+        lines = [[np.asarray(curves[arm][side]) for side in ("x", "y")] for arm in _PAIR]
+        end = min(x[-1] for x, _ in lines)
+        low, high = (share * end for share in _span(claim))
+        means = [win_ratio.mean_between(x, y, max(low, x[0]), high) for x, y in lines]
+        found[figure] = float(means[0] - means[1])
+    return found
+
+
+def as_json(found: Sequence[Decided]) -> list[dict[str, Any]]:
+    """For results.json."""
+    kept = ("id", "words", "where", "axis", "direction", "margin")
+    rows: list[dict[str, Any]] = []
+    for one in found:
+        [test] = one.tests
+        row: dict[str, Any] = {key: one.claim.raw[key] for key in kept} | test.row()
+        row |= {"adjusted": row.pop("p_holm"), "needed": row.pop("seeds_to_decide")}
+        rows.append(row | {"published": published_effects(one.claim)})
+    return rows
