@@ -23,7 +23,8 @@ FLOORS = (
     {"jaxzero"},
     {"experiments.published", "experiments.configs"},
     {"experiments.shell", "experiments.pages"},
-    {"experiments.claims", "experiments.costs"},
+    {"experiments.claims"},
+    {"experiments.costs"},
     {"experiments.strength"},
     {
         "experiments.losses",
@@ -107,9 +108,6 @@ def circles(edges: dict[str, set[str]]) -> list[str]:
 
 # What still stands and is on its way out: nothing may be added.
 STANDING = {
-    "experiments.claims.verdicts -> experiments.curriculum.win_ratio",
-    "experiments.costs.cost_strength -> experiments.claims.inference",
-    "experiments.costs.report -> experiments.claims.inference",
     "experiments.pages.study -> experiments.strength.training_elo",
     "experiments.pages.tables -> experiments.losses.figures",
 }
