@@ -26,6 +26,7 @@ from tqdm import tqdm
 
 from experiments.configs.connect_four_supervised import GAME, KEYS
 from experiments.connect_four import solved_positions, solved_set, supervised
+from experiments.connect_four.solved_accuracy import answers_of
 from experiments.connect_four.solved_games import Recipe
 from experiments.connect_four.solved_positions import Positions
 from experiments.connect_four.supervised import Progress, Schedule
@@ -43,7 +44,6 @@ from jaxzero.training.spec import Hyper, Spec
 
 STUDY = "connect_four_supervised"
 GROUPS = "groups"  # folder of finished groups' results and running groups' checkpoints
-_AT_ONCE = 256  # positions searched together
 
 
 class NetworkVariant(NamedTuple):
@@ -117,11 +117,8 @@ def recipe(config: ConfigDict, version: int) -> Recipe:
 def positions(config: ConfigDict, version: int) -> Positions:
     """A version's positions, made now if they are missing."""
     wanted = recipe(config, version)
-    directory = Path(config.study.data)
+    directory = solved_set.place_of(wanted, Path(config.study.data))
     held = solved_positions.describe(directory)
-    if held is None:
-        directory /= solved_set.default_directory(wanted).name
-        held = solved_positions.describe(directory)
     if held is not None and held["recipe"] != wanted._asdict():
         raise ConfigError(
             f"config.study.data={config.study.data!r}: made otherwise ({held['recipe']}), choose "
@@ -176,7 +173,8 @@ def _train_and_mark(
     spec, hyper = settings(config, group)
     started = time.monotonic()
     progress = _fit(config, group, data, index, directory, stop)
-    marked = _mark(spec, progress.best, data, index["test"], config)
+    test = data.labelled.take(index["test"])
+    measured = _measure(spec, progress.best, test, config)
     result = {
         **group._asdict(),
         "name": group.name,
@@ -189,17 +187,14 @@ def _train_and_mark(
         "epochs": np.asarray(progress.epoch).tolist(),
         "best_epoch": np.asarray(progress.best_epoch).tolist(),
         "seconds": time.monotonic() - started,
-        "random": solvers.policy_accuracy(
-            subset(data.labelled, index["test"]),
-            solvers.uniform(subset(data.labelled, index["test"])),
-        ),
-        "seeds": marked,
+        "random": solvers.policy_accuracy(test, solvers.uniform(test)),
+        "seeds": measured,
         "learning_rate": float(hyper.learning_rate),
     }
     for part in ("network", "search"):
-        if part in marked[0]:
+        if part in measured[0]:
             result[part] = {
-                name: mean_and_error([m[part]["all"][name] for m in marked])
+                name: mean_and_error([m[part]["all"][name] for m in measured])
                 for name in ("strong", "weak", "result")
             }
     return workdir.plain(result)
@@ -209,19 +204,8 @@ def _first(data: Positions, count: int) -> Positions:
     """The first positions of a set that may hold more."""
     if len(data) == count:
         return data
-    return Positions(
-        subset(data.labelled, np.arange(count)), data.game[:count], data.sha256, data.recipe
-    )
-
-
-def subset(labelled: solvers.Labelled, index: np.ndarray) -> solvers.Labelled:
-    """Some of the labelled positions."""
-    return solvers.Labelled(
-        labelled.game,
-        jax.tree.map(lambda x: x[index], labelled.states),
-        labelled.scores[index],
-        labelled.plies[index],
-    )
+    first = slice(count)
+    return Positions(data.labelled.take(first), data.game[first], data.sha256, data.recipe)
 
 
 def _fit(
@@ -299,45 +283,35 @@ def _fit(
 
 def _forget_rows(path: Path, target: str, after: int) -> None:
     """Forgets the metrics of a group's epochs that will be done again."""
-    kept = [r for r in workdir.read_rows(path) if r["target"] != target or r["iteration"] <= after]
-    part = path.with_name(f".{path.name}.part")
-    part.unlink(missing_ok=True)
-    workdir.append_rows(part, kept)
-    part.replace(path)
+    rows = workdir.read_rows(path)
+    kept = (row for row in rows if row["target"] != target or row["iteration"] <= after)
+    workdir.rewrite_rows(path, kept)
 
 
-def _mark(
-    spec: Spec, best: learner.Learner, data: Positions, index: np.ndarray, config: ConfigDict
+def _measure(
+    spec: Spec, best: learner.Learner, test: solvers.Labelled, config: ConfigDict
 ) -> list[dict[str, Any]]:
     """Accuracy of networks [S] on the test positions, alone and with search, and their mistakes."""
-    asked = subset(data.labelled, index)
-    key = jax.random.key(config.seed)
-
-    def alone(network: learner.Learner) -> solvers.Respond:
-        return solvers.network_alone(spec.game, learner.acting(spec, network))
-
-    def searching(network: learner.Learner) -> solvers.Respond:
-        return solvers.with_search(
-            spec.game,
-            learner.acting(spec, network),
-            spec.arena_search,
-            num_simulations=config.study.searches,
-            c_puct=config.search.c_puct,
-        )
-
+    alone, with_search = answers_of(
+        spec,
+        best,
+        test,
+        jax.random.key(config.seed),
+        options=spec.arena_search,
+        num_simulations=config.study.searches,
+        c_puct=config.search.c_puct,
+    )
     most = config.study.mistakes
-    found: list[dict[str, Any]] = [
+    measured: list[dict[str, Any]] = [
         {
-            "network": solvers.answer_accuracy(asked, answers),
-            "mistakes": [m._asdict() for m in solvers.mistakes(asked, answers.actions, most=most)],
+            "network": solvers.answer_accuracy(test, answers),
+            "mistakes": [m._asdict() for m in solvers.mistakes(test, answers.actions, most=most)],
         }
-        for answers in solvers.ask(alone, best, asked.states, key)
+        for answers in alone
     ]
-    if config.study.searches:
-        given = solvers.ask(searching, best, asked.states, key, at_once=_AT_ONCE)
-        for one, answers in zip(found, given, strict=True):
-            one["search"] = solvers.answer_accuracy(asked, answers)
-    return found
+    for one, answers in zip(measured, with_search, strict=False):  # none without simulations
+        one["search"] = solvers.answer_accuracy(test, answers)
+    return measured
 
 
 def mean_and_error(values: list[float]) -> dict[str, float]:

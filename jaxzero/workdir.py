@@ -212,8 +212,13 @@ def read_rows(path: Path) -> list[dict[str, Any]]:
 
 def drop_rows_after(path: Path, iteration: int) -> None:
     """Forgets the metrics of iterations that will be done again."""
-    rows = [row for row in read_rows(path) if row["iteration"] <= iteration]
+    rewrite_rows(path, (row for row in read_rows(path) if row["iteration"] <= iteration))
+
+
+def rewrite_rows(path: Path, rows: Iterable[dict[str, Any]]) -> None:
+    """A JSONL file of these rows alone, whole or not at all."""
     part = path.with_name(f".{path.name}.part")
     part.unlink(missing_ok=True)
     append_rows(part, rows)
-    os.replace(part, path)
+    with writing(path):
+        os.replace(part, path)

@@ -27,6 +27,7 @@ from jaxzero.settings.config import ConfigError
 from jaxzero.solvers import Labelled
 from jaxzero.training import learner, parts
 from jaxzero.training.learner import Learner
+from jaxzero.training.spec import Spec
 
 ACCURACIES = "marks.json"
 RECIPE = Recipe(best_move_probability=0.5, one_per_game=True, seed=0)  # the paper's hard set
@@ -80,16 +81,13 @@ def test_positions(config: ConfigDict, directory: Path) -> Labelled:
     game = parts.build_game(config)
     count = config.study.test_positions
     if config.game == solved_positions.GAME:
-        folder = Path(config.study.data)
-        if solved_positions.describe(folder) is None:
-            folder /= solved_set.default_directory(RECIPE).name
-            held = solved_positions.describe(folder)
-            if held is None or held["positions"] < count:
-                print(f"making {count} test positions in {folder}", file=sys.stderr)
-                solved_set.make(RECIPE, count, folder)
-        whole = solved_positions.load(folder).labelled
-        states = jax.tree.map(lambda x: x[:count], whole.states)
-        return Labelled(game, states, whole.scores[:count], whole.plies[:count])
+        folder = solved_set.place_of(RECIPE, Path(config.study.data))
+        held = solved_positions.describe(folder)
+        if held is None or held["positions"] < count:
+            print(f"making {count} test positions in {folder}", file=sys.stderr)
+            solved_set.make(RECIPE, count, folder)
+        some = solved_positions.load(folder).labelled.take(slice(count))
+        return dataclasses.replace(some, game=game)
     path = directory / "positions.npz"
     if not path.is_file():
         squares = int(np.prod(game.observation_shape[:2]))
@@ -97,8 +95,7 @@ def test_positions(config: ConfigDict, directory: Path) -> Labelled:
         plies = range(max(plies.start, squares // 2), plies.stop)  # earlier ones take too long
         states = solvers.sample(game, positions=count, plies=plies, seed=0)
         solvers.save(path, solvers.label(game, states), {"positions": count})
-    labelled, _ = solvers.load(path)
-    return Labelled(game, labelled.states, labelled.scores, labelled.plies)
+    return dataclasses.replace(solvers.load(path)[0], game=game)
 
 
 def described(test: Labelled) -> dict[str, Any]:
@@ -173,29 +170,53 @@ def measuring_search(config: ConfigDict, selfplay: SearchOptions) -> SearchOptio
     )
 
 
-def _measure(opened: Run, iterations: list[int], test: Labelled) -> Accuracies:
-    spec, game = opened.spec, opened.spec.game
-    c_puct = opened.members[0].config.search.c_puct  # members differ in their seed alone
-    snapshots = [runs.networks(opened, i) for i in iterations]
-    stacked = jax.tree.map(lambda *leaves: jnp.concatenate(leaves), *snapshots)  # [I x R]
-    key = jax.random.key(opened.config.seed)
-    simulations = _simulations(opened.config)
-    options = measuring_search(opened.config, spec.arena_search)
+def answers_of(
+    spec: Spec,
+    networks: Learner,
+    labelled: Labelled,
+    key: jax.Array,
+    *,
+    options: SearchOptions,
+    num_simulations: int,
+    c_puct: float,
+) -> tuple[list[solvers.Answers], list[solvers.Answers]]:
+    """What networks [P] answer about positions: alone, and with search (none for m = 0).
+
+    Args:
+      spec: of the networks.
+      networks: leaves [P, ...].
+      labelled: N positions.
+      key: consumed.
+      options: of the search, without noise.
+      num_simulations: m.
+      c_puct: c.
+    """
+    game = spec.game
 
     def alone(network: Learner) -> solvers.Respond:
         return solvers.network_alone(game, learner.acting(spec, network))
 
     def searching(network: Learner) -> solvers.Respond:
-        return solvers.with_search(
-            game,
-            learner.acting(spec, network),
-            options,
-            num_simulations=simulations,
-            c_puct=c_puct,
-        )
+        evaluate, m = learner.acting(spec, network), num_simulations
+        return solvers.with_search(game, evaluate, options, num_simulations=m, c_puct=c_puct)
 
-    network = solvers.ask(alone, stacked, test.states, key)
-    search = solvers.ask(searching, stacked, test.states, key, at_once=_AT_ONCE)
+    answers = solvers.ask(alone, networks, labelled.states, key)
+    if not num_simulations:
+        return answers, []
+    return answers, solvers.ask(searching, networks, labelled.states, key, at_once=_AT_ONCE)
+
+
+def _measure(opened: Run, iterations: list[int], test: Labelled) -> Accuracies:
+    snapshots = [runs.networks(opened, i) for i in iterations]
+    network, search = answers_of(
+        opened.spec,
+        jax.tree.map(lambda *leaves: jnp.concatenate(leaves), *snapshots),  # [I x R]
+        test,
+        jax.random.key(opened.config.seed),
+        options=measuring_search(opened.config, opened.spec.arena_search),
+        num_simulations=_simulations(opened.config),
+        c_puct=opened.members[0].config.search.c_puct,  # members differ in their seed alone
+    )
     measured = []
     for alone_answers, search_answers in zip(network, search, strict=True):
         by_network = solvers.answer_accuracy(test, alone_answers)["all"]

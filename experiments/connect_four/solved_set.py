@@ -21,6 +21,13 @@ def default_directory(recipe: Recipe) -> Path:
     return ROOT / f"p{recipe.best_move_probability:g}_{kind}_seed{recipe.seed}"
 
 
+def place_of(recipe: Recipe, folder: Path) -> Path:
+    """Where a recipe's set is looked for: a folder that holds a set, or one of its own in it."""
+    if solved_positions.describe(folder) is not None:
+        return folder
+    return folder / default_directory(recipe).name
+
+
 def make(recipe: Recipe, positions: int, directory: Path, *, processes: int = 0) -> None:
     """Makes a set, or what is missing of it.
 

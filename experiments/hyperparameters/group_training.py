@@ -4,7 +4,6 @@ Each group is a run directory of its own, `groups/NAME`, so that a study that wa
 where it was, and a finished group is never compiled again.
 """
 
-import json
 import re
 import sys
 import time
@@ -14,13 +13,12 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 import jax
-import jax.numpy as jnp
 from ml_collections import ConfigDict
 
 from experiments.hyperparameters.groups import ProgramGroup
 from experiments.hyperparameters.settings import Training
 from jaxzero import runs, workdir
-from jaxzero.runs import Member, Run, runner, weights
+from jaxzero.runs import Member, Run, population, runner, weights
 from jaxzero.runs.failures import Failures
 from jaxzero.runs.stopping import FINISHED_EARLY, Stopped
 from jaxzero.settings.config import ConfigError
@@ -219,12 +217,8 @@ def rows_of(directory: Path) -> list[dict[str, Any]]:
 
 def write_rows(directory: Path) -> list[dict[str, Any]]:
     """The study's metrics.jsonl from those of its groups, each row once."""
-    rows, path = rows_of(directory), directory / workdir.METRICS
-    text = "".join(json.dumps(workdir.plain(row)) + "\n" for row in rows)
-    part = path.with_name(f".{path.name}.part")
-    with workdir.writing(path):
-        part.write_text(text)
-        part.replace(path)
+    rows = rows_of(directory)
+    workdir.rewrite_rows(directory / workdir.METRICS, rows)
     return rows
 
 
@@ -244,8 +238,8 @@ def networks(wanted: Sequence[tuple[str, int]], found: Mapping[str, Place]) -> L
             opened[at] = runs.open_run(at)
         if (at, iteration) not in loaded:
             loaded[at, iteration] = runs.networks(opened[at], iteration)
-        picked.append(jax.tree.map(lambda x, i=member: x[i], loaded[at, iteration]))
-    return jax.tree.map(lambda *leaves: jnp.stack(leaves), *picked)
+        picked.append(population.member(loaded[at, iteration], member))
+    return population.stack(picked)
 
 
 def write_networks(
@@ -263,9 +257,9 @@ def write_networks(
         own = [t for t in done if found[t.name].directory == at]
         last = networks([(t.name, t.config.train.iterations) for t in own], found)
         for i, training in enumerate(own):
-            one = jax.tree.map(lambda x, i=i: x[i], last)
+            content = weights.to_bytes(population.member(last, i))
             with workdir.writing(folder):
-                (folder / f"{training.name}.npz").write_bytes(weights.to_bytes(one))
+                (folder / f"{training.name}.npz").write_bytes(content)
     runs.write_members(directory, config, members_of(done))
     index = weights.index([t.name for t in done], config.train.iterations)
     workdir.write_json(folder / weights.INDEX, index)

@@ -39,6 +39,11 @@ class Labelled:
     scores: np.ndarray
     plies: np.ndarray
 
+    def take(self, index: Any) -> "Labelled":
+        """Some of the positions: of `index`, int[M] or a slice."""
+        states = jax.tree.map(lambda x: x[index], self.states)
+        return Labelled(self.game, states, self.scores[index], self.plies[index])
+
     @property
     def legal(self) -> np.ndarray:
         """bool[N, A]."""
