@@ -13,7 +13,7 @@ MAX_SIDE = 32
 
 
 @dataclasses.dataclass(frozen=True)
-class Gobang(stones.StonesGame):
+class Gobang(stones.SquareStonesGame):
     """An unbroken chain of `line` or more stones in any of the four directions wins.
 
     A full board without one is a draw (0; the papers' program scored it 1e-4). Actions are the
@@ -36,16 +36,6 @@ class Gobang(stones.StonesGame):
                 f"it must be 2 to {self.size}, e.g. 'gobang_{self.size}x{self.size}"
                 f"_line{min(self.size, DEFAULT_LINE)}'"
             )
-
-    @property
-    def rows(self) -> int:
-        """H."""
-        return self.size
-
-    @property
-    def columns(self) -> int:
-        """W."""
-        return self.size
 
     @property
     def name(self) -> str:
@@ -77,10 +67,3 @@ class Gobang(stones.StonesGame):
         """bool[size * size]: the empty squares."""
         occupied = self.grid.unpack(either(*stones.own_and_other(state)))
         return (occupied.reshape(-1) == 0) & ~self.is_terminal(state)
-
-    def symmetries(self, observation: jax.Array, policy: jax.Array) -> tuple[jax.Array, jax.Array]:
-        """The eight rotations and reflections, board and policy both: K = 8."""
-        return stones.square_symmetries(observation, policy)
-
-    def _plane_images(self, plane: jax.Array) -> list[jax.Array]:
-        return stones.square_images(plane)

@@ -28,10 +28,8 @@ class OthelloState:
     status: jax.Array  # int8, see `stones`
 
 
-class _TurningGame(stones.StonesGame):
+class _TurningGame(stones.SquareStonesGame):
     """Placing a stone turns over the opponent's stones that it encloses in straight lines."""
-
-    size: int
 
     def _check_size(self, family: str) -> None:
         stones.check_observation(self.observation)
@@ -41,16 +39,6 @@ class _TurningGame(stones.StonesGame):
                 f"{family} needs a board of {MIN_SIZE}x{MIN_SIZE} to {MAX_SIZE}x{MAX_SIZE}, "
                 f"e.g. '{family}_{nearest}x{nearest}'; got {self.size}x{self.size}"
             )
-
-    @property
-    def rows(self) -> int:
-        """H."""
-        return self.size
-
-    @property
-    def columns(self) -> int:
-        """W."""
-        return self.size
 
     def init(self) -> OthelloState:
         """The central block; on odd boards it is off-centre to the upper left.
@@ -135,16 +123,6 @@ class _TurningGame(stones.StonesGame):
     def _open_squares(self, state: OthelloState) -> jax.Array:
         """bool[size * size]: where the player to move may place a stone."""
         return self.grid.unpack(bitboard.from_array(state.moves)).reshape(-1) != 0
-
-    def symmetries(self, observation: jax.Array, policy: jax.Array) -> tuple[jax.Array, jax.Array]:
-        """The eight rotations and reflections, board and policy both: K = 8.
-
-        The start position is not invariant under all of them, but the rules are.
-        """
-        return stones.square_symmetries(observation, policy)
-
-    def _plane_images(self, plane: jax.Array) -> list[jax.Array]:
-        return stones.square_images(plane)
 
     def image(self, state: OthelloState, k: int) -> OthelloState:
         """The k-th symmetric image (static k, in the order of `symmetries`) of a position."""

@@ -120,6 +120,29 @@ class StonesGame(abc.ABC):
         return (f"{mover} to move", "X has won", "O has won", "draw")[int(state.status)]
 
 
+class SquareStonesGame(StonesGame):
+    """One on `size` x `size` squares, with their eight rotations and reflections."""
+
+    size: int
+
+    @property
+    def rows(self) -> int:
+        """H."""
+        return self.size
+
+    @property
+    def columns(self) -> int:
+        """W."""
+        return self.size
+
+    def symmetries(self, observation: jax.Array, policy: jax.Array) -> tuple[jax.Array, jax.Array]:
+        """The eight images of board and policy, K = 8: of the rules, if not of every start."""
+        return square_symmetries(observation, policy)
+
+    def _plane_images(self, plane: jax.Array) -> list[jax.Array]:
+        return square_images(plane)
+
+
 def check_observation(observation: str) -> None:
     """Raises ValueError unless `observation` is an encoding that `StonesGame` knows."""
     if observation not in OBSERVATIONS:
