@@ -3,6 +3,7 @@
 import ast
 import collections
 import functools
+import re
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -156,3 +157,12 @@ def test_no_file_asks_for_a_second_noun() -> None:
         if len(path.read_text().splitlines()) > LINES
     }
     assert not long
+
+
+def test_the_architecture_page_shows_every_room_and_names_what_exists() -> None:
+    text = (ROOT / "docs" / "architecture.md").read_text()
+    picture = set(re.findall(r"\w+", text.split("```")[1]))
+    assert {name.rpartition(".")[2] for name in FLOOR} <= picture
+    named = re.findall(r"`((?:jaxzero|experiments)/[a-z\d_/.]*)`", text)
+    assert len(named) > 20
+    assert [path for path in named if not (ROOT / path).exists()] == []
