@@ -283,17 +283,9 @@ def _announce(settings: TournamentSettings, game: Any, entries: Sequence[Entry])
 def summary(played: dict[str, Any]) -> str:
     """The ratings as a table for the terminal, and the circles."""
     ranked = tournament_report.by_rating(played)
-    table = tournament_report.ratings_table(ranked)
-    lines = [table.headers, *table.rows]
-    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
-    text = [
-        "  ".join(
-            cell.ljust(width) if i < table.text_columns else cell.rjust(width)
-            for i, (cell, width) in enumerate(zip(line, widths, strict=True))
-        ).rstrip()
-        for line in lines
-    ]
-    return "\n".join([*text, "", *tournament_report.sentences(ranked)])
+    return "\n".join(
+        [tournament_report.ratings_table(ranked).text(), "", *tournament_report.sentences(ranked)]
+    )
 
 
 def main(words: Sequence[str] | None = None) -> None:

@@ -17,7 +17,6 @@ from typing import Any
 from experiments.claims import effort, inference, measured, papers
 from experiments.claims.losses import Findings, decide, published_effect
 from experiments.claims.section import details, table
-from experiments.pages.tables import Table
 from experiments.pages.wording import joined
 from experiments.shell import arguments
 from jaxzero import workdir
@@ -69,19 +68,6 @@ def as_json(findings: Findings) -> dict[str, Any]:
     }
 
 
-def text(shown: Table, columns: Sequence[int]) -> str:
-    """Some columns of a table for the terminal."""
-    lines = [[line[c] for c in columns] for line in (shown.headers, *shown.rows)]
-    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
-    return "\n".join(
-        "  ".join(
-            cell.ljust(width) if c < shown.text_columns else cell.rjust(width)
-            for c, cell, width in zip(columns, line, widths, strict=True)
-        ).rstrip()
-        for line in lines
-    )
-
-
 def main(words: Sequence[str] | None = None) -> None:
     """The command."""
     parser = arguments.Parser(prog="python -m experiments.claims", description=__doc__)
@@ -105,8 +91,8 @@ def main(words: Sequence[str] | None = None) -> None:
         print(f"the papers claim nothing about the losses on {boards}", file=sys.stderr)
     else:
         verdicts, contrasts = table(findings), details(findings)
-        print(text(contrasts, (0, 1, 2, 3, 4, 5, 6, 7, 9, 10, 11)), end="\n\n")
-        print(text(verdicts, (0, 2, 3, 4, 5, 6, 7, 8)), end="\n\n")
+        print(contrasts.text((0, 1, 2, 3, 4, 5, 6, 7, 9, 10, 11)), end="\n\n")
+        print(verdicts.text((0, 2, 3, 4, 5, 6, 7, 8)), end="\n\n")
         print(verdicts.note)
     for missing in dict.fromkeys(m for one in findings.decided for m in one.missing):
         print(f"missing: {missing}", file=sys.stderr)

@@ -107,11 +107,7 @@ def differences(contrast: Contrast, values: Callable[[str], Mapping[Any, float]]
       contrast: names the sides.
       values: of a side by seed.
     """
-    sides = [
-        (values(name), sign / len(names))
-        for names, sign in ((contrast.plus, 1.0), (contrast.minus, -1.0))
-        for name in names
-    ]
+    sides = [(values(name), weight) for name, weight in contrast.sides]
     return inference.paired(*zip(*sides, strict=True))
 
 

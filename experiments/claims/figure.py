@@ -39,7 +39,13 @@ _KINDS: Final = (
     ("training Elo", ("training_elo_gain", "training_elo_bias")),
     ("loss", ("loss_fall", "final_policy_loss", "final_value_loss")),
 )
-_MOST_LINES = 55  # of one figure
+_CAPTION: Final = (
+    "A line is one contrast, seed by seed, as written on the left with what is claimed; bar: "
+    f"the interval over seeds that decides (none with fewer than {inference.FEWEST}), of 95 % or, "
+    "where a claim has several contrasts, more; shaded: differences that count as none; open "
+    "diamonds: the same in the papers' numbers (none: no published data); arrows: the interval goes on. "
+    "Claims of 000, 001 and 003 (sections 6.3, V and 6.3); where each stands is in the table."
+)
 _WORDS_WIDE = 74  # characters of a claim over its contrasts
 
 
@@ -51,27 +57,16 @@ class _Line(NamedTuple):
 
 
 def plates(findings: Findings) -> list[Plate]:
-    """Effects with their intervals: a figure for each semantics, or several where it gets long."""
+    """Effects with their intervals: a figure for each semantics and each kind of statistic."""
     found: list[Plate] = []
     for semantics in dict.fromkeys(one.semantics for one in findings.decided):
         own = [one for one in findings.decided if one.semantics == semantics]
-        panels = {kind: lines for kind, names in _KINDS if (lines := _lines(own, names))}
-        together = sum(map(len, panels.values())) <= _MOST_LINES
-        parts = [panels] if together else [{kind: lines} for kind, lines in panels.items()]
-        for part in parts:
-            title = f"Effects behind the verdicts, {semantics} semantics"
-            title += "" if together else f": {next(iter(part))}"
-            caption = (
-                "A line is one contrast, seed by seed, as written on the left with what is "
-                "claimed; bar: the interval over seeds that decides (none with fewer than "
-                f"{inference.FEWEST}), of 95 % or, where a claim has several contrasts, more; "
-                "shaded: differences that count as none; open diamonds: the "
-                "same in the papers' numbers (none: no published data); arrows: the interval goes "
-                "on. Claims of 000, 001 and 003 (sections 6.3, V and 6.3); where each stands is "
-                "in the table."
-            )
-            name = f"claims_{len(found) + 1}"
-            found.append(Plate(name, _figure(part), title, caption))
+        for kind, names in _KINDS:
+            if lines := _lines(own, names):
+                title = f"Effects behind the verdicts, {semantics} semantics: {kind}"
+                found.append(
+                    Plate(f"claims_{len(found) + 1}", _figure(kind, lines), title, _CAPTION)
+                )
     return found
 
 
@@ -96,32 +91,12 @@ def _on_board(contrast: Contrast, one_board: bool) -> str:
 
 
 @style.styled
-def _figure(panels: dict[str, list[_Line]]) -> Figure:
-    heights = [len(lines) + 2.5 for lines in panels.values()]
-    drawn = Figure(figsize=(9.6, 0.185 * sum(heights) + 0.3), layout="constrained")
-    style.canvas(drawn)
-    all_axes = drawn.subplots(len(panels), 1, squeeze=False, height_ratios=heights).ravel()
-    for axes, (kind, lines) in zip(all_axes, panels.items(), strict=True):
-        _panel(axes, kind, lines)
-    used = {line.test.verdict for lines in panels.values() for line in lines if line.test}
-    handles = [
-        style.key(verdict, color=COLOURS[verdict], marker="o", markersize=5)
-        for verdict in VERDICTS
-        if verdict in used
-    ]
-    tests = [line.test for lines in panels.values() for line in lines if line.test]
-    known = any(published_effect(test.contrast) is not None for test in tests)
-    text = "published" if known else NO_DATA
-    marker = "D" if known else ""
-    handles.append(style.key(text, linestyle="", marker=marker, markerfacecolor="none"))
-    style.legend_below(drawn, handles, columns=5)
-    return drawn
-
-
-def _panel(axes: Axes, kind: str, lines: Sequence[_Line]) -> None:
+def _figure(kind: str, lines: Sequence[_Line]) -> Figure:
     tests = [line.test for line in lines if line.test is not None]
-    margin = tests[0].contrast.margin
-    reach = _reach(tests)
+    drawn = Figure(figsize=(9.6, 0.185 * len(lines) + 0.8), layout="constrained")
+    style.canvas(drawn)
+    axes = drawn.subplots()
+    margin, reach = tests[0].contrast.margin, _reach(tests)
     axes.set_xlim(-reach, reach)
     axes.set_ylim(len(lines) - 0.4, -0.8)
     axes.axvspan(-margin, margin, color="#000000", alpha=0.06, linewidth=0)
@@ -134,17 +109,21 @@ def _panel(axes: Axes, kind: str, lines: Sequence[_Line]) -> None:
     for place, line in enumerate(lines):
         if line.test is None:
             axes.text(
-                0.005,
-                place,
-                line.text,
-                transform=axes.get_yaxis_transform(),
-                va="center",
-                fontsize=7.8,
-                fontweight="bold",
-                color=style.INK,
-            )
+                0.005, place, line.text, transform=axes.get_yaxis_transform(), va="center",
+                fontsize=7.8, fontweight="bold", color=style.INK,
+            )  # fmt: skip
         else:
             _contrast(axes, place, line.test, reach)
+    handles = [
+        style.key(verdict, color=COLOURS[verdict], marker="o", markersize=5)
+        for verdict in VERDICTS
+        if verdict in {test.verdict for test in tests}
+    ]
+    known = any(published_effect(test.contrast) is not None for test in tests)
+    text, marker = ("published", "D") if known else (NO_DATA, "")
+    handles.append(style.key(text, linestyle="", marker=marker, markerfacecolor="none"))
+    style.legend_below(drawn, handles, columns=5)
+    return drawn
 
 
 def _reach(tests: Sequence[Tested]) -> float:
@@ -177,15 +156,9 @@ def _contrast(axes: Axes, place: int, test: Tested, reach: float) -> None:
         if (needed := seeds_to_decide(test)) not in (NONE, "not known"):
             words += f", needs {needed}"
     axes.annotate(
-        f"{test.verdict}, {words}",
-        (1.0, place),
-        xycoords=("axes fraction", "data"),
-        xytext=(7, 0),
-        textcoords="offset points",
-        va="center",
-        fontsize=7.5,
-        color=shade,
-    )
+        f"{test.verdict}, {words}", (1.0, place), xycoords=("axes fraction", "data"),
+        xytext=(7, 0), textcoords="offset points", va="center", fontsize=7.5, color=shade,
+    )  # fmt: skip
 
 
 def words_of(contrast: Contrast) -> str:
@@ -197,7 +170,7 @@ def words_of(contrast: Contrast) -> str:
         what = f"({what}, more than on {game_title(contrast.against)})"
     relation = {"greater": "> 0", "less": "< 0", "equal": "= 0", "different": "≠ 0"}
     statistic = contrast.statistic.replace("_", " ").replace("elo", "Elo")
-    return f"{statistic}: {what} {relation[contrast.direction]}"
+    return f"{': '.join(filter(None, [statistic, what]))} {relation[contrast.direction]}".strip()
 
 
 def seeds_to_decide(test: Tested) -> str:

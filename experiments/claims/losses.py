@@ -80,12 +80,12 @@ def published_effect(contrast: Contrast) -> float | None:
     """The contrast in the papers' numbers."""
     if contrast.statistic == "training_elo_bias" and not contrast.minus:
         return None  # the untrained networks were not rated
-    total = 0.0
-    for board, sign in ((contrast.board, 1.0), (contrast.against, -1.0)):
-        for targets, side in ((contrast.plus, 1.0), (contrast.minus, -1.0)):
-            for target in targets if board else ():
-                value = measured.published_value(contrast.statistic, board or "", target)
-                if value is None:
-                    return None
-                total += sign * side * value / len(targets)
-    return total
+    boards = ((contrast.board, 1.0), (contrast.against, -1.0))
+    parts = [
+        (sign * weight, measured.published_value(contrast.statistic, board, target))
+        for board, sign in boards
+        if board
+        for target, weight in contrast.sides
+    ]
+    known = [weight * value for weight, value in parts if value is not None]
+    return sum(known) if len(known) == len(parts) else None

@@ -1,15 +1,18 @@
 """What finished loss studies measured of each run, by target and seed, ours and the papers'."""
 
 import math
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, TypeAlias
+
+from ml_collections import ConfigDict
 
 from experiments import published
 from experiments.pages import study as study_lib
 from experiments.pages.study import Run, Study
 from jaxzero import workdir
+from jaxzero.settings import config as config_lib
 from jaxzero.settings.config import ConfigError
 from jaxzero.settings.switches import SWITCHES
 
@@ -135,7 +138,7 @@ def semantics(study: Study) -> str:
 
 def _check_together(one: Path, study: Study, other: Path, second: Study) -> None:
     """Refuses to count two directories together that do not go together."""
-    settings, others = (_settings(s.results.get("config") or {}) for s in (study, second))
+    settings, others = _settings(study), _settings(second)
     for key in sorted(settings.keys() | others.keys()):
         if settings.get(key) != others.get(key):
             raise ConfigError(
@@ -150,15 +153,10 @@ def _check_together(one: Path, study: Study, other: Path, second: Study) -> None
         )
 
 
-def _settings(config: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
-    flat: dict[str, Any] = {}
-    for key, value in config.items():
-        name = f"{prefix}{key}"
-        if isinstance(value, Mapping):
-            flat |= _settings(value, f"{name}.")
-        elif name not in _OWN and not name.startswith(_OWN_SECTIONS):
-            flat[name] = value
-    return flat
+def _settings(study: Study) -> dict[str, Any]:
+    """What must be equal, by dotted key."""
+    flat = config_lib.flatten(ConfigDict(study.results.get("config") or {}))
+    return {k: v for k, v in flat.items() if k not in _OWN and not k.startswith(_OWN_SECTIONS)}
 
 
 # ---- statistics of a run: what claims_losses.json names
@@ -197,27 +195,26 @@ def _training_elo_bias(study: Study, run: Run) -> float | None:
     return gain - (trained - untrained)
 
 
-def _loss_fall(study: Study, run: Run) -> float | None:
-    iterations, values = study.series(run.name, "loss/minimised")
-    values = values[iterations > 0]
-    return float(values[0] - values[-1]) if len(values) else None
+def _loss(name: str, *, fall: bool = False) -> Callable[[Study, Run], float | None]:
+    """The last value of a training loss, or how far it fell since iteration 1."""
 
+    def measured(study: Study, run: Run) -> float | None:
+        iterations, values = study.series(run.name, f"loss/{name}")
+        values = values[iterations > 0] if fall else values
+        if not len(values):
+            return None
+        return float(values[0] - values[-1] if fall else values[-1])
 
-def _final(loss: str) -> Callable[[Study, Run], float | None]:
-    def last(study: Study, run: Run) -> float | None:
-        values = study.series(run.name, f"loss/{loss}")[1]
-        return float(values[-1]) if len(values) else None
-
-    return last
+    return measured
 
 
 STATISTICS: Final[dict[str, Callable[[Study, Run], float | None]]] = {
     "tournament_elo": _tournament_elo,
     "training_elo_gain": _training_elo_gain,
     "training_elo_bias": _training_elo_bias,
-    "loss_fall": _loss_fall,
-    "final_policy_loss": _final("policy"),
-    "final_value_loss": _final("value"),
+    "loss_fall": _loss("minimised", fall=True),
+    "final_policy_loss": _loss("policy"),
+    "final_value_loss": _loss("value"),
 }
 _RATED: Final = ("tournament_elo", "training_elo_bias")
 
@@ -241,13 +238,9 @@ def published_value(statistic: str, board: str, target: str) -> float | None:
     if statistic == "training_elo_gain":
         curve = (published.training_elo(board) or {}).get(target)
         return None if curve is None else float(curve.mean[-1] - curve.mean[0])
-    losses = (published.loss_curves(board) or {}).get(target, {})
-    measured = {
-        "loss_fall": target,
-        "final_policy_loss": "policy",
-        "final_value_loss": "value",
-    }.get(statistic, "")
-    if measured not in losses:
+    curves = (published.loss_curves(board) or {}).get(target, {})
+    kinds = {"loss_fall": target, "final_policy_loss": "policy", "final_value_loss": "value"}
+    curve = curves.get(kinds.get(statistic, ""))
+    if curve is None:
         return None
-    mean = losses[measured].mean
-    return float(mean[0] - mean[-1]) if statistic == "loss_fall" else float(mean[-1])
+    return float(curve.mean[0] - curve.mean[-1] if statistic == "loss_fall" else curve.mean[-1])

@@ -31,6 +31,12 @@ class Contrast:
     direction: str = "different"
     margin: float = 0.0
 
+    @property
+    def sides(self) -> list[tuple[str, float]]:
+        """(name, weight) of all: the mean of the first less the mean of the others."""
+        both = ((self.plus, 1.0), (self.minus, -1.0))
+        return [(name, sign / len(names)) for names, sign in both for name in names]
+
 
 @dataclass(frozen=True)
 class Claim:
@@ -66,7 +72,7 @@ def claims(paper: str) -> tuple[Claim, ...]:
             tuple(raw["where"]),
             raw.get("note", ""),
             tuple(
-                _contrast({**raw, **own}, board)
+                contrast({**raw, **own}, board)
                 for board in raw.get("boards", ("",))
                 for own in raw.get("contrasts", ({},))
                 if own.get("on", board) == board
@@ -77,13 +83,14 @@ def claims(paper: str) -> tuple[Claim, ...]:
     )
 
 
-def _contrast(raw: Mapping[str, Any], board: str) -> Contrast:
+def contrast(raw: Mapping[str, Any], board: str = "") -> Contrast:
+    """As a file has it."""
     return Contrast(
         plus=tuple(raw.get("plus", ())),
         minus=tuple(raw.get("minus", ())),
         board=board,
         against=raw.get("against"),
-        statistic=raw["statistic"],
+        statistic=raw.get("statistic", ""),
         direction=raw["direction"],
         margin=float(raw["margin"]),
     )

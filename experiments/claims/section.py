@@ -4,7 +4,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from experiments.claims import decision, effort, inference
+from experiments.claims import decision, effort, inference, papers
 from experiments.claims.decision import REPRODUCED, UNDECIDED, VERDICTS, Decided, Tested
 from experiments.claims.figure import plates, seeds_to_decide, words_of
 from experiments.claims.losses import Findings, published_effect
@@ -104,9 +104,36 @@ def details(findings: Findings) -> Table:
     return _table("Contrasts of the claims", rows, note, folded=len(rows) > _UNFOLDED)
 
 
+def of_results(
+    title: str, claims: Sequence[Mapping[str, Any]], note: str, *, digits: int = 3
+) -> Table:
+    """Decided claims as a study's results.json has them: a row for each contrast of each."""
+    rows = []
+    for claim in claims:
+        for test in claim.get("contrasts", [claim]):
+            effect, needed = test["effect"], test.get("seeds_to_decide", claim.get("needed"))
+            row = {
+                "claim": claim["words"],
+                "where": "; ".join(claim["where"]),
+                "verdict": claim["verdict"],
+                "contrast": words_of(papers.contrast(test)),
+                "alone": test["verdict"],
+                "effect": NONE if effect is None else number(float(effect), digits),
+                "interval": interval(test["interval"], digits),
+                "margin": f"{test['margin']:g}",
+                "seeds": str(test.get("seeds", NONE)),
+                "seeds to decide": NONE if needed is None else str(needed),
+            }
+            if theirs := claim.get("published"):
+                row["published"] = joined([f"{number(v, 3)} ({k})" for k, v in theirs.items()])
+            rows.append(row)
+    columns = dict.fromkeys(key for row in rows for key in row)
+    return _table(title, [{key: row.get(key, NONE) for key in columns} for row in rows], note)
+
+
 def _table(title: str, rows: Sequence[Mapping[str, str]], note: str, **more: Any) -> Table:
     cells = tuple(tuple(row.values()) for row in rows)
-    return Table(title, tuple(rows[0]), cells, note, text_columns=5, **more)
+    return Table(title, tuple(rows[0]) if rows else (), cells, note, text_columns=5, **more)
 
 
 def _boards(one: Decided) -> str:

@@ -11,6 +11,7 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Circle, Rectangle
 from ml_collections import ConfigDict
 
+from experiments.claims import section
 from experiments.claims.decision import METHOD
 from experiments.curriculum import claims as papers_claims
 from experiments.curriculum import win_ratio
@@ -19,7 +20,7 @@ from experiments.pages import page as page_lib
 from experiments.pages import style
 from experiments.pages.page import Page, Plate, Section
 from experiments.pages.tables import Table
-from experiments.pages.wording import NONE, duration, game_title, interval, joined, number, plural
+from experiments.pages.wording import NONE, duration, game_title, number, plural
 from jaxzero import workdir
 from jaxzero.games import RacingKings, make_game
 from jaxzero.games.base import Game
@@ -34,6 +35,10 @@ SHADES: Final = {
 }
 DASHES: Final = {"curriculum": "-", "baseline": ":", "trim": "--", "horizon": "-."}
 LABELS: Final = {"minutes": "minutes of training", "steps": "training steps", "epochs": "epochs"}
+_CLAIMS_NOTE: Final = (
+    f"Win ratio of the curriculum player less the baseline's. {METHOD} Each claim stands alone. "
+    "Published: the same difference in the paper's curves."
+)
 _LEAD: Final = 0.03  # win ratio by which a player must have led before it can be overtaken
 _SELFPLAY: Final = (
     ("curriculum/fraction", "share of a game\nsearched (zeta)"),
@@ -103,7 +108,7 @@ def make_page(results: Mapping[str, Any], metrics: Mapping[str, Sequence[Any]]) 
         facts=facts,
         sections=(
             Section("Win ratio", plates=tuple(plates), tables=tuple(_tables(config, points))),
-            Section("Claims", tables=(claims_table(claims),)),
+            Section("Claims", tables=(section.of_results("004's claims", claims, _CLAIMS_NOTE),)),
             Section("Self-play", plates=tuple(more)),
             Section(
                 "The start",
@@ -266,32 +271,6 @@ def _tables(config: ConfigDict, points: Sequence[Point]) -> list[Table]:
         "where a player that led the baseline by 0.03 is overtaken for the first time."
     )
     return [Table("Win ratios", headers, tuple(rows), note, text_columns=2)]
-
-
-def claims_table(claims: Sequence[Mapping[str, Any]]) -> Table:
-    """The verdicts with effects and intervals."""
-    rows = tuple(
-        (
-            claim["words"],
-            "; ".join(claim["where"]),
-            claim["verdict"],
-            NONE if claim["effect"] is None else number(claim["effect"], 3),
-            interval(claim["interval"], 3),
-            str(claim["seeds"]),
-            NONE if claim["needed"] is None else str(claim["needed"]),
-            joined([f"{number(v, 3)} ({k})" for k, v in claim["published"].items()]) or NONE,
-        )
-        for claim in claims
-    )
-    headers = (
-        "claim", "where", "verdict", "curriculum less baseline", "95 % interval", "seeds",
-        "seeds to decide", "published",
-    )  # fmt: skip
-    note = (
-        f"Differences of win ratios. {METHOD} Each claim stands alone. Published: the same "
-        "difference in the paper's curves."
-    )
-    return Table("004's claims", headers, rows, note, text_columns=3)
 
 
 def _numbers(claim: Mapping[str, Any]) -> str:

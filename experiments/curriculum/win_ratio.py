@@ -5,10 +5,12 @@ is decided is decided from one number per seed.
 """
 
 import dataclasses
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 import numpy as np
 from scipy import stats
+
+from experiments.claims import inference
 
 AXES = ("minutes", "steps", "epochs")
 
@@ -121,15 +123,24 @@ def differences(
       arms: the first less the second.
     """
     end = common_end([p for p in points if p.arm in arms], axis)
+
+    def mean(x: np.ndarray, y: np.ndarray) -> float:
+        return mean_between(x, y, span[0] * end, span[1] * end)
+
+    return _paired(points, axis, draw_points, arms, mean)
+
+
+def _paired(
+    points: Sequence[Point], axis: str, draw_points: float, arms: tuple[str, str],
+    value: Callable[[np.ndarray, np.ndarray], float],
+) -> np.ndarray:  # fmt: skip
+    """float[S]: a number of a run's curve (x, win ratio), of one arm less of the other."""
     by_arm = [[p for p in points if p.arm == arm] for arm in arms]
-    found = []
-    for seed in _shared_seeds(by_arm):
-        means = [
-            mean_between(*curve_of(own, seed, axis, draw_points), span[0] * end, span[1] * end)
-            for own in by_arm
-        ]
-        found.append(means[0] - means[1])
-    return np.array([value for value in found if np.isfinite(value)])
+    sides = [
+        {seed: value(*curve_of(own, seed, axis, draw_points)) for seed in {p.seed for p in own}}
+        for own in by_arm
+    ]
+    return inference.paired(sides, (1.0, -1.0))
 
 
 def after_curriculum(
@@ -146,19 +157,14 @@ def after_curriculum(
       draw_points: see `Point.ratio`.
       arms: the player with the curriculum, the one without.
     """
-    by_arm = [[p for p in points if p.arm == arm] for arm in arms]
-    found = []
-    for seed in _shared_seeds(by_arm):
-        gains = []
-        for own in by_arm:
-            x, y = curve_of(own, seed, "epochs", draw_points)
-            if not len(x) or x[-1] <= change:
-                gains.append(np.nan)
-                continue
-            after = mean_between(x, y, change, min(change + reach, x[-1]))
-            gains.append(after - mean_between(x, y, max(change - reach, x[0]), change))
-        found.append(gains[0] - gains[1])
-    return np.array([value for value in found if np.isfinite(value)])
+
+    def gain(x: np.ndarray, y: np.ndarray) -> float:
+        if not len(x) or x[-1] <= change:
+            return np.nan
+        after = mean_between(x, y, change, min(change + reach, x[-1]))
+        return after - mean_between(x, y, max(change - reach, x[0]), change)
+
+    return _paired(points, "epochs", draw_points, arms, gain)
 
 
 def meeting(ahead: Curve, behind: Curve, margin: float = 0.0) -> float | None:
@@ -175,7 +181,3 @@ def meeting(ahead: Curve, behind: Curve, margin: float = 0.0) -> float | None:
         return None
     later = np.flatnonzero(lead[led[0] :] <= 0)
     return float(x[led[0] + later[0]]) if len(later) else None
-
-
-def _shared_seeds(by_arm: Sequence[Sequence[Point]]) -> list[int]:
-    return sorted(set.intersection(*({p.seed for p in own} for own in by_arm)))

@@ -9,6 +9,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from experiments.claims import section
 from experiments.hyperparameters import settings_page
 from experiments.pages import interactive, page, study, style
 from experiments.pages.interactive import Point, Scatter
@@ -19,6 +20,12 @@ from experiments.pages.wording import NONE, duration, game_title, interval, join
 
 LETTERS: Final = ("I", "E", "m", "ep")
 _MAP: Final = "viridis"
+_CLAIMS_NOTE: Final = (
+    "Slopes in Elo for each doubling, at cost: for each doubling of the whole cost. Intervals (95 "
+    "%) of slopes by resampling trainings (settings that differ in I alone are one); of the corner "
+    "and the front over seeds. With fewer than five seeds these two intervals are from the "
+    "ratings' errors, about these very networks, and decide nothing about the settings."
+)
 _PARTS: Final = {"selfplay": "self-play time", "total": "total time"}
 
 
@@ -81,8 +88,7 @@ def _sections(found: Study, played: Mapping[str, Any], *, first: bool) -> list[S
         ),
     ]
     given = [
-        settings_page.verdicts("The papers' claims", analysed["claims"]),
-        effects(analysed["claims"]),
+        section.of_results("The papers' claims", analysed["claims"], _CLAIMS_NOTE, digits=2),
         model(analysed["model"]),
         fronts(analysed["fronts"]),
         settings_page.strength_table(played, folded=True),
@@ -193,30 +199,6 @@ def front_panels(found: Study, played: Mapping[str, Any]) -> Figure:
 def _corner(rated: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
     most = [max(r[letter] for r in rated) for letter in ("I", "E")]
     return [r for r in rated if [r["I"], r["E"]] == most]
-
-
-def effects(claims: Sequence[Mapping[str, Any]]) -> Table:
-    """What decides the claims."""
-    relation = {"greater": "> 0", "less": "< 0"}
-    rows = tuple(
-        (
-            claim["words"],
-            claim["statistic"].replace("_", " ") + " " + relation[claim["direction"]],
-            claim["verdict"],
-            NONE if claim["effect"] is None else number(float(claim["effect"]), 2),
-            interval(claim["interval"], 2),
-            f"{claim['margin']:g}",
-        )
-        for claim in claims
-    )
-    headers = ("claim", "statistic", "verdict", "effect", "95 % interval", "margin")
-    note = (
-        "Slopes in Elo for each doubling, at cost: for each doubling of the whole cost. Intervals "
-        "of slopes by resampling trainings (settings that differ in I alone are one); of the "
-        "corner and the front over seeds. With fewer than five seeds these two intervals are from "
-        "the ratings' errors, about these very networks, and decide nothing about the settings."
-    )
-    return Table("What decides the claims", headers, rows, note, text_columns=3, folded=True)
 
 
 def model(fitted: Mapping[str, Any]) -> Table:

@@ -7,7 +7,7 @@ decided.
 
 import dataclasses
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
 import numpy as np
@@ -99,24 +99,22 @@ def span(samples: Sequence[np.ndarray]) -> Span:
     return Span(means, wide, noise, wide > noise)
 
 
-def seconds_of(swept: Swept, outcomes: Outcomes) -> Span:
-    """Of the cost."""
-    return span([_samples(name, outcomes, lambda o: o.seconds) for name in swept.settings])
-
-
-def losses_of(swept: Swept, outcomes: Outcomes) -> Span:
-    """Of l_+ at the end."""
-    return span([_samples(name, outcomes, lambda o: o.loss[-1]) for name in swept.settings])
-
-
-def _samples(name: str, outcomes: Outcomes, value: Any) -> np.ndarray:
-    found = [float(value(o)) for (setting, _), o in outcomes.items() if setting == name]
-    return np.array([x for x in found if math.isfinite(x)])
+def _samples(
+    swept: Swept, outcomes: Outcomes, value: Callable[[Outcome], float]
+) -> list[np.ndarray]:
+    """float[S_v] for each value of the hyper-parameter; not finite ones left out."""
+    return [
+        np.array(
+            [x for (name, _), o in outcomes.items() if name == own and math.isfinite(x := value(o))]
+        )
+        for own in swept.settings
+    ]
 
 
 def describe(swept: Swept, outcomes: Outcomes) -> dict[str, Any]:
     """The rows of Tables 3 and 4 of one hyper-parameter, for results.json."""
-    time, loss = seconds_of(swept, outcomes), losses_of(swept, outcomes)
+    time = span(_samples(swept, outcomes, lambda o: o.seconds))
+    loss = span(_samples(swept, outcomes, lambda o: float(o.loss[-1])))
     kind = {True: SENSITIVE, False: FRIENDLY, None: NOT_DECIDED}[time.significant]
     return {
         "letter": swept.letter,

@@ -19,8 +19,6 @@ from experiments.pages.wording import (
     short,
 )
 
-VERDICT_COLUMNS = ("statement", "where", "verdict")
-
 
 def facts(found: Study) -> list[tuple[str, str]]:
     """What was run, on what, at what cost."""
@@ -72,12 +70,6 @@ def record(found: Study) -> Section:
     )
     given = [compiled, tables.settings(found), tables.other_settings(found)]
     return Section("Settings and programs", tables=tuple(t for t in given if t is not None))
-
-
-def verdicts(title: str, decided: Sequence[Mapping[str, Any]]) -> Table:
-    """Claims and what became of them."""
-    rows = tuple((c["words"], "; ".join(c["where"]), c["verdict"]) for c in decided)
-    return Table(title, VERDICT_COLUMNS, rows, text_columns=3)
 
 
 def tally(decided: Sequence[Mapping[str, Any]], what: str) -> str:

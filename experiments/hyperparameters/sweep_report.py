@@ -9,6 +9,7 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from experiments import published
+from experiments.claims import section
 from experiments.claims.decision import METHOD
 from experiments.hyperparameters import settings_page
 from experiments.pages import interactive, page, study, style
@@ -16,7 +17,7 @@ from experiments.pages.interactive import Point, Scatter
 from experiments.pages.page import Page, Plate, Section
 from experiments.pages.study import Band, Study
 from experiments.pages.tables import Table
-from experiments.pages.wording import ABSENT, NONE, duration, game_title, interval, number
+from experiments.pages.wording import ABSENT, NONE, duration, game_title, number
 
 PAPER: Final = "wang2021_sweep"
 _SHADES: Final = ("#0072B2", "#333333", "#D55E00")  # minimum, default, maximum
@@ -62,7 +63,13 @@ def build(found: Study) -> Page:
                         "papers' curves are not published as numbers.",
                     ),
                 ),
-                tables=(settings_page.verdicts("The papers' remarks", remarks), contrasts(remarks)),
+                tables=(
+                    section.of_results(
+                        "The papers' remarks",
+                        remarks,
+                        f"{METHOD} Read together: the contrasts of a remark.",
+                    ),
+                ),
             ),
             Section("Time and importance", tables=(table_3(found), table_4(found))),
             Section(
@@ -242,28 +249,6 @@ def table_4(found: Study) -> Table:
         "similar: the span does not exceed what seeds alone explain (as in the table of times)."
     )
     return Table("Importance for loss and time (000, Table 4)", headers, rows, note)
-
-
-def contrasts(remarks: Sequence[Mapping[str, Any]]) -> Table:
-    """What decides the remarks."""
-    relation = {"greater": "> 0", "less": "< 0", "equal": "= 0"}
-    rows = tuple(
-        (
-            remark["letter"],
-            f"{test['statistic'].replace('_', ' ')}: {' and '.join(test['plus'])}"
-            + (f" less {' and '.join(test['minus'])}" if test["minus"] else "")
-            + f" {relation[test['direction']]}",
-            test["verdict"],
-            NONE if test["effect"] is None else number(float(test["effect"]), 3),
-            interval(test["interval"], 3),
-            str(test["seeds"]),
-        )
-        for remark in remarks
-        for test in remark["contrasts"]
-    )
-    headers = ("parameter", "contrast", "verdict", "effect", "interval", "seeds")
-    note = f"{METHOD} Read together: the contrasts of a remark."
-    return Table("Contrasts of the remarks", headers, rows, note, text_columns=3, folded=True)
 
 
 def scatters(found: Study) -> list[Scatter]:

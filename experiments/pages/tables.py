@@ -1,5 +1,6 @@
 """The tables of a loss study: cells are finished text, numbers as they stand in the files."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -39,6 +40,19 @@ class Table:
     note: str = ""
     text_columns: int = 1
     folded: bool = False  # shown closed, for what few readers need
+
+    def text(self, columns: Sequence[int] | None = None) -> str:
+        """Some or all columns for the terminal."""
+        shown = range(len(self.headers)) if columns is None else columns
+        lines = [[line[c] for c in shown] for line in (self.headers, *self.rows)]
+        widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+        return "\n".join(
+            "  ".join(
+                cell.ljust(width) if c < self.text_columns else cell.rjust(width)
+                for c, cell, width in zip(shown, line, widths, strict=True)
+            ).rstrip()
+            for line in lines
+        )
 
 
 def losses(study: Study) -> Table | None:
