@@ -43,7 +43,8 @@ _CAPTION: Final = (
     "A line is one contrast, seed by seed, as written on the left with what is claimed; bar: "
     f"the interval over seeds that decides (none with fewer than {inference.FEWEST}), of 95 % or, "
     "where a claim has several contrasts, more; shaded: differences that count as none; open "
-    "diamonds: the same in the papers' numbers (none: no published data); arrows: the interval goes on. "
+    "diamonds: the same in the papers' numbers (none: no published data); arrows: the interval "
+    "goes on. "
     "Claims of 000, 001 and 003 (sections 6.3, V and 6.3); where each stands is in the table."
 )
 _WORDS_WIDE = 74  # characters of a claim over its contrasts
