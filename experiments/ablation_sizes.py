@@ -9,14 +9,18 @@ from ml_collections import ConfigDict
 
 from experiments import loss_ablation
 from experiments.configs.loss_ablation import get_config
+from experiments.costs import cost_model
+from experiments.costs.clock import Cost
 from jaxzero import workdir
 from jaxzero.games import make_game
 from jaxzero.runs import hardware as hardware_lib
-from jaxzero.runs import runner
-from jaxzero.runs.hardware import Hardware, Pace
+from jaxzero.runs import population, runner
+from jaxzero.runs.hardware import Hardware
 from jaxzero.runs.memory import Forecast, mebibytes
+from jaxzero.settings import devices
 from jaxzero.settings.config import ConfigError, flatten, nearest
 from jaxzero.tracking import Table
+from jaxzero.training.spec import make_spec
 
 _GIB = 2**30
 _TOLD = 0.7  # of a device's nominal memory: JAX tells what XLA set aside, which is less
@@ -204,14 +208,36 @@ def table(candidates: Sequence[Fit], chosen: Fit) -> Table:
     return Table(columns, tuple(rows))
 
 
-def tournament_minutes(config: ConfigDict, pace: Pace) -> float:
-    """Of the study's two tournaments, roughly: evaluations at the rate of self-play and arena.
+def training_minutes(config: ConfigDict, units: Cost, *, plies: float, done: int = 0) -> float:
+    """Of all runs after iteration `done`, by Equation 2 of the papers (`costs.cost_model`).
+
+    Args:
+      config: the study's.
+      units: seconds of one unit of one run.
+      plies: of a game, mean.
+      done: iterations.
+    """
+    members, images = loss_ablation.make_members(config), make_spec(config).num_images
+    layout = population.plan(len(members), len(devices.choose(config)))
+    flat = flatten(config)
+    whole, part = (
+        cost_model.our_seconds(
+            cost_model.job(flat | {"train.iterations": number}, plies=plies, images=images), units
+        ).total
+        for number in (config.train.iterations, done)
+    )
+    return len(members) * (whole - part) / (layout.run_devices * layout.data_devices) / 60
+
+
+def tournament_minutes(config: ConfigDict, unit: float) -> float:
+    """Of the study's two tournaments, roughly: evaluations at the rate of self-play.
 
     Games are taken to be as long as the board allows; players without networks cost as much.
+    `unit` is seconds of an evaluation.
     """
     study = config.study
     players = len(study.targets) * study.seeds + study.seeds + 2
     games = players * (players - 1) // 2 * study.tournament_games
     plies = make_game(config.game).max_plies
     evaluations = games * plies * (study.tournament_simulations + study.low_simulations)
-    return evaluations * pace.playing / max(pace.evaluations, 1) / 60
+    return evaluations * unit / 60

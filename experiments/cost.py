@@ -17,24 +17,18 @@ from typing import Any
 import numpy as np
 
 from experiments import ladder, published
-from experiments.costs import cost_model, cost_strength, phase_clock
-from experiments.costs.cost_model import Phases
-from experiments.costs.phase_clock import Calibration, Units
+from experiments.costs import clock, cost_model, cost_strength
+from experiments.costs.clock import Calibration, Cost
 from experiments.loss_ablation import STUDY
 from experiments.losses.report import write_report
 from experiments.shell import arguments
 from experiments.shell.arguments import Parser
 from jaxzero import runs, workdir
-from jaxzero.runs import Member, Run, flops, population, runner
+from jaxzero.runs import Run, flops, population, runner
 from jaxzero.settings import devices
 from jaxzero.settings.config import ConfigError, default_config, flatten
 
 FILE = "cost.json"
-_COUNTS = {
-    "selfplay": "count/selfplay_evaluations",
-    "training": "count/gradient_steps",
-    "arena": "count/arena_evaluations",
-}
 
 
 def parser() -> Parser:
@@ -44,14 +38,14 @@ def parser() -> Parser:
     made.add_argument(
         "--seconds",
         type=float,
-        default=phase_clock.SECONDS,
+        default=clock.SECONDS,
         metavar="N",
         help="calibrate each phase for about so long (default 10)",
     )
     return made
 
 
-def measure(directory: Path, *, seconds: float = phase_clock.SECONDS) -> dict[str, Any]:
+def measure(directory: Path, *, seconds: float = clock.SECONDS) -> dict[str, Any]:
     """Calibrates, counts, writes cost.json and makes the report again.
 
     Args:
@@ -69,7 +63,10 @@ def measure(directory: Path, *, seconds: float = phase_clock.SECONDS) -> dict[st
     if not rows:
         raise ConfigError(f"{directory}: no iteration is done, there is no cost to speak of yet")
     print(f"calibrating {run.spec.game.name} on {devices.describe()}...", file=sys.stderr)
-    found = describe(run, rows, phase_clock.calibrate(run, seconds=seconds))
+    timed = clock.calibrate(
+        clock.of_run(run, seconds=seconds), heldout_games=run.config.evaluation.heldout_games
+    )
+    found = describe(run, rows, timed)
     workdir.write_json(directory / FILE, found)
     print(summary(workdir.plain(found)))
     print(f"written: {directory / FILE}", file=sys.stderr)
@@ -92,8 +89,8 @@ def describe(run: Run, rows: Sequence[dict[str, Any]], timed: Calibration) -> di
         "flops_per_evaluation": forward,
         "runs": {
             name: {
-                "counts": counts(own)._asdict(),
-                "phase_seconds": run_seconds(own, timed.units)._asdict(),
+                "counts": clock.work(own)._asdict(),
+                "phase_seconds": clock.seconds(own, timed.units)._asdict(),
                 "accepted": sum(r.get("arena/accepted", 0.0) for r in own),
                 **{m: float(values[-1]) for m, values in cumulative[name].items()},
             }
@@ -122,31 +119,20 @@ def _trained_on(run: Run) -> str | None:
     return workdir.read_json(path).get("device") if path.is_file() else None
 
 
-def counts(rows: Sequence[dict[str, Any]]) -> Units:
-    """Work of one run: evaluations, minibatches, evaluations, iterations."""
-    totals = {phase: sum(r.get(name, 0.0) for r in rows) for phase, name in _COUNTS.items()}
-    return Units(**totals, measuring=float(len(rows)))
-
-
-def run_seconds(rows: Sequence[dict[str, Any]], units: Units) -> Units:
-    """Seconds of one run alone, by phase: counted work times the seconds of a unit."""
-    return Units(*(n * unit for n, unit in zip(counts(rows), units, strict=True)))
-
-
 def spent(
-    run: Run, rows: Sequence[dict[str, Any]], units: Units, forward: int
+    run: Run, rows: Sequence[dict[str, Any]], units: Cost, forward: int
 ) -> dict[str, np.ndarray]:
     """Cost up to each iteration of one run, float[I + 1] by measure, 0 before the first."""
     ordered = sorted(rows, key=lambda r: r["iteration"])
     passes = flops.TRAINING + (run.spec.measure == "after_step")
     found: dict[str, list[float]] = {name: [0.0] for name in cost_strength.MEASURES}
     for row in ordered:
-        done = counts([row])
+        done = clock.work([row])
         evaluations = done.selfplay + done.arena
         examples = done.training * run.spec.batch_size
         found["evaluations"].append(evaluations)
         found["flops"].append(forward * (evaluations + passes * examples))
-        found["seconds"].append(sum(run_seconds([row], units)))
+        found["seconds"].append(done.times(units).total)
     return {name: np.cumsum(values) for name, values in found.items()}
 
 
@@ -161,7 +147,7 @@ def wall(run: Run, rows: Sequence[dict[str, Any]], timed: Calibration) -> dict[s
     iterations = sorted({r["iteration"] for r in rows})
     measured = {i: max(r["seconds"] for r in rows if r["iteration"] == i) for i in iterations}
     taken = [
-        sum(sum(run_seconds([r], timed.units)) for r in rows if r["iteration"] == i) / share
+        clock.seconds([r for r in rows if r["iteration"] == i], timed.units).total / share
         for i in iterations
     ]
     predicted = np.cumsum([0.0, *taken[1:]])
@@ -175,40 +161,27 @@ def wall(run: Run, rows: Sequence[dict[str, Any]], timed: Calibration) -> dict[s
     }
 
 
-def unit_phases(units: Units, simulations: int) -> Phases:
-    """Seconds of a simulation, a minibatch, a simulation: a move has m + 1 evaluations."""
-    factor = (simulations + 1) / simulations
-    return Phases(units.selfplay * factor, units.training, units.arena * factor)
-
-
-def prior(run: Run, by_run: dict[str, list[dict[str, Any]]], units: Units) -> dict[str, Any]:
+def prior(run: Run, by_run: dict[str, list[dict[str, Any]]], units: Cost) -> dict[str, Any]:
     """Equation 2 from settings and the mean length of games alone, beside what was counted.
 
-    What is counted differs: where all games are evaluated together (`execution.evaluate_at_once`)
-    those that are over are too; elsewhere finished leaves are not.
+    Less is counted: positions in which the game is over need no evaluation.
     """
     asked, done = [], []
     for member in run.members:
         if member.name in by_run:
             own = by_run[member.name]
             plies = float(np.mean([r["selfplay/plies"] for r in own]))
-            one = job_of(member, plies, run.spec.num_images, iterations=len(own))
-            asked.append(cost_model.seconds(one, unit_phases(units, one.simulations)))
-            counted = run_seconds(own, units)
-            done.append(Phases(counted.selfplay, counted.training, counted.arena))
+            settings = flatten(member.config) | {"train.iterations": len(own)}
+            job = cost_model.job(settings, plies=plies, images=run.spec.num_images)
+            asked.append(cost_model.our_seconds(job, units))
+            done.append(clock.seconds(own, units)._replace(measuring=0.0))
     return {
-        "predicted": Phases(*np.sum(asked, axis=0).tolist())._asdict(),
-        "counted": Phases(*np.sum(done, axis=0).tolist())._asdict(),
+        "predicted": Cost(*np.sum(asked, axis=0).tolist())._asdict(),
+        "counted": Cost(*np.sum(done, axis=0).tolist())._asdict(),
     }
 
 
-def job_of(member: Member, plies: float, images: int, *, iterations: int) -> cost_model.Job:
-    """What Equation 2 asks of a member's run of so many iterations."""
-    settings = flatten(member.config) | {"train.iterations": iterations}
-    return cost_model.job(settings, plies=plies, images=images)
-
-
-def papers(run: Run, units: Units) -> dict[str, Any] | None:
+def papers(run: Run, units: Cost) -> dict[str, Any] | None:
     """Hours of one run at the papers' settings with this network; None for other boards.
 
     Beside them Table 3 and what Equation 2 makes of it, fitted to it and with our seconds.
@@ -220,18 +193,12 @@ def papers(run: Run, units: Units) -> dict[str, Any] | None:
     asked = cost_model.job(theirs, plies=plies, images=run.spec.num_images)
     rows = cost_model.table_3()
     fitted = cost_model.fit(rows)
-
-    def ours(one: cost_model.Job) -> Phases:
-        return cost_model.seconds(one, unit_phases(units, one.simulations))
-
-    default = sum(ours(rows[0].job))
+    default = cost_model.our_seconds(rows[0].job, units).total
     return {
-        "hours": Phases(*(s / 3600 for s in ours(asked)))._asdict(),
+        "hours": cost_model.our_seconds(asked, units).over(3600)._asdict(),
         "published_units": fitted._asdict(),
         "published_hours": rows[0].hours,
-        "published_phases": Phases(
-            *(s / 3600 for s in cost_model.seconds(rows[0].job, fitted))
-        )._asdict(),
+        "published_phases": cost_model.seconds(rows[0].job, fitted).over(3600)._asdict(),
         "table_3": [
             {
                 "letter": row.letter,
@@ -239,7 +206,7 @@ def papers(run: Run, units: Units) -> dict[str, Any] | None:
                 "called": row.called,
                 "published": row.hours,
                 "fitted": cost_model.hours(row.job, fitted),
-                "ours": sum(ours(row.job)) / default,
+                "ours": cost_model.our_seconds(row.job, units).total / default,
             }
             for row in rows
         ],
@@ -248,10 +215,10 @@ def papers(run: Run, units: Units) -> dict[str, Any] | None:
 
 def summary(found: dict[str, Any]) -> str:
     """Seconds by phase, the model against the clock, and the losses at equal cost."""
-    totals = {phase: sum(r["phase_seconds"][phase] for r in found["runs"].values()) for phase in
-              Units._fields}  # fmt: skip
     lines = [f"{len(found['runs'])} runs, seconds by counted work:"]
-    lines += [f"  {phase:10} {value:12.1f}" for phase, value in totals.items()]
+    for phase in Cost._fields:
+        total = sum(run["phase_seconds"][phase] for run in found["runs"].values())
+        lines.append(f"  {phase:10} {total:12.1f}")
     if found["wall"]["ratio"] is not None:
         lines.append(
             f"after iteration 1: predicted {found['wall']['predicted'][-1]:.1f} s, measured "

@@ -19,8 +19,8 @@ import jax
 from ml_collections import ConfigDict
 
 from experiments.configs.hyperparameter_search import KEYS
-from experiments.costs import calibration
-from experiments.costs.calibration import UnitSeconds
+from experiments.costs import clock
+from experiments.costs.clock import Cost
 from experiments.hyperparameters import group_training, pareto, trials
 from experiments.hyperparameters import search_report as report
 from experiments.hyperparameters.groups import ProgramGroup
@@ -147,7 +147,7 @@ def _evaluate(
     config: ConfigDict,
     directory: Path,
     tracker: Tracker,
-    unit: UnitSeconds,
+    unit: Cost,
 ) -> None:
     """Trains a batch, measures its strength and tells Optuna."""
     group = _group(config, batch)
@@ -168,17 +168,17 @@ def _evaluate(
         elo = curve["elo"][curve["iterations"].index(iterations)]
         rows = workdir.read_rows(found[training.name].directory / workdir.METRICS)
         own = [r for r in rows if r["run"] == training.name and r["iteration"] <= iterations]
-        study.tell(trial.number, [elo, calibration.cost(own, unit).total])
+        study.tell(trial.number, [elo, clock.seconds(own, unit).total])
 
 
-def _unit_seconds(config: ConfigDict, directory: Path) -> UnitSeconds:
+def _unit_seconds(config: ConfigDict, directory: Path) -> Cost:
     """Measured once, with the geometric middle of E."""
     path = directory / CALIBRATION
     if not path.exists():
         low, high = config.study.episodes
         middle = make_setting(config, {"E": round(math.sqrt(low * high))}).config
-        workdir.write_json(path, calibration.measure({"middle": middle}))
-    return UnitSeconds(*workdir.read_json(path)["middle"])
+        workdir.write_json(path, clock.of_settings({"middle": middle}))
+    return Cost(*workdir.read_json(path)["middle"])
 
 
 def conclude(config: ConfigDict, directory: Path, study: Any) -> StudySummary:

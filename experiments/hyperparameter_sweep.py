@@ -20,7 +20,7 @@ import numpy as np
 from ml_collections import ConfigDict
 
 from experiments.configs.hyperparameter_sweep import KEYS
-from experiments.costs.calibration import Cost
+from experiments.costs.clock import Cost
 from experiments.hyperparameters import importance, setting_study
 from experiments.hyperparameters import sweep_report as report
 from experiments.hyperparameters.importance import Outcome, Swept

@@ -11,11 +11,15 @@ from ml_collections import ConfigDict
 
 from experiments import ablation_sizes, loss_ablation
 from experiments.configs.loss_ablation import get_config
+from experiments.costs import clock
+from experiments.costs.clock import Cost
 from jaxzero import workdir
-from jaxzero.runs import hardware, runner
+from jaxzero.runs import runner
 from jaxzero.runs.stopping import Stopped
 from jaxzero.settings.config import flatten
 from jaxzero.tracking import Table
+
+_TIMED = 2.0  # seconds of each phase
 
 
 def words(config: ConfigDict, directory: Path) -> list[str]:
@@ -78,18 +82,25 @@ def _argv(values: list[str]) -> Iterator[None]:
 
 
 def estimate(config: ConfigDict, directory: Path) -> str:
-    """How long the rest of the study takes here, in words: measured by `hardware.trial`."""
+    """How long the rest of the study takes here, in words: Equation 2, its units timed here."""
     if is_finished(config, directory):
         return f"{directory} is finished"
     runner.prepare(config)
     done = [row["iteration"] for row in workdir.read_rows(directory / workdir.METRICS)]
-    pace = hardware.trial(config, loss_ablation.make_members(config))
-    training = pace.minutes(config, max(done, default=0))
-    matches = ablation_sizes.tournament_minutes(config, pace)
+    timing = clock.of_members(config, loss_ablation.make_members(config), seconds=_TIMED)
+    played = timing.selfplay()
+    units = Cost(played.unit, timing.arena().unit, timing.training().unit)
+    training = ablation_sizes.training_minutes(
+        config,
+        units,
+        plies=float(played.metrics["selfplay/plies"].mean()),
+        done=max(done, default=0),
+    )
+    matches = ablation_sizes.tournament_minutes(config, units.selfplay)
     return (
         f"about {_minutes(training)} of training and {_minutes(matches)} of tournaments, judged by "
-        f"a first iteration ({pace.playing:.1f} s of games, {pace.training:.1f} s of training; "
-        f"compiled in {pace.compiling:.0f} s, once)"
+        f"untrained networks: {units.selfplay:.2g} s an evaluation in self-play, {units.arena:.2g} "
+        f"s in the arena, {units.training:.2g} s a minibatch"
     )
 
 

@@ -12,23 +12,11 @@ import numpy as np
 from scipy import optimize
 
 from experiments import published
+from experiments.costs.clock import Cost
 from jaxzero.settings.config import KEYS as GENERAL_KEYS
 
 PUBLISHED = "wang2021_sweep"
 BOARD = "othello_6x6"  # of Table 3
-PHASES = ("selfplay", "training", "arena")
-
-
-class Phases(NamedTuple):
-    """A number for each of the three phases: counts, seconds of one, or seconds in all."""
-
-    selfplay: float
-    training: float
-    arena: float
-
-    def times(self, other: "Phases") -> "Phases":
-        """Phase by phase."""
-        return Phases(*(a * b for a, b in zip(self, other, strict=True)))
 
 
 @dataclasses.dataclass(frozen=True)
@@ -77,8 +65,8 @@ def job(settings: Mapping[str, Any], *, plies: float, images: int) -> Job:
     return Job(**values, plies=plies, images=images)
 
 
-def work(asked: Job) -> Phases:
-    """Equation 2 with every time 1: simulations, minibatches, simulations of the arena.
+def work(asked: Job) -> Cost:
+    """Equation 2 with every time 1: simulations, simulations of the arena, minibatches.
 
     The window holds min(i, rs) iterations in iteration i; an epoch is its examples over bs, rounded
     down, at least one minibatch (the authors' program).
@@ -87,16 +75,22 @@ def work(asked: Job) -> Phases:
     examples = asked.episodes * asked.plies * asked.images
     windows = np.minimum(np.arange(1, asked.iterations + 1), asked.window)
     minibatches = np.maximum(np.floor(windows * examples / asked.batch_size), 1)
-    return Phases(
+    return Cost(
         selfplay=asked.iterations * asked.episodes * per_game,
         training=float(asked.epochs * minibatches.sum()),
         arena=asked.iterations * asked.arena_games * per_game,
     )
 
 
-def seconds(asked: Job, units: Phases) -> Phases:
-    """Equation 2: seconds of each phase, from those of a simulation, a minibatch, a simulation."""
+def seconds(asked: Job, units: Cost) -> Cost:
+    """Equation 2: seconds of each phase, from those of a simulation and of a minibatch."""
     return work(asked).times(units)
+
+
+def our_seconds(asked: Job, units: Cost) -> Cost:
+    """Equation 2 with seconds of evaluations, as the clock has them: a move has m + 1."""
+    factor = (asked.simulations + 1) / asked.simulations
+    return seconds(asked, Cost(units.selfplay * factor, units.arena * factor, units.training))
 
 
 class Row(NamedTuple):
@@ -139,19 +133,19 @@ def table_3() -> list[Row]:
     return rows
 
 
-def fit(rows: list[Row]) -> Phases:
-    """Seconds of a simulation, of a minibatch and of an arena simulation that suit hours best.
+def fit(rows: list[Row]) -> Cost:
+    """Seconds of a simulation, of an arena simulation and of a minibatch that suit hours best.
 
     Least squares of relative errors, none below 0. Self-play and arena ask for the same kind of
     work: how surely they are told apart is what E and n were varied for.
     """
-    counts = np.array([work(row.job) for row in rows])
+    counts = np.array([work(row.job)[:3] for row in rows])
     hours = np.array([row.hours for row in rows])
     scale = counts.max(axis=0)
     weights, _ = optimize.nnls(counts / scale / hours[:, None], np.ones(len(rows)))
-    return Phases(*(3600 * weights / scale).tolist())
+    return Cost(*(3600 * weights / scale).tolist())
 
 
-def hours(asked: Job, units: Phases) -> float:
+def hours(asked: Job, units: Cost) -> float:
     """Of a whole run by Equation 2."""
-    return sum(seconds(asked, units)) / 3600
+    return seconds(asked, units).total / 3600

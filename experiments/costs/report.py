@@ -186,8 +186,8 @@ def _prediction(found: dict[str, Any]) -> Table:
     ]  # fmt: skip
     ratio = NONE if wall["ratio"] is None else number(wall["ratio"], 2)
     note = (
-        "Seconds of all runs. Counted work has more than Equation 2: games of a batch wait for the "
-        f"longest. From the end of iteration 1 the counted work predicts "
+        "Seconds of all runs. Counted work has less than Equation 2: a position in which the game "
+        "is over needs no evaluation. From the end of iteration 1 the counted work predicts "
         f"{duration(wall['predicted'][-1])} on {number(wall['devices'])} "
         f"device{'s' * (wall['devices'] != 1)}, measured were {duration(wall['measured'][-1])}: "
         f"predicted over measured {ratio}."

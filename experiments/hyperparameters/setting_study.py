@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 import jax
 from ml_collections import ConfigDict
 
-from experiments.costs import calibration
-from experiments.costs.calibration import Cost, UnitSeconds
+from experiments.costs import clock
+from experiments.costs.clock import Cost
 from experiments.hyperparameters import group_training, groups, settings
 from experiments.hyperparameters.group_training import Place
 from experiments.hyperparameters.groups import ProgramGroup
@@ -207,15 +207,15 @@ def costs(
     """Seconds of each player's run alone, by phase; calibrates once for a run directory."""
     path = directory / CALIBRATION
     if path.exists():
-        units = {name: UnitSeconds(*unit) for name, unit in workdir.read_json(path).items()}
+        units = {name: Cost(*unit) for name, unit in workdir.read_json(path).items()}
     else:
-        units = calibration.measure({s.name: s.config for s in plan.settings})
+        units = clock.of_settings({s.name: s.config for s in plan.settings})
         workdir.write_json(path, units)
     by_run: dict[str, list[dict]] = {}
     for row in rows:
         by_run.setdefault(row["run"], []).append(row)
     return [
-        calibration.cost(
+        clock.seconds(
             [row for row in by_run[p.training] if row["iteration"] <= p.iterations],
             units[p.setting],
         )

@@ -1,12 +1,10 @@
-"""What the devices at hand can hold, and how long a population will take on them."""
+"""What the devices at hand can hold."""
 
 import dataclasses
-import time
 from collections.abc import Sequence
 from typing import Any
 
 import jax
-import numpy as np
 from ml_collections import ConfigDict
 
 from jaxzero.runs import Member, memory, population
@@ -74,68 +72,6 @@ def forecast(config: ConfigDict, members: Sequence[Member], hardware: Hardware) 
         members=len(members) // layout.run_devices,
         together=mode == "vmap" or (mode == "auto" and hardware.platform != "cpu"),
     )
-
-
-@dataclasses.dataclass(frozen=True)
-class Pace:
-    """How fast a population goes, as measured. Seconds, of all its members.
-
-    Attributes:
-      compiling: until the program was ready.
-      playing: self-play, arena and everything else of an iteration but the training.
-      training: of the first iteration, whose window holds a single iteration's games.
-      evaluations: network evaluations that `playing` made.
-    """
-
-    compiling: float
-    playing: float
-    training: float
-    evaluations: float
-
-    def minutes(self, config: ConfigDict, first: int = 0) -> float:
-        """Of the iterations after `first`, the window filling up to `config.replay.window`."""
-        total = 0.0
-        for number in range(first + 1, config.train.iterations + 1):
-            total += self.playing + self.training * min(number, config.replay.window)
-        return total / 60
-
-
-def trial(config: ConfigDict, members: Sequence[Member]) -> Pace:
-    """Plays the first iteration of a population twice, once without its training. Keeps nothing.
-
-    It is the program that training compiles: with the compilation cache that costs its time once.
-
-    Args:
-      config: the study's, valid.
-      members: the population.
-    """
-    devices = devices_lib.choose(config)
-    layout = population.plan(len(members), len(devices))
-    spec = spec_lib.make_spec(members[0].config, data_devices=layout.data_devices)
-    mode = population.resolve_mode(config.execution.population)
-    program = population.make_program(spec, population.make_mesh(layout, devices), mode)
-    seeds = population.place(np.array([m.seed for m in members], np.int32), program.sharding)
-    held = population.place(_heldout(config), program.replicated)
-    hyper = population.stack([spec_lib.make_hyper(m.config) for m in members])
-    without = hyper.replace(epochs=0 * hyper.epochs)
-    begun = time.monotonic()
-    example = jax.eval_shape(program.init, seeds)
-    placed = population.place(hyper, program.sharding)
-    iterate = program.iterate.lower(placed, example, held).compile()
-    compiling = time.monotonic() - begun
-
-    def seconds(hyper: Any) -> tuple[float, Any]:
-        state = jax.block_until_ready(program.init(seeds))  # donated: each time a fresh one
-        placed = population.place(hyper, program.sharding)
-        begun = time.monotonic()
-        _, measured = jax.block_until_ready(iterate(placed, state, held))
-        return time.monotonic() - begun, population.fetch(measured)
-
-    playing, measured = seconds(without)
-    both, _ = seconds(hyper)
-    names = [f"count/{phase}_evaluations" for phase in ("selfplay", "arena")]
-    counted = sum(float(measured[n].sum()) for n in names if n in measured)
-    return Pace(compiling, playing, max(both - playing, 0.0), counted)
 
 
 def _heldout(config: ConfigDict) -> Any:

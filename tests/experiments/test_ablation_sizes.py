@@ -1,5 +1,6 @@
 """Which size of the loss ablation is taken on which device, and the study from a notebook."""
 
+import dataclasses
 import sys
 from pathlib import Path
 from typing import Any
@@ -8,9 +9,11 @@ import pytest
 
 from experiments import ablation_sizes as sizes
 from experiments import loss_ablation, notebook
+from experiments.costs import cost_model
+from experiments.costs.clock import Cost
 from experiments.shell import cli
 from jaxzero import workdir
-from jaxzero.runs.hardware import Hardware, Pace
+from jaxzero.runs.hardware import Hardware
 from jaxzero.settings.config import ConfigError, flatten
 from tests.experiments.losses.test_loss_ablation import tiny
 
@@ -105,11 +108,22 @@ def test_finished_directories_are_left_alone(
 
 
 def test_more_games_take_longer() -> None:
-    pace = Pace(compiling=0.0, playing=2.0, training=1.0, evaluations=1000.0)
     few, many = (
-        sizes.tournament_minutes(tiny({"study.tournament_games": games}), pace) for games in (4, 8)
+        sizes.tournament_minutes(tiny({"study.tournament_games": games}), 0.1) for games in (4, 8)
     )
     assert many == pytest.approx(2 * few)
+
+
+def test_the_window_fills_up_while_time_passes() -> None:
+    config = tiny({"replay.window": 2, "train.iterations": 3, "train.epochs": 1})
+    a_run = cost_model.job(flatten(config), plies=10.0, images=sizes.make_spec(config).num_images)
+    epochs = [part / 60 for part in (0.5, 1.0, 1.0)]  # of the full window, in minutes
+    steps = cost_model.work(dataclasses.replace(a_run, iterations=1)).training
+    assert cost_model.work(a_run).training == pytest.approx(5 * steps, rel=0.1)
+    units, runs = Cost(0.0, 0.0, 1 / (2 * steps)), len(loss_ablation.make_members(config))
+    for done in range(4):
+        found = sizes.training_minutes(config, units, plies=10.0, done=done)
+        assert found == pytest.approx(runs * sum(epochs[done:]), rel=0.1)
 
 
 def test_ratings_are_sorted() -> None:

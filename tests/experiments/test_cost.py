@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 from experiments import cost
-from experiments.costs import cost_model, cost_strength, phases
+from experiments.costs import clock, cost_model, cost_strength, phases
 from experiments.costs import report as cost_page
-from experiments.costs.cost_model import Job, Phases
-from experiments.costs.phase_clock import Calibration, Units
+from experiments.costs.clock import Calibration, Clock, Cost, Timing
+from experiments.costs.cost_model import Job
 from experiments.losses import report
 from experiments.pages import study
 from jaxzero import runs, workdir
@@ -48,12 +48,10 @@ def test_equation_2_is_the_sum_written_out() -> None:
             training += examples // 7
         for _ in range(6):
             arena += 9 * 10
-    assert cost_model.work(JOB) == (selfplay, training, arena)
-    assert cost_model.seconds(JOB, Phases(2.0, 3.0, 5.0)) == (
-        2 * selfplay,
-        3 * training,
-        5 * arena,
-    )
+    assert cost_model.work(JOB) == Cost(selfplay, arena, training)
+    found = cost_model.seconds(JOB, Cost(selfplay=2.0, arena=5.0, training=3.0))
+    assert found == Cost(2 * selfplay, 5 * arena, 3 * training)
+    assert found.total == 2 * selfplay + 5 * arena + 3 * training
 
 
 def test_without_a_gate_there_is_no_arena() -> None:
@@ -63,8 +61,7 @@ def test_without_a_gate_there_is_no_arena() -> None:
     }  # fmt: skip
     assert cost_model.job(settings, plies=9.0, images=2) == JOB
     ungated = cost_model.job({**settings, "arena.gate": "none"}, plies=9.0, images=2)
-    assert cost_model.work(ungated)[2] == 0
-    assert cost_model.work(ungated)[:2] == cost_model.work(JOB)[:2]
+    assert cost_model.work(ungated) == cost_model.work(JOB)._replace(arena=0)
 
 
 def test_table_3_has_the_papers_rows() -> None:
@@ -73,9 +70,9 @@ def test_table_3_has_the_papers_rows() -> None:
     assert (rows[0].letter, rows[0].hours) == ("", 44.0)
     default = cost_model.work(rows[0].job)
     found = {(row.letter, row.value): row for row in rows}
-    assert cost_model.work(found["I", 50].job)[0] == default[0] / 2
-    assert cost_model.work(found["m", 200].job)[2] == 2 * default[2]
-    assert cost_model.work(found["n", 20].job)[2] == default[2] / 2
+    assert cost_model.work(found["I", 50].job).selfplay == default.selfplay / 2
+    assert cost_model.work(found["m", 200].job).arena == 2 * default.arena
+    assert cost_model.work(found["n", 20].job).arena == default.arena / 2
     assert cost_model.work(found["lr", 0.01].job) == default
     sensitive = {row.letter for row in rows if row.called == "time-sensitive"}
     acting = {row.letter for row in rows if row.letter and cost_model.work(row.job) != default}
@@ -83,7 +80,7 @@ def test_table_3_has_the_papers_rows() -> None:
 
 
 def test_the_fit_finds_the_seconds_that_made_the_hours() -> None:
-    units = Phases(2e-3, 7e-3, 3e-3)
+    units = Cost(2e-3, 3e-3, 7e-3)
     made = [row._replace(hours=cost_model.hours(row.job, units)) for row in cost_model.table_3()]
     np.testing.assert_allclose(cost_model.fit(made), units, rtol=1e-6)
     fitted = cost_model.fit(cost_model.table_3())
@@ -99,12 +96,13 @@ def row_of(run: str, number: int, *, evaluations: float, steps: float, seconds: 
     return {
         "run": run, "target": run.partition("_")[0], "seed": int(run[-1]),
         "iteration": number, "seconds": seconds, "selfplay/plies": 10.0,
-        "count/selfplay_evaluations": evaluations, "count/arena_evaluations": evaluations / 2,
+        "count/selfplay_useful_evaluations": evaluations,
+        "count/arena_useful_evaluations": evaluations / 2,
         "count/gradient_steps": steps, "arena/accepted": float(number == 2),
     }  # fmt: skip
 
 
-UNITS = Units(selfplay=0.01, training=0.1, arena=0.02, measuring=1.0)
+UNITS = Cost(selfplay=0.01, training=0.1, arena=0.02, measuring=1.0)
 
 
 def made_up_run(directory: Path, ladder: bool = True) -> tuple[runs.Run, list[dict[str, Any]]]:
@@ -228,6 +226,54 @@ def test_mistakes_are_one_line(words: list[str], message: str, tmp_path: Path) -
 
 
 # ---- calibration
+
+
+def test_phases_are_timed_once_for_settings_that_share_them(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    timed: list[Any] = []
+
+    def timer(name: str, decides: Any) -> Any:
+        def measure(clock: Clock) -> Timing:
+            timed.append((name, decides(clock.spec)))
+            return Timing(float(len(timed)), 1, None)
+
+        return measure
+
+    for name, decides in (("selfplay", lambda spec: spec.episodes),
+                          ("arena", lambda spec: spec.arena_games),
+                          ("training", lambda spec: spec.batch_size)):  # fmt: skip
+        monkeypatch.setattr(Clock, name, timer(name, decides))
+    base = small.small_config()
+    found = clock.of_settings(
+        {
+            "default": base,
+            "lr": small.changed(base, {"train.learning_rate": 0.1}),
+            "E": small.changed(base, {"selfplay.episodes": 4}),
+        }
+    )
+    assert timed == [("selfplay", 8), ("arena", 4), ("training", 16), ("selfplay", 4)]
+    assert found["default"] == found["lr"] == Cost(1, 2, 3)
+    assert found["E"] == Cost(4, 2, 3)
+    row = {
+        "count/selfplay_useful_evaluations": 10.0,
+        "count/arena_useful_evaluations": 5.0,
+        "count/gradient_steps": 2.0,
+    }
+    assert clock.work([row, row, {}]) == Cost(20, 10, 4, 3)
+    assert clock.seconds([row, row, {}], Cost(1, 2, 3)).total == 52
+
+
+@pytest.mark.slow
+def test_unit_seconds_are_measured() -> None:
+    unit = clock.of_settings({"small": small.small_config()})["small"]
+    assert all(0 < seconds < 1 for seconds in unit[:3])
+
+
+def test_a_game_that_is_over_costs_nothing() -> None:
+    """Work is the same in any company: what other games of a batch wait for is not counted."""
+    row = {"count/selfplay_useful_evaluations": 10.0, "count/selfplay_evaluations": 15.0}
+    assert clock.work([row]).selfplay == 10
 
 
 def test_a_run_is_calibrated_from_its_directory(

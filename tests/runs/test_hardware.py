@@ -1,12 +1,11 @@
-"""Sizes that fit a device, and how long a population takes."""
+"""Sizes that fit a device."""
 
 import dataclasses
 
 import jax
-import pytest
 
 from jaxzero.runs import Member, hardware, memory
-from jaxzero.runs.hardware import Hardware, Pace
+from jaxzero.runs.hardware import Hardware
 from jaxzero.runs.memory import Forecast
 from jaxzero.training import heldout, parts
 from tests import small
@@ -56,22 +55,3 @@ def test_members_are_spread_over_devices_first() -> None:
     )
     assert two.parts["networks"] < one.parts["networks"]
     assert two.checkpoint == one.checkpoint / 2
-
-
-def test_the_window_fills_up_while_time_passes() -> None:
-    config = small.small_config({"replay.window": 2, "train.iterations": 3})
-    pace = Pace(compiling=100.0, playing=60.0, training=30.0, evaluations=1.0)
-    assert pace.minutes(config) == pytest.approx(3 + 0.5 + 1 + 1)
-    assert pace.minutes(config, first=2) == pytest.approx(1 + 1)
-    assert pace.minutes(config, first=3) == 0
-
-
-def test_a_trial_counts_what_an_iteration_does() -> None:
-    config = small.small_config()
-    pace = hardware.trial(config, members(2))
-    assert pace.playing > 0
-    assert pace.training >= 0
-    # each of two runs searches in every ply of its games and of its arena's
-    games = 2 * (8 + 4)
-    assert pace.evaluations > games * 4 * 8  # no game is shorter than four plies
-    assert pace.evaluations < 2 * games * 25 * 9

@@ -5,15 +5,12 @@ import itertools
 import math
 import xml.etree.ElementTree as ElementTree
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
 from scipy import stats
 
 from experiments import published
-from experiments.costs import calibration
-from experiments.costs.calibration import UnitSeconds
 from experiments.hyperparameters import elo_model, importance, pareto
 from experiments.hyperparameters.elo_model import Data
 from experiments.hyperparameters.importance import Outcome, Swept
@@ -274,51 +271,6 @@ def test_the_full_round_robin_counts_33210_games_with_balanced_colours() -> None
     game = small.small_spec().game
     assert round_robin.forecast(game, [0] * players, games // 2).games == 33_210
     assert len(arena.ordered_pairs(players)) == 2 * 3321
-
-
-# ---- cost
-
-
-def test_phases_are_measured_once_for_settings_that_share_them(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    measured: list[Any] = []
-
-    def timer(name: str, key: str) -> Any:
-        def measure(config: Any) -> float:
-            measured.append((name, config[key.split(".")[0]][key.split(".")[1]]))
-            return float(len(measured))
-
-        return measure
-
-    for name, key in (("selfplay", "selfplay.episodes"), ("arena", "arena.games"),
-                      ("training", "train.batch_size")):  # fmt: skip
-        monkeypatch.setattr(calibration, f"_time_{name}", timer(name, key))
-    base = small.small_config()
-    found = calibration.measure(
-        {
-            "default": base,
-            "lr": small.changed(base, {"train.learning_rate": 0.1}),
-            "E": small.changed(base, {"selfplay.episodes": 4}),
-        }
-    )
-    assert measured == [("selfplay", 8), ("arena", 4), ("training", 16), ("selfplay", 4)]
-    assert found["default"] == found["lr"] == UnitSeconds(1, 2, 3)
-    assert found["E"] == UnitSeconds(4, 2, 3)
-    row = {
-        "count/selfplay_useful_evaluations": 10.0,
-        "count/arena_useful_evaluations": 5.0,
-        "count/gradient_steps": 2.0,
-    }
-    cost = calibration.cost([row, row, {}], UnitSeconds(1, 2, 3))
-    assert cost == calibration.Cost(20, 20, 12)
-    assert cost.total == 52
-
-
-@pytest.mark.slow
-def test_unit_seconds_are_measured() -> None:
-    unit = calibration.measure({"small": small.small_config()})["small"]
-    assert all(0 < seconds < 1 for seconds in unit)
 
 
 # ---- figures that tell their points
