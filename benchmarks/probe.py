@@ -176,14 +176,14 @@ def main(words: Sequence[str]) -> None:
     memory.forecast, population.make_program = watch.forecasting, watch.making
     runner.train = watch.training  # type: ignore[assignment]
 
-    def study(config: ConfigDict, directory: Path) -> None:
+    def study(config: ConfigDict, directory: Path, command: str) -> None:
         try:
-            loss_ablation.run(config, directory)
+            loss_ablation.run(config, directory, command)
         except _Enough:
             workdir.write_json(Path(result), watch.report(float(begun)))
 
     sys.argv = ["benchmarks.probe", f"--config={_CONFIG}", *flags]
-    cli.run(study, _CONFIG)
+    cli.run(study, loss_ablation.STUDY)
 
 
 if __name__ == "__main__":

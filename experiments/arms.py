@@ -9,12 +9,7 @@ end all networks of all arms are measured with one and the same search against f
 one scale, and `results.json` and `report.html` say what each arm changed.
 """
 
-import contextlib
 import dataclasses
-import shlex
-import sys
-import time
-from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -26,10 +21,11 @@ from experiments.losses import arm_effects
 from experiments.losses import arms_report as arms_page
 from experiments.losses.report import write_report
 from experiments.shell import cli
+from experiments.shell import study as shell
+from experiments.shell.study import Study
 from experiments.strength import fixed_opponents
 from jaxzero import runs, workdir
-from jaxzero.runs import Run, runner
-from jaxzero.runs.stopping import minutes_left
+from jaxzero.runs import Run
 from jaxzero.settings import config as config_lib
 from jaxzero.settings.config import ConfigError
 from jaxzero.training import spec as spec_lib
@@ -43,10 +39,8 @@ def validate(config: ConfigDict) -> None:
     Raises:
       ConfigError: one line with the arm, key, value and remedy.
     """
-    config_lib.validate(config, KEYS)
-    names = config.study.arms
-    config_lib.require_distinct(config, "study.arms")
-    for name in names:
+    shell.check(config, KEYS, "arms")
+    for name in config.study.arms:
         try:
             loss_ablation.validate(arm_config(config, name))
         except ConfigError as error:
@@ -57,43 +51,27 @@ def validate(config: ConfigDict) -> None:
         fixed_opponents.check(loss_ablation.ladder_settings(config), "config.study.ladder_")
 
 
-def run(config: ConfigDict, directory: Path) -> None:
+def run(config: ConfigDict, directory: Path, command: str | None = None) -> None:
     """All arms, or the rest of them, and their comparison: results.json, report.html."""
-    started = time.monotonic()
     config = loss_ablation.resolve(config)
-    runner.prepare(config)
-    validate(config)
-    workdir.claim(directory, config, STUDY)
+    study = shell.begin(STUDY, config, directory, command, validate=validate)
     for name in config.study.arms:
-        train(config, name, directory, started)
-    compare(config, directory)
+        train(study, name)
+    compare(study)
 
 
-def train(config: ConfigDict, name: str, directory: Path, started: float) -> None:
+def train(study: Study, name: str) -> None:
     """One arm in the directory of its name; nothing if it is finished.
 
     Raises:
       Stopped: Ctrl-C, SIGTERM, or the minutes of all arms together are over.
     """
-    own, place = arm_config(config, name), directory / name
+    own, place = arm_config(study.config, name), study.directory / name
     if notebook.is_finished(own, place):
-        print(f"arm {name}: finished already", file=sys.stderr)
+        shell.say(f"arm {name}: finished already")
         return
-    limit = config.execution.max_minutes
-    own.execution.max_minutes = minutes_left(limit, started, f"arm {name}")
-    print(f"arm {name}: {ARMS[name].meaning}", file=sys.stderr, flush=True)
-    with _alone(notebook.words(arm_config(config, name), place)):
-        loss_ablation.run(own, place)
-
-
-@contextlib.contextmanager
-def _alone(words: Sequence[str]) -> Iterator[None]:
-    """As if the loss ablation had been started with these words, which its report shows."""
-    before, sys.argv = sys.argv, ["loss_ablation", *words]
-    try:
-        yield
-    finally:
-        sys.argv = before
+    shell.say(f"arm {name}: {ARMS[name].meaning}")
+    loss_ablation.run(study.within(own, f"arm {name}"), place, notebook.command(own, place))
 
 
 def open_arms(config: ConfigDict, directory: Path) -> dict[str, Run]:
@@ -105,10 +83,11 @@ def open_arms(config: ConfigDict, directory: Path) -> dict[str, Run]:
     }
 
 
-def compare(config: ConfigDict, directory: Path) -> None:
+def compare(study: Study) -> None:
     """Measures the networks of all arms on one scale; writes results.json and the pages."""
+    config, directory = study.config, study.directory
     opened = open_arms(config, directory)
-    results = describe(config, directory, opened)
+    results = study.header() | describe(config, directory, opened)
     if config.study.ladder_games:
         settings = dataclasses.replace(
             loss_ablation.ladder_settings(config), simulations=config.study.tournament_simulations
@@ -126,21 +105,14 @@ def compare(config: ConfigDict, directory: Path) -> None:
         }
         strengths = arm_effects.final_strengths(results["runs"], results["ladder"]["runs"])
         results["effects"] = arm_effects.rows(arm_effects.effects(strengths))
-    workdir.write_json(directory / workdir.RESULTS, results)
-    print(f"report: {arms_page.write_report(directory)}", file=sys.stderr)
+    study.finish(results, arms_page.write_report)
 
 
 def describe(config: ConfigDict, directory: Path, opened: dict[str, Run]) -> dict[str, Any]:
-    """results.json without the comparison."""
+    """results.json below its header, without the comparison."""
     finished = {name: workdir.read_json(directory / name / workdir.RESULTS) for name in opened}
     plain = config_lib.flatten(arm_config(config, PLAIN))
     return {
-        "study": STUDY,
-        "game": config.game,
-        "preset": config.preset,
-        "command": shlex.join(["python", "-m", "experiments.arms", *sys.argv[1:]]),
-        "config": config.to_dict(),
-        "environment": workdir.environment(),
         "arms": [
             {
                 "name": name,
@@ -163,4 +135,4 @@ def describe(config: ConfigDict, directory: Path, opened: dict[str, Run]) -> dic
 
 
 if __name__ == "__main__":
-    cli.run(run, "experiments/configs/arms.py:quick")
+    cli.run(run, STUDY)

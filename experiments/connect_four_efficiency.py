@@ -9,8 +9,6 @@ played times the time of a move, training free. Writes `results.json` and `repor
 """
 
 import functools
-import shlex
-import sys
 import time
 from pathlib import Path
 from typing import Any
@@ -24,10 +22,11 @@ from experiments.connect_four import solved_accuracy
 from experiments.connect_four.efficiency_report import write_report
 from experiments.connect_four.solved_accuracy import Accuracies
 from experiments.shell import cli
+from experiments.shell import study as shell
+from experiments.shell.study import Study
 from jaxzero import runs, workdir
 from jaxzero.runs import Run, runner
 from jaxzero.runs.checkpoints import Checkpoints
-from jaxzero.runs.stopping import minutes_left
 from jaxzero.settings import config as config_lib
 from jaxzero.settings import devices
 from jaxzero.settings.config import ConfigError
@@ -114,18 +113,13 @@ def changes(config: ConfigDict, arm: str) -> dict[str, Any]:
 
 def arm_config(config: ConfigDict, arm: str) -> ConfigDict:
     """An arm's settings, locked."""
-    own = config.copy_and_resolve_references()
-    own.update_from_flattened_dict(changes(config, arm))
-    return own.lock()
+    return config_lib.changed(config, changes(config, arm))
 
 
 def validate(config: ConfigDict) -> None:
     """Refuses what this study can't do, before anything compiles."""
-    config_lib.validate(config, KEYS)
-    config_lib.require_extras(config)
+    shell.check(config, KEYS, "arms", "extended")
     arms = config.study.arms
-    config_lib.require_distinct(config, "study.arms")
-    config_lib.require_distinct(config, "study.extended")
     for arm in set(arms) & set(WITHOUT_ARMS):
         if arm.removeprefix("without_") not in config.study.extended:
             raise ConfigError(
@@ -145,37 +139,22 @@ def validate(config: ConfigDict) -> None:
     devices.choose(config)
 
 
-def run(config: ConfigDict, directory: Path) -> None:
+def run(config: ConfigDict, directory: Path, command: str | None = None) -> None:
     """The whole study, or the rest of it: (config, workdir) -> results.json, report.html."""
-    started = time.monotonic()
-    runner.prepare(config)
-    validate(config)
-    workdir.claim(directory, config, STUDY)
-    environment = workdir.environment()
-    workdir.write_json(directory / workdir.ENVIRONMENT, environment)
+    study = shell.begin(STUDY, config, directory, command, validate=validate)
     test = solved_accuracy.test_positions(config, directory)
     found = []
     for arm in config.study.arms:
         place = directory / ARMS / arm
         path = place / ACCURACY
         if not is_done(config, place):
-            accuracies = train(config, arm, place, test, started)
+            accuracies = train(study, arm, place, test)
             told = describe(runs.open_run(place), accuracies, config.study.patience)
             workdir.write_json(path, told)
         found.append({"arm": arm} | workdir.read_json(path))
-    results = {
-        "study": STUDY,
-        "game": config.game,
-        "preset": config.preset,
-        "command": shlex.join(["python", "-m", f"experiments.{STUDY}", *sys.argv[1:]]),
-        "config": config.to_dict(),
-        "environment": environment,
-        "positions": solved_accuracy.described(test),
-        "arms": found,
-    }
-    workdir.write_json(directory / workdir.RESULTS, results)
+    results = {"positions": solved_accuracy.described(test), "arms": found}
     print(table(found))
-    print(f"report: {write_report(directory)}", file=sys.stderr)
+    study.finish(study.header() | results, write_report)
 
 
 def is_done(config: ConfigDict, directory: Path) -> bool:
@@ -189,32 +168,25 @@ def is_done(config: ConfigDict, directory: Path) -> bool:
     return saved >= config.train.iterations
 
 
-def train(
-    config: ConfigDict, arm: str, directory: Path, test: Labelled, started: float
-) -> Accuracies:
+def train(study: Study, arm: str, directory: Path, test: Labelled) -> Accuracies:
     """All seeds of an arm as one population, from the newest checkpoint on; its accuracies.
 
     With `study.patience` the training goes in stretches from one checkpoint to the next, and ends
     when no seed has become better for that many iterations.
 
     Args:
-      config: the study's.
+      study: that it is part of.
       arm: its name.
       directory: its run directory.
       test: what the networks are marked on.
-      started: `time.monotonic()` that `--max-minutes` are counted from.
     """
-    own = arm_config(config, arm)
-    workdir.claim(directory, own, STUDY)
-    workdir.write_json(directory / workdir.ENVIRONMENT, workdir.environment())
+    own = arm_config(study.config, arm)
+    shell.claim(directory, own, STUDY)
     with Tracker(directory, own, STUDY) as tracker:
         for until in stretches(own, max(Checkpoints.steps(directory / "checkpoints"), default=0)):
-            part = own.copy_and_resolve_references()
-            part.train.iterations = until
-            part.execution.max_minutes = minutes_left(
-                config.execution.max_minutes, started, f"iteration {until} of {arm}"
-            )
-            members = runs.one_for_each_seed(part.lock(), arm)
+            part = config_lib.changed(own, {"train.iterations": until})
+            part = study.within(part, f"iteration {until} of {arm}")
+            members = runs.one_for_each_seed(part, arm)
             runner.train(part, members, directory, tracker)
             accuracies = solved_accuracy.update(directory, test)
             if all(
@@ -307,4 +279,4 @@ def table(found: list[dict[str, Any]]) -> str:
 
 
 if __name__ == "__main__":
-    cli.run(run, f"experiments/configs/{STUDY}.py:quick")
+    cli.run(run, STUDY)

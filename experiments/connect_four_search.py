@@ -12,9 +12,6 @@ kept by Optuna (extra `search`): the same command goes on where it was stopped. 
 Three of the four constants are part of the compiled program, so that each trial compiles its own.
 """
 
-import shlex
-import sys
-import time
 from pathlib import Path
 from typing import Any, Final
 
@@ -28,14 +25,13 @@ from experiments.connect_four.search_report import write_report
 from experiments.connect_four.solved_accuracy import Accuracies
 from experiments.hyperparameters import trials
 from experiments.shell import cli
-from jaxzero import runs, workdir
-from jaxzero.runs import runner
-from jaxzero.runs.stopping import minutes_left
+from experiments.shell import study as shell
+from experiments.shell.study import Study
+from jaxzero import workdir
 from jaxzero.settings import config as config_lib
 from jaxzero.settings import devices
 from jaxzero.settings.config import ConfigError
 from jaxzero.solvers import Labelled
-from jaxzero.tracking import StudySummary, Tracker
 from jaxzero.training import spec as spec_lib
 
 STUDY: Final = "connect_four_search"
@@ -58,18 +54,20 @@ def constants(config: ConfigDict) -> dict[str, float]:
 
 def with_constants(config: ConfigDict, values: dict[str, float]) -> ConfigDict:
     """Settings with other constants, locked."""
-    own = config.copy_and_resolve_references()
-    own.search.c_puct = values["c_puct"]
-    own.search.unvisited_q = values["unvisited_q"]
-    own.search.dirichlet_alpha = values["dirichlet_alpha"]
-    own.search.draw_value = 2 * values["draw"] - 1
-    return own.lock()
+    return config_lib.changed(
+        config,
+        {
+            "search.c_puct": values["c_puct"],
+            "search.unvisited_q": values["unvisited_q"],
+            "search.dirichlet_alpha": values["dirichlet_alpha"],
+            "search.draw_value": 2 * values["draw"] - 1,
+        },
+    )
 
 
 def validate(config: ConfigDict) -> None:
     """Refuses what this study can't do, before anything compiles."""
-    config_lib.validate(config, KEYS)
-    config_lib.require_extras(config)
+    shell.check(config, KEYS)
     trials.check_installed(STUDY)
     if config.search.algorithm != "puct" or not config.search.dirichlet_fraction:
         raise ConfigError(
@@ -92,15 +90,11 @@ def validate(config: ConfigDict) -> None:
     devices.choose(config)
 
 
-def run(config: ConfigDict, directory: Path) -> None:
+def run(config: ConfigDict, directory: Path, command: str | None = None) -> None:
     """The whole search, or the rest of it: (config, workdir) -> results.json, report.html."""
-    started = time.monotonic()
-    runner.prepare(config)
-    validate(config)
-    workdir.claim(directory, config, STUDY, fixed=BUDGET)
-    workdir.write_json(directory / workdir.ENVIRONMENT, workdir.environment())
+    study = shell.begin(STUDY, config, directory, command, validate=validate, fixed=BUDGET)
     test = solved_accuracy.test_positions(config, directory)
-    study = trials.open_study(
+    search = trials.open_study(
         directory,
         STUDY,
         sampler=config.study.sampler,
@@ -115,7 +109,7 @@ def run(config: ConfigDict, directory: Path) -> None:
             trial.suggest_float(name, low, high)
 
     while batch := trials.next_batch(
-        study,
+        search,
         total=config.study.trials,
         at_once=1,
         parameters=len(PARAMETERS),
@@ -123,40 +117,36 @@ def run(config: ConfigDict, directory: Path) -> None:
         first=constants(config),
     ):
         for trial in batch:
-            evaluate(study, trial, config, directory, test, started)
-    conclude(config, directory, study, test)
+            evaluate(study, search, trial, test)
+    conclude(study, search, test)
 
 
-def evaluate(
-    study: Any, trial: Any, config: ConfigDict, directory: Path, test: Labelled, started: float
-) -> None:
+def evaluate(study: Study, search: Any, trial: Any, test: Labelled) -> None:
     """Trains and measures one trial, or the rest of it, and tells Optuna its worth.
 
     Raises:
       Stopped: Ctrl-C, SIGTERM or the limit of minutes; everything is saved.
     """
     name = f"trial_{trial.number}"
-    place = directory / TRIALS / name
-    own = with_constants(config, trial.params).copy_and_resolve_references()
-    limit = config.execution.max_minutes
-    own.execution.max_minutes = minutes_left(limit, started, name)
-    own.lock()
+    place = study.directory / TRIALS / name
+    own = study.within(with_constants(study.config, trial.params), name)
     told = ", ".join(f"{key} {value:.4g}" for key, value in constants(own).items())
-    print(f"{name} of {config.study.trials}: {told}", file=sys.stderr)
-    workdir.claim(place, own, STUDY)
-    workdir.write_json(place / workdir.ENVIRONMENT, workdir.environment())
+    shell.say(f"{name} of {own.study.trials}: {told}")
     try:
-        with Tracker(place, own, STUDY) as tracker:
-            runner.train(own, runs.one_for_each_seed(own, name), place, tracker)
-            tracker.finish(StudySummary(iteration=own.train.iterations))
+        study.train(name, own, place)
     except FloatingPointError as error:  # constants that cannot learn: the others can
-        print(f"{name} failed: {error}", file=sys.stderr)
-        path = directory / FAILED
-        lost = workdir.read_json(path) if path.is_file() else {}
-        workdir.write_json(path, lost | {name: str(error)})
-        trials.fail(study, trial.number)
+        shell.say(f"{name} failed: {error}")
+        lost = failed_in(study.directory) | {name: str(error)}
+        workdir.write_json(study.directory / FAILED, lost)
+        trials.fail(search, trial.number)
         return
-    study.tell(trial.number, accuracy(solved_accuracy.update(place, test)))
+    search.tell(trial.number, accuracy(solved_accuracy.update(place, test)))
+
+
+def failed_in(directory: Path) -> dict[str, str]:
+    """Trials that came to nothing, and why."""
+    path = directory / FAILED
+    return workdir.read_json(path) if path.is_file() else {}
 
 
 def accuracy(accuracies: Accuracies) -> float:
@@ -165,15 +155,16 @@ def accuracy(accuracies: Accuracies) -> float:
     return float(np.mean([solved_accuracy.best(accuracies, j)[1] for j in range(seeds)]))
 
 
-def conclude(config: ConfigDict, directory: Path, study: Any, test: Labelled) -> None:
+def conclude(study: Study, search: Any, test: Labelled) -> None:
     """Writes `results.json` and the report."""
-    done = [t for t in study.get_trials(deepcopy=False) if t.values]
+    directory = study.directory
+    done = [t for t in search.get_trials(deepcopy=False) if t.values]
     if not done:
         raise ConfigError(f"--workdir={directory}: every trial has failed, see {FAILED}")
     found = []
     for trial in done:
         accuracies = solved_accuracy.update(directory / TRIALS / f"trial_{trial.number}", test)
-        best = [solved_accuracy.best(accuracies, j) for j in range(config.study.seeds)]
+        best = [solved_accuracy.best(accuracies, j) for j in range(study.config.study.seeds)]
         found.append(
             {
                 "name": f"trial_{trial.number}",
@@ -184,22 +175,14 @@ def conclude(config: ConfigDict, directory: Path, study: Any, test: Labelled) ->
                 "untrained": float(np.mean([one["search"] for one in accuracies[0]])),
             }
         )
-    failed = directory / FAILED
-    results = {
-        "study": STUDY,
-        "game": config.game,
-        "preset": config.preset,
-        "command": shlex.join(["python", "-m", f"experiments.{STUDY}", *sys.argv[1:]]),
-        "config": config.to_dict(),
-        "environment": workdir.read_json(directory / workdir.ENVIRONMENT),
-        "positions": solved_accuracy.described(test),
-        "failed": workdir.read_json(failed) if failed.is_file() else {},
-        "trials": found,
-    }
     if jax.process_index() == 0:
-        workdir.write_json(directory / workdir.RESULTS, results)
-        print(f"report: {write_report(directory)}", file=sys.stderr)
+        results = study.header() | {
+            "positions": solved_accuracy.described(test),
+            "failed": failed_in(directory),
+            "trials": found,
+        }
+        study.finish(results, write_report)
 
 
 if __name__ == "__main__":
-    cli.run(run, f"experiments/configs/{STUDY}.py:quick")
+    cli.run(run, STUDY)

@@ -10,7 +10,6 @@ were held back. Makes the positions on first use. Writes `results.json` and `rep
 
 import dataclasses
 import itertools
-import shlex
 import sys
 import time
 from collections.abc import Callable
@@ -32,8 +31,9 @@ from experiments.connect_four.solved_positions import Positions
 from experiments.connect_four.supervised import Progress, Schedule
 from experiments.connect_four.supervised_report import write_report
 from experiments.shell import cli
+from experiments.shell import study as shell
 from jaxzero import networks, solvers, workdir
-from jaxzero.runs import population, runner
+from jaxzero.runs import population
 from jaxzero.runs.checkpoints import Checkpoints
 from jaxzero.runs.stopping import Stopped, StopRequest
 from jaxzero.settings import config as config_lib
@@ -75,8 +75,7 @@ def groups(config: ConfigDict) -> list[NetworkVariant]:
 
 def validate(config: ConfigDict) -> None:
     """Refuses what this study can't do, before anything is made or compiled."""
-    config_lib.validate(config, KEYS)
-    config_lib.require_extras(config)
+    shell.check(config, KEYS, "blocks", "versions", "outcome_labels")
     if config.game != GAME:
         raise ConfigError(f"config.game={config.game!r}: the solved positions are of {GAME}")
     if config.network.name != "resnet" or config.network.value_head != "wdl":
@@ -90,8 +89,6 @@ def validate(config: ConfigDict) -> None:
             "config.tracking: this study writes metrics.jsonl and a report only, set "
             "config.tracking.wandb=off and config.tracking.tensorboard=False"
         )
-    for name in ("blocks", "versions", "outcome_labels"):
-        config_lib.require_distinct(config, f"study.{name}")
     if config.train.batch_size > config.study.positions * solved_positions.SHARES[0]:
         raise ConfigError(
             f"config.train.batch_size={config.train.batch_size}: {config.study.positions} "
@@ -103,8 +100,7 @@ def validate(config: ConfigDict) -> None:
 
 def settings(config: ConfigDict, group: NetworkVariant) -> tuple[Spec, Hyper]:
     """The network and the optimiser of a group."""
-    own = config.copy_and_resolve_references()
-    own.network.blocks = group.blocks
+    own = config_lib.changed(config, {"network.blocks": group.blocks})
     return spec_lib.make_spec(own), spec_lib.make_hyper(own)
 
 
@@ -133,17 +129,11 @@ def positions(config: ConfigDict, version: int) -> Positions:
     return dataclasses.replace(found, labelled=dataclasses.replace(found.labelled, game=game))
 
 
-def run(config: ConfigDict, directory: Path) -> None:
+def run(config: ConfigDict, directory: Path, command: str | None = None) -> None:
     """The whole study, or the rest of it: (config, workdir) -> results.json, report.html."""
-    config = resolve(config)
-    runner.prepare(config)
-    validate(config)
-    workdir.claim(directory, config, STUDY)
-    environment = workdir.environment()
-    workdir.write_json(directory / workdir.ENVIRONMENT, environment)
-    started = time.monotonic()
-    found = []
-    with StopRequest(config.execution.max_minutes, started) as stop:
+    study = shell.begin(STUDY, resolve(config), directory, command, validate=validate)
+    config, found = study.config, []
+    with StopRequest(config.execution.max_minutes, study.started) as stop:
         for group in groups(config):
             path = directory / GROUPS / f"{group.name}.json"
             if not path.is_file():
@@ -151,18 +141,8 @@ def run(config: ConfigDict, directory: Path) -> None:
                 path.parent.mkdir(parents=True, exist_ok=True)
                 workdir.write_json(path, result)
             found.append(workdir.read_json(path))
-    results = {
-        "study": STUDY,
-        "game": config.game,
-        "preset": config.preset,
-        "command": shlex.join(["python", "-m", f"experiments.{STUDY}", *sys.argv[1:]]),
-        "config": config.to_dict(),
-        "environment": environment,
-        "groups": found,
-    }
-    workdir.write_json(directory / workdir.RESULTS, results)
     print(table(found))
-    print(f"report: {write_report(directory)}", file=sys.stderr)
+    study.finish(study.header() | {"groups": found}, write_report)
 
 
 def _train_and_mark(
@@ -338,4 +318,4 @@ def table(found: list[dict[str, Any]]) -> str:
 
 
 if __name__ == "__main__":
-    cli.run(run, f"experiments/configs/{STUDY}.py:quick")
+    cli.run(run, STUDY)

@@ -10,8 +10,6 @@ fronts, a model of Elo, and what holds of the papers' claims.
 """
 
 import itertools
-import shlex
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -25,9 +23,8 @@ from experiments.hyperparameters.setting_study import Plan
 from experiments.hyperparameters.setting_tournament import RoundRobin
 from experiments.hyperparameters.settings import Setting, make_setting
 from experiments.shell import cli
-from experiments.shell.summary import summary_of
+from experiments.shell.study import Study
 from experiments.strength import tournament_files
-from jaxzero import workdir
 from jaxzero.settings import config as config_lib
 from jaxzero.settings.config import ConfigError
 from jaxzero.tracking import StudySummary
@@ -66,29 +63,29 @@ def plan(config: ConfigDict) -> Plan:
     return setting_study.make_plan(config, make_settings(config))
 
 
-def run(config: ConfigDict, directory: Path) -> None:
+def run(config: ConfigDict, directory: Path, command: str | None = None) -> None:
     """The whole study, its share, or the rest of it: (config, workdir) -> report.html."""
-    setting_study.run(config, directory, STUDY, validate=validate, plan=plan, conclude=conclude)
+    setting_study.run(
+        STUDY, config, directory, command, validate=validate, plan=plan, conclude=conclude
+    )
 
 
-def conclude(config: ConfigDict, directory: Path) -> StudySummary:
+def conclude(study: Study) -> StudySummary:
     """Plays the tournaments and writes `results.json`, `games/`, the figures and the report.
 
     Raises:
       ConfigError: runs are missing, or all have failed.
     """
+    config = study.config
     planned = plan(config)
-    found, _, listed, costs = setting_study.finished(config, planned, directory)
+    found, _, listed, costs = setting_study.finished(study, planned)
     same = config.study.tournament_simulations
     own = [_m(planned, player.setting) for player in listed]
     pool = RoundRobin(config, listed, found, most=max(same, *own))
-    results = setting_study.described(config, planned, directory, STUDY)
-    results["command"] = shlex.join(["python", "-m", f"experiments.{STUDY}", *sys.argv[1:]])
+    results = setting_study.described(study, planned)
     values = {setting.name: dict(setting.values) for setting in planned.settings}
     players: list[dict[str, Any]] = [
-        player._asdict()
-        | {"values": values[player.setting]}
-        | {"seconds": cost._asdict() | {"total": cost.total}}
+        setting_study.record(player, cost) | {"values": values[player.setting]}
         for player, cost in zip(listed, costs, strict=True)
     ]
     results["tournaments"], results["correlation"] = [], {"players": players}
@@ -117,10 +114,8 @@ def conclude(config: ConfigDict, directory: Path) -> StudySummary:
             "claims": elo_model.claims(data),
             "fronts": elo_model.fronts(data),
         }
-    workdir.write_json(directory / workdir.RESULTS, results)
-    tournament_files.games(directory, tournaments, pool.entries)
-    print(f"report: {report.write_report(directory)}", file=sys.stderr)
-    return summary_of(workdir.read_json(directory / workdir.RESULTS), directory)
+    tournament_files.games(study.directory, tournaments, pool.entries)
+    return study.finish(results, report.write_report)
 
 
 def _m(planned: Plan, setting: str) -> int:
@@ -130,4 +125,4 @@ def _m(planned: Plan, setting: str) -> int:
 
 
 if __name__ == "__main__":
-    cli.run(run, "experiments/configs/hyperparameter_correlation.py:quick")
+    cli.run(run, STUDY)

@@ -10,8 +10,6 @@ other. A search that was stopped goes on from its trials, which are kept in the 
 """
 
 import math
-import shlex
-import sys
 from pathlib import Path
 from typing import Any, Final
 
@@ -27,10 +25,10 @@ from experiments.hyperparameters.groups import ProgramGroup
 from experiments.hyperparameters.search_grid import against_grid, check_grid
 from experiments.hyperparameters.settings import LETTERS, Training, make_setting
 from experiments.shell import cli
-from experiments.shell.summary import summary_of
+from experiments.shell import study as shell
+from experiments.shell.study import Study
 from experiments.strength import fixed_opponents
 from jaxzero import runs, workdir
-from jaxzero.runs import runner
 from jaxzero.settings import config as config_lib
 from jaxzero.settings.config import ConfigError
 from jaxzero.tracking import StudySummary, Tracker
@@ -44,8 +42,7 @@ FIELDS: Final = {"I": "iterations", "E": "episodes", "m": "num_simulations", "ep
 
 def validate(config: ConfigDict) -> None:
     """Refuses what this study can't do, before anything compiles."""
-    config_lib.validate(config, KEYS)
-    config_lib.require_extras(config)
+    shell.check(config, KEYS)
     trials.check_installed(STUDY)
     for field in FIELDS.values():
         bounds = config.study[field]
@@ -67,14 +64,11 @@ def validate(config: ConfigDict) -> None:
     check_grid(config)
 
 
-def run(config: ConfigDict, directory: Path) -> None:
+def run(config: ConfigDict, directory: Path, command: str | None = None) -> None:
     """The whole search, or the rest of it: (config, workdir) -> report.html."""
-    runner.prepare(config)
-    validate(config)
-    workdir.claim(directory, config, STUDY)
-    workdir.write_json(directory / workdir.ENVIRONMENT, workdir.environment())
+    study = shell.begin(STUDY, config, directory, command, validate=validate)
     unit = _unit_seconds(config, directory)
-    study = trials.open_study(
+    search = trials.open_study(
         directory,
         STUDY,
         sampler=config.study.sampler,
@@ -83,12 +77,12 @@ def run(config: ConfigDict, directory: Path) -> None:
         startup=_STARTUP,
     )
     with Tracker(directory, config, STUDY) as tracker:
-        while batch := _next_batch(study, config):
-            _evaluate(study, batch, config, directory, tracker, unit)
-        tracker.finish(conclude(config, directory, study))
+        while batch := _next_batch(search, config):
+            _evaluate(study, search, batch, tracker, unit)
+        tracker.finish(conclude(study, search))
 
 
-def _next_batch(study: Any, config: ConfigDict) -> list[Any]:
+def _next_batch(search: Any, config: ConfigDict) -> list[Any]:
     """See `trials.next_batch`."""
 
     def suggest(trial: Any) -> None:
@@ -99,7 +93,7 @@ def _next_batch(study: Any, config: ConfigDict) -> list[Any]:
             trial.suggest_int(letter, low, high, log=True)
 
     return trials.next_batch(
-        study,
+        search,
         total=config.study.trials,
         at_once=config.study.batch,
         parameters=len(FIELDS),
@@ -117,17 +111,18 @@ def _group(config: ConfigDict, batch: list[Any]) -> ProgramGroup:
     """The population that trains a batch, each trial with its own seed."""
     trainings = []
     for trial in batch:
-        own = make_setting(config, trial.params).config.copy_and_resolve_references()
-        own.seed = config.seed + trial.number
+        own = make_setting(config, trial.params).config
+        own = config_lib.changed(own, {"seed": config.seed + trial.number})
         iterations = int(trial.params["I"])
         name = f"trial_{trial.number}"
-        trainings.append(Training(name, own.seed, own.lock(), ((name, iterations),)))
-    sized = _room(config).copy_and_resolve_references()
-    sized.train.iterations = max(t.config.train.iterations for t in trainings)
-    lengths = [t.config.train.iterations for t in trainings]
-    sized.execution.snapshot_every = math.gcd(*lengths, sized.execution.snapshot_every)
+        trainings.append(Training(name, own.seed, own, ((name, iterations),)))
+    room, lengths = _room(config), [t.config.train.iterations for t in trainings]
+    every = math.gcd(*lengths, room.execution.snapshot_every)
+    sized = config_lib.changed(
+        room, {"train.iterations": max(lengths), "execution.snapshot_every": every}
+    )
     name = f"trials_{batch[0].number}_to_{batch[-1].number}"
-    return ProgramGroup(name, sized.lock(), tuple(trainings))
+    return ProgramGroup(name, sized, tuple(trainings))
 
 
 def _measuring(config: ConfigDict, iterations: str) -> fixed_opponents.LadderSettings:
@@ -141,15 +136,9 @@ def _measuring(config: ConfigDict, iterations: str) -> fixed_opponents.LadderSet
     )
 
 
-def _evaluate(
-    study: Any,
-    batch: list[Any],
-    config: ConfigDict,
-    directory: Path,
-    tracker: Tracker,
-    unit: Cost,
-) -> None:
+def _evaluate(study: Study, search: Any, batch: list[Any], tracker: Tracker, unit: Cost) -> None:
     """Trains a batch, measures its strength and tells Optuna."""
+    config, directory = study.config, study.directory
     group = _group(config, batch)
     group_training.train_all([group], directory, tracker, study=STUDY, retry=False)
     found, lost = group_training.places(directory), group_training.failed_in(directory)
@@ -161,14 +150,14 @@ def _evaluate(
         curves |= fixed_opponents.measure([runs.open_run(at)], settings)[0]["runs"]
     for trial, training in zip(batch, group.trainings, strict=True):
         if training.name not in found:
-            trials.fail(study, trial.number)
-            print(f"{training.name} failed: {lost.get(training.name)}", file=sys.stderr)
+            trials.fail(search, trial.number)
+            shell.say(f"{training.name} failed: {lost.get(training.name)}")
             continue
         iterations, curve = training.config.train.iterations, curves[training.name]
         elo = curve["elo"][curve["iterations"].index(iterations)]
         rows = workdir.read_rows(found[training.name].directory / workdir.METRICS)
         own = [r for r in rows if r["run"] == training.name and r["iteration"] <= iterations]
-        study.tell(trial.number, [elo, clock.seconds(own, unit).total])
+        search.tell(trial.number, [elo, clock.seconds(own, unit).total])
 
 
 def _unit_seconds(config: ConfigDict, directory: Path) -> Cost:
@@ -181,9 +170,10 @@ def _unit_seconds(config: ConfigDict, directory: Path) -> Cost:
     return Cost(*workdir.read_json(path)["middle"])
 
 
-def conclude(config: ConfigDict, directory: Path, study: Any) -> StudySummary:
+def conclude(study: Study, search: Any) -> StudySummary:
     """Plays against the grid, if there is one, and writes `results.json` and the report."""
-    done = [t for t in study.get_trials(deepcopy=False) if t.values]
+    config, directory = study.config, study.directory
+    done = [t for t in search.get_trials(deepcopy=False) if t.values]
     if not done:
         raise ConfigError(
             f"--workdir={directory}: every trial has failed, see groups/*/failed.json"
@@ -200,14 +190,7 @@ def conclude(config: ConfigDict, directory: Path, study: Any) -> StudySummary:
         }
         for i, t in enumerate(done)
     ]
-    results: dict[str, Any] = {
-        "study": STUDY,
-        "game": config.game,
-        "preset": config.preset,
-        "command": shlex.join(["python", "-m", f"experiments.{STUDY}", *sys.argv[1:]]),
-        "config": config.to_dict(),
-        "switches": vars(spec_lib.make_spec(config).switches),
-        "environment": workdir.read_json(directory / workdir.ENVIRONMENT),
+    results = study.header() | {
         "runs": [{"name": t["name"], "target": config.train.loss, "seed": 0} for t in tried],
         "settings": [{"name": t["name"], "values": t["values"]} for t in tried],
         "failed": group_training.failed_in(directory),
@@ -219,10 +202,8 @@ def conclude(config: ConfigDict, directory: Path, study: Any) -> StudySummary:
         results["tournaments"], results["search"]["grid"] = against_grid(
             config, directory, [t for t in tried if t["on_front"]], key
         )
-    workdir.write_json(directory / workdir.RESULTS, results)
-    print(f"report: {report.write_report(directory)}", file=sys.stderr)
-    return summary_of(workdir.read_json(directory / workdir.RESULTS), directory)
+    return study.finish(results, report.write_report)
 
 
 if __name__ == "__main__":
-    cli.run(run, "experiments/configs/hyperparameter_search.py:quick")
+    cli.run(run, STUDY)

@@ -9,8 +9,6 @@ losses, Table 3 (time), Table 4 (what matters for loss and for time), and what h
 remarks.
 """
 
-import shlex
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -28,9 +26,8 @@ from experiments.hyperparameters.setting_study import Plan, Player
 from experiments.hyperparameters.setting_tournament import RoundRobin
 from experiments.hyperparameters.settings import LETTERS, Setting, make_setting
 from experiments.shell import cli
-from experiments.shell.summary import summary_of
+from experiments.shell.study import Study
 from experiments.strength import tournament_files
-from jaxzero import workdir
 from jaxzero.settings import config as config_lib
 from jaxzero.settings.config import ConfigError
 from jaxzero.tracking import StudySummary
@@ -87,26 +84,28 @@ def plan(config: ConfigDict) -> Plan:
     return setting_study.make_plan(config, make_settings(config))
 
 
-def run(config: ConfigDict, directory: Path) -> None:
+def run(config: ConfigDict, directory: Path, command: str | None = None) -> None:
     """The whole study, its share, or the rest of it: (config, workdir) -> report.html."""
-    setting_study.run(config, directory, STUDY, validate=validate, plan=plan, conclude=conclude)
+    setting_study.run(
+        STUDY, config, directory, command, validate=validate, plan=plan, conclude=conclude
+    )
 
 
-def conclude(config: ConfigDict, directory: Path) -> StudySummary:
+def conclude(study: Study) -> StudySummary:
     """Plays the tournament and writes `results.json`, `games/`, the figures and the report.
 
     Raises:
       ConfigError: runs are missing, or all have failed.
     """
+    config = study.config
     planned = plan(config)
-    found, rows, listed, costs = setting_study.finished(config, planned, directory)
+    found, rows, listed, costs = setting_study.finished(study, planned)
     seeds = sorted({player.seed for player in listed})
     m = config.study.tournament_simulations
     pool = RoundRobin(config, listed, found, untrained=seeds, most=m)
     key = jax.random.key(2 * config.seed + 1)
     played = pool.play([m] * (len(listed) + len(seeds)), key, "tournament")
-    results = setting_study.described(config, planned, directory, STUDY)
-    results["command"] = shlex.join(["python", "-m", f"experiments.{STUDY}", *sys.argv[1:]])
+    results = setting_study.described(study, planned)
     results["tournaments"] = [
         tournament_files.entry(
             played,
@@ -118,10 +117,8 @@ def conclude(config: ConfigDict, directory: Path) -> StudySummary:
         )
     ]
     results["sweep"] = describe(config, listed, costs, rows)
-    workdir.write_json(directory / workdir.RESULTS, results)
-    tournament_files.games(directory, {"final": played}, pool.entries)
-    print(f"report: {report.write_report(directory)}", file=sys.stderr)
-    return summary_of(workdir.read_json(directory / workdir.RESULTS), directory)
+    tournament_files.games(study.directory, {"final": played}, pool.entries)
+    return study.finish(results, report.write_report)
 
 
 def describe(
@@ -140,8 +137,7 @@ def describe(
     parameters = swept(config)
     return {
         "players": [
-            player._asdict() | {"seconds": cost._asdict() | {"total": cost.total}}
-            for player, cost in zip(listed, costs, strict=True)
+            setting_study.record(player, cost) for player, cost in zip(listed, costs, strict=True)
         ],
         "parameters": [importance.describe(one, outcomes) for one in parameters],
         "remarks": importance.remarks(parameters, outcomes, config.train.iterations),
@@ -149,4 +145,4 @@ def describe(
 
 
 if __name__ == "__main__":
-    cli.run(run, "experiments/configs/hyperparameter_sweep.py:quick")
+    cli.run(run, STUDY)

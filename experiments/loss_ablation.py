@@ -9,8 +9,6 @@ and plain MCTS, measures all kept networks against fixed opponents, and writes `
 `report.html`.
 """
 
-import shlex
-import sys
 import time
 from pathlib import Path
 from typing import Any
@@ -22,7 +20,8 @@ from experiments import ladder
 from experiments.configs.loss_ablation import KEYS
 from experiments.losses.report import write_report
 from experiments.shell import cli
-from experiments.shell.summary import summary_of
+from experiments.shell import study as shell
+from experiments.shell.study import Study
 from experiments.strength import fixed_opponents, pool, tournament_files
 from experiments.strength import training_elo as training_elo_lib
 from jaxzero import runs, workdir
@@ -30,7 +29,6 @@ from jaxzero.matches.tournament import Tournament
 from jaxzero.runs import Member, runner
 from jaxzero.runs.failures import Failures
 from jaxzero.runs.runner import Trained
-from jaxzero.settings import config as config_lib
 from jaxzero.settings import devices
 from jaxzero.settings.config import ConfigError
 from jaxzero.tracking import StudySummary, Tracker
@@ -68,8 +66,7 @@ def make_members(config: ConfigDict) -> list[Member]:
 
 def validate(config: ConfigDict) -> None:
     """Refuses what this study can't do, before anything compiles."""
-    config_lib.validate(config, KEYS)
-    config_lib.require_extras(config)
+    shell.check(config, KEYS)
     targets, lambdas = config.study.targets, config.study.lambdas
     if not (targets or lambdas) or len(set(targets)) < len(targets):
         raise ConfigError(f"config.study.targets={targets}: name at least one, each only once")
@@ -81,31 +78,21 @@ def validate(config: ConfigDict) -> None:
     devices.choose(config)
 
 
-def run(config: ConfigDict, directory: Path) -> None:
+def run(config: ConfigDict, directory: Path, command: str | None = None) -> None:
     """The whole study, or the rest of it: (config, workdir) -> results.json, report.html."""
-    config = resolve(config)
-    runner.prepare(config)  # before anything looks for devices, as `validate` does for the dtype
-    validate(config)
-    workdir.claim(directory, config, STUDY)
-    environment = workdir.environment()
-    workdir.write_json(directory / workdir.ENVIRONMENT, environment)
-    members = make_members(config)
+    study = shell.begin(STUDY, resolve(config), directory, command, validate=validate)
+    config, members = study.config, make_members(study.config)
     with Tracker(directory, config, STUDY) as tracker:
         failures = Failures(directory)
         trained = runner.train(config, members, directory, tracker, failures=failures)
         if jax.process_index() == 0:
-            tracker.finish(conclude(config, directory, trained, members, environment))
+            tracker.finish(conclude(study, trained, members))
 
 
-def conclude(
-    config: ConfigDict,
-    directory: Path,
-    trained: Trained,
-    members: list[Member],
-    environment: dict[str, Any],
-) -> StudySummary:
+def conclude(study: Study, trained: Trained, members: list[Member]) -> StudySummary:
     """Plays the tournaments and writes `results.json`, `games/`, the figures and the report."""
-    print("playing the final tournaments...", file=sys.stderr, flush=True)
+    config, directory = study.config, study.directory
+    shell.say("playing the final tournaments...")
     started = time.monotonic()
     tournaments, entries = play_tournaments(config, trained, members)
     seconds = {
@@ -114,8 +101,9 @@ def conclude(
         "tournaments": time.monotonic() - started,
     }
     rows = workdir.read_rows(directory / workdir.METRICS)
-    results = describe(config, trained, members, rows, tournaments, entries, seconds)
-    results["environment"] = environment
+    results = study.header(members) | describe(
+        config, trained, members, rows, tournaments, entries, seconds
+    )
     workdir.write_json(directory / workdir.RESULTS, results)
     tournament_files.games(directory, tournaments, entries)
     if config.study.ladder_games:
@@ -125,10 +113,7 @@ def conclude(
         ladder.write(opened, results["ladder"])
         seconds["ladder"] = time.monotonic() - started
         results["cost"] |= {"phases": seconds, "wall_seconds": sum(seconds.values())}
-        workdir.write_json(directory / workdir.RESULTS, results)
-    report = write_report(directory)
-    print(f"report: {report}", file=sys.stderr)
-    return summary_of(workdir.read_json(directory / workdir.RESULTS), directory)
+    return study.finish(results, write_report)
 
 
 def ladder_settings(config: ConfigDict) -> fixed_opponents.LadderSettings:
@@ -188,7 +173,7 @@ def describe(
     entries: list[pool.Entry],
     seconds: dict[str, float],
 ) -> dict[str, Any]:
-    """results.json, but for the environment."""
+    """results.json below its header."""
     published = trained.spec.switches.elo_first_listed_advantage
     titles = {"final": "Final networks, full search", "low": "The same pool, hardly any search"}
     simulations = {
@@ -196,19 +181,12 @@ def describe(
         "low": config.study.low_simulations,
     }
     return {
-        "study": STUDY,
-        "game": config.game,
-        "preset": config.preset,
-        "command": shlex.join(["python", "-m", "experiments.loss_ablation", *sys.argv[1:]]),
-        "config": config.to_dict(),
-        "switches": vars(trained.spec.switches),
         "cost": {
             "wall_seconds": sum(seconds.values()),
             "compile_seconds": trained.compile_seconds,
             "phases": seconds,
             "runs": {m.name: run_counts([r for r in rows if r["run"] == m.name]) for m in members},
         },
-        "runs": [{"name": m.name, "target": m.target, "seed": m.seed} for m in members],
         "failed": [{"run": name, "reason": reason} for name, reason in trained.failed.items()],
         "training_elo": training_elo(config, members, rows, published=published),
         "tournaments": [
@@ -233,4 +211,4 @@ def run_counts(rows: list[dict[str, Any]]) -> dict[str, float]:
 
 
 if __name__ == "__main__":
-    cli.run(run, "experiments/configs/loss_ablation.py:quick")
+    cli.run(run, STUDY)

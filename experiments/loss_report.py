@@ -12,7 +12,8 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from experiments.claims import command, measured
+from experiments.claims import command as claims
+from experiments.claims import measured
 from experiments.claims.losses import decide
 from experiments.losses import joint
 from experiments.pages import page
@@ -22,8 +23,8 @@ from jaxzero import workdir
 from jaxzero.settings.config import ConfigError
 
 
-def write(directories: Sequence[Path], out: Path) -> Path:
-    """Writes the joint report; returns the path of `report.html`.
+def write(directories: Sequence[Path], out: Path, command: str) -> Path:
+    """Writes the joint report that a command asked for; returns the path of `report.html`.
 
     Raises:
       ConfigError: a directory that is no finished loss ablation, two that cannot be counted
@@ -35,8 +36,8 @@ def write(directories: Sequence[Path], out: Path) -> Path:
     groups = measured.load(directories)
     with workdir.writing(out):
         out.mkdir(parents=True, exist_ok=True)
-        workdir.write_json(out / command.FILE, command.as_json(decide(groups)))
-        return page.write(joint.build(groups), out)
+        workdir.write_json(out / claims.FILE, claims.as_json(decide(groups)))
+        return page.write(joint.build(groups, command), out)
 
 
 def main(words: Sequence[str] | None = None) -> None:
@@ -49,7 +50,7 @@ def main(words: Sequence[str] | None = None) -> None:
         "--out", type=Path, required=True, metavar="DIR", help="directory for the report"
     )
     given = parser.parse(words)
-    print(f"report: {write(given.runs, given.out)}", file=sys.stderr)
+    print(f"report: {write(given.runs, given.out, parser.command)}", file=sys.stderr)
 
 
 if __name__ == "__main__":

@@ -17,6 +17,7 @@ from experiments import hyperparameter_correlation, hyperparameter_sweep
 from experiments.hyperparameters import group_training, setting_study
 from experiments.hyperparameters.group_training import GROUPS
 from experiments.shell import arguments
+from experiments.shell.study import Study
 from jaxzero import runs, workdir
 from jaxzero.runs import runner
 from jaxzero.settings import config as config_lib
@@ -28,12 +29,13 @@ STUDIES: Final[dict[str, Any]] = {
 }
 
 
-def merge(shares: Sequence[Path], directory: Path) -> None:
+def merge(shares: Sequence[Path], directory: Path, command: str | None = None) -> None:
     """Puts shares together and concludes the study.
 
     Args:
       shares: run directories of one study with equal settings.
       directory: of the whole; made, or gone on with.
+      command: how it was called.
 
     Raises:
       ConfigError: shares that do not go together, or are not all of the study.
@@ -59,7 +61,7 @@ def merge(shares: Sequence[Path], directory: Path) -> None:
     members = group_training.members_of(study.plan(config).trainings)
     runs.write_members(directory, config, members)
     with Tracker(directory, config, name) as tracker:
-        tracker.finish(study.conclude(config, directory))
+        tracker.finish(study.conclude(Study(name, config, directory, command)))
     setting_study.refuse_failures(directory)
 
 
@@ -116,7 +118,7 @@ def main(words: Sequence[str] | None = None) -> None:
     parser.add_argument("--workdir", type=Path, required=True, help="directory of the whole study")
     given = parser.parse(words)
     try:
-        merge(given.shares, given.workdir)
+        merge(given.shares, given.workdir, parser.command)
     except FloatingPointError as error:
         print(f"error: {error}", file=sys.stderr)
         sys.exit(1)

@@ -1,9 +1,7 @@
 """The loss ablation from a notebook: the same run directory as from the command line."""
 
 import shlex
-import sys
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -34,6 +32,11 @@ def words(config: ConfigDict, directory: Path) -> list[str]:
     return [preset, f"--workdir={directory}", *changes]
 
 
+def command(config: ConfigDict, directory: Path) -> str:
+    """The command line that does what these settings say in this run directory."""
+    return shlex.join(["python", "-m", "experiments.loss_ablation", *words(config, directory)])
+
+
 def is_finished(config: ConfigDict, directory: Path) -> bool:
     """Has the directory results of as many iterations as are wanted?"""
     path = directory / workdir.RESULTS
@@ -55,30 +58,19 @@ def run(config: ConfigDict, directory: Path) -> bool:
     Raises:
       ConfigError: settings that cannot work, or a directory of other ones.
     """
-    arguments = words(config, directory)
     print("the same from a terminal:")
-    print(shlex.join(["python", "-m", "experiments.loss_ablation", *arguments]))
+    print(command(config, directory))
     runner.prepare(config)
     workdir.claim(directory, config, loss_ablation.STUDY)  # refuses a directory of another run
     if is_finished(config, directory):
         print(f"{directory} is finished: nothing left to do")
         return True
     try:
-        with _argv(["loss_ablation", *arguments]):  # the report shows how to do it again
-            loss_ablation.run(config, directory)
+        loss_ablation.run(config, directory, command(config, directory))
     except Stopped as stopped:
         print(str(stopped).replace("the same command", "running this cell again"))
         return False
     return True
-
-
-@contextmanager
-def _argv(values: list[str]) -> Iterator[None]:
-    before, sys.argv = sys.argv, values
-    try:
-        yield
-    finally:
-        sys.argv = before
 
 
 def estimate(config: ConfigDict, directory: Path) -> str:

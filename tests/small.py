@@ -17,7 +17,7 @@ from ml_collections import ConfigDict
 from jaxzero.games import Game
 from jaxzero.runs import population
 from jaxzero.runs.population import Layout, Program
-from jaxzero.settings.config import default_config
+from jaxzero.settings.config import changed, default_config
 from jaxzero.training import iteration
 from jaxzero.training import spec as spec_lib
 from jaxzero.training.iteration import RunState
@@ -51,13 +51,6 @@ FOR_DEVICES = {"train.dropout_rate": 0.3, "train.learning_rate": 1e-4, "arena.th
 def small_config(changes: Mapping[str, Any] | None = None) -> ConfigDict:
     """The default settings made small, then changed; keys are dotted."""
     return changed(default_config(), {**SETTINGS, **(changes or {})})
-
-
-def changed(config: ConfigDict, changes: Mapping[str, Any]) -> ConfigDict:
-    """A locked copy with other values."""
-    config = config.copy_and_resolve_references()
-    config.update_from_flattened_dict(dict(changes))
-    return config.lock()
 
 
 def small_spec(changes: Mapping[str, Any] | None = None, *, data_devices: int = 1) -> Spec:

@@ -1,7 +1,7 @@
 """`python -m experiments.curriculum`: see `experiments.curriculum.study`."""
 
-from experiments.curriculum.study import run
+from experiments.curriculum.study import STUDY, run
 from experiments.shell import cli
 
 if __name__ == "__main__":
-    cli.run(run, "experiments/configs/curriculum.py:quick")
+    cli.run(run, STUDY)

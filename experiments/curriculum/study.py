@@ -9,8 +9,6 @@ ratios over minutes, training steps and epochs (Figures 4, 5 and 6), and writes 
 `report.html`.
 """
 
-import shlex
-import sys
 import time
 from collections.abc import Mapping
 from pathlib import Path
@@ -22,14 +20,14 @@ from ml_collections import ConfigDict
 from experiments.configs.curriculum import KEYS
 from experiments.curriculum import claims, reference
 from experiments.curriculum.report import write_report
-from experiments.shell.summary import summary_of
+from experiments.shell import study as shell
+from experiments.shell.study import Study
 from jaxzero import runs, workdir
-from jaxzero.runs import runner
-from jaxzero.runs.stopping import minutes_left
+from jaxzero.runs import Member
 from jaxzero.settings import config as config_lib
 from jaxzero.settings import devices
 from jaxzero.settings.config import ConfigError
-from jaxzero.tracking import StudySummary, Tracker
+from jaxzero.tracking import Tracker
 from jaxzero.training import parts
 from jaxzero.training import spec as spec_lib
 
@@ -47,17 +45,13 @@ _CHANGES: dict[str, dict[str, Any]] = {
 
 def arm_config(config: ConfigDict, arm: str) -> ConfigDict:
     """The settings of one player."""
-    own = config.copy_and_resolve_references()
-    own.update_from_flattened_dict(_CHANGES[arm])
-    return own.lock()
+    return config_lib.changed(config, _CHANGES[arm])
 
 
 def validate(config: ConfigDict) -> None:
     """Refuses what this study can't do, before anything compiles."""
-    config_lib.validate(config, KEYS)
-    config_lib.require_extras(config)
+    shell.check(config, KEYS, "arms")
     arms = config.study.arms
-    config_lib.require_distinct(config, "study.arms")
     if config.selfplay.curriculum == "none" and set(arms) & {"curriculum", "trim"}:
         raise ConfigError(
             "config.selfplay.curriculum='none': the players with a curriculum need one, e.g. "
@@ -69,39 +63,30 @@ def validate(config: ConfigDict) -> None:
     devices.choose(config)
 
 
-def run(config: ConfigDict, directory: Path) -> None:
+def run(config: ConfigDict, directory: Path, command: str | None = None) -> None:
     """The whole study, or the rest of it: (config, workdir) -> results.json, report.html."""
-    runner.prepare(config)  # before anything looks for devices, as `validate` does for the dtype
-    validate(config)
-    workdir.claim(directory, config, STUDY)
-    workdir.write_json(directory / workdir.ENVIRONMENT, workdir.environment())
-    seconds = train(config, directory)
+    study = shell.begin(STUDY, config, directory, command, validate=validate)
+    seconds = train(study)
     if jax.process_index() == 0:
-        conclude(config, directory, seconds)
+        conclude(study, seconds)
 
 
-def train(config: ConfigDict, directory: Path) -> dict[str, float]:
+def train(study: Study) -> dict[str, float]:
     """Trains the players one after another, each alone on the devices: wall seconds by player."""
-    started, limit = time.monotonic(), config.execution.max_minutes
     seconds = {}
-    for arm in config.study.arms:
-        own = ConfigDict(arm_config(config, arm))
-        own.execution.max_minutes = minutes_left(limit, started, f"the player {arm}")
-        own.lock()
-        folder = directory / ARMS / arm
-        workdir.claim(folder, own, STUDY)
-        with Tracker(folder, own, f"{STUDY}_{arm}") as tracker:
-            trained = runner.train(own, runs.one_for_each_seed(own, arm), folder, tracker)
-            tracker.finish(StudySummary(own.train.iterations))
+    for arm in study.config.study.arms:
+        folder = study.directory / ARMS / arm
+        own = study.within(arm_config(study.config, arm), f"the player {arm}")
+        trained = study.train(arm, own, folder)
         if not (folder / COMPILED).exists():
             workdir.write_json(folder / COMPILED, {"compile_seconds": trained.compile_seconds})
         seconds[arm] = trained.seconds
     return seconds
 
 
-def conclude(config: ConfigDict, directory: Path, seconds: Mapping[str, float]) -> None:
+def conclude(study: Study, seconds: Mapping[str, float]) -> None:
     """Plays against the reference, decides the claims, writes results and report."""
-    started = time.monotonic()
+    started, config, directory = time.monotonic(), study.config, study.directory
     arms = {arm: runs.open_run(directory / ARMS / arm) for arm in config.study.arms}
     rows = reference.measure(config, directory, arms)
     metrics = {arm: workdir.read_rows(run.directory / workdir.METRICS) for arm, run in arms.items()}
@@ -110,19 +95,8 @@ def conclude(config: ConfigDict, directory: Path, seconds: Mapping[str, float]) 
         for arm, run in arms.items()
     }
     points = reference.points(rows, metrics, compiling)
-    results = {
-        "study": STUDY,
-        "game": config.game,
-        "preset": config.preset,
-        "command": shlex.join(["python", "-m", "experiments.curriculum", *sys.argv[1:]]),
-        "config": config.to_dict(),
-        "switches": vars(next(iter(arms.values())).spec.switches),
-        "environment": workdir.environment(),
-        "runs": [
-            {"name": member.name, "target": arm, "seed": member.seed}
-            for arm, run in arms.items()
-            for member in run.members
-        ],
+    members = [Member(m.name, arm, m.seed, m.config) for arm, r in arms.items() for m in r.members]
+    results = study.header(members) | {
         "reference": reference.described(config),
         "points": [{k: v for k, v in vars(p).items() if k != "x"} | dict(p.x) for p in points],
         "problems": sorted({text for row in rows for text in row["problems"]}),
@@ -133,8 +107,5 @@ def conclude(config: ConfigDict, directory: Path, seconds: Mapping[str, float]) 
             | {"reference": time.monotonic() - started},
         },
     }
-    workdir.write_json(directory / workdir.RESULTS, results)
-    report = write_report(directory)
     with Tracker(directory, config, STUDY) as tracker:
-        tracker.finish(summary_of(workdir.read_json(directory / workdir.RESULTS), directory))
-    print(f"report: {report}", file=sys.stderr)
+        tracker.finish(study.finish(results, write_report))

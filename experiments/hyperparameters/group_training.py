@@ -4,8 +4,8 @@ Each group is a run directory of its own, `groups/NAME`, so that a study that wa
 where it was, and a finished group is never compiled again.
 """
 
+import dataclasses
 import re
-import sys
 import time
 import traceback
 from collections.abc import Mapping, Sequence
@@ -17,10 +17,12 @@ from ml_collections import ConfigDict
 
 from experiments.hyperparameters.groups import ProgramGroup
 from experiments.hyperparameters.settings import Training
+from experiments.shell.study import say
 from jaxzero import runs, workdir
 from jaxzero.runs import Member, Run, population, runner, weights
 from jaxzero.runs.failures import Failures
 from jaxzero.runs.stopping import FINISHED_EARLY, Stopped
+from jaxzero.settings import config as config_lib
 from jaxzero.settings.config import ConfigError
 from jaxzero.tracking import Tracker
 from jaxzero.training.learner import Learner
@@ -72,7 +74,7 @@ def train_all(
     started = None
     for number, group in enumerate(groups, 1):
         for at, todo in _attempts(group, directory, retry=retry):
-            _say(f"group {number} of {len(groups)}, {todo.name}: {len(todo.trainings)} runs")
+            say(f"group {number} of {len(groups)}, {todo.name}: {len(todo.trainings)} runs")
             if started is None:  # the first group always gets on
                 started = time.monotonic()
             else:
@@ -95,9 +97,8 @@ def _within(group: ProgramGroup, *, minutes: float) -> ProgramGroup:
             "from there",
             FINISHED_EARLY,
         )
-    config = group.config.copy_and_resolve_references()
-    config.execution.max_minutes = limit - minutes
-    return ProgramGroup(group.name, config.lock(), group.trainings)
+    config = config_lib.changed(group.config, {"execution.max_minutes": limit - minutes})
+    return dataclasses.replace(group, config=config)
 
 
 def _attempts(
@@ -157,7 +158,7 @@ def _train(group: ProgramGroup, at: Path, tracker: Tracker, study: str) -> None:
     except Exception as error:  # memory, a compiler's limit: the other groups can still be trained
         reason = f"{type(error).__name__}: {str(error).splitlines()[0] if str(error) else ''}"
         traceback.print_exc()
-        _say(f"failed: group {group.name}: {reason}; the other groups go on")
+        say(f"failed: group {group.name}: {reason}; the other groups go on")
         if jax.process_index() == 0:
             workdir.write_json(at / BROKEN, {"reason": reason})
         return
@@ -268,8 +269,3 @@ def write_networks(
 def _directories(directory: Path) -> list[Path]:
     """Groups in order, each before its retries; not those that are just being copied."""
     return sorted(p for p in (directory / GROUPS).glob("[!.]*") if p.is_dir())
-
-
-def _say(text: str) -> None:
-    if jax.process_index() == 0:
-        print(text, file=sys.stderr, flush=True)

@@ -1,6 +1,5 @@
 """What the hyper-parameter studies share: the plan, training it, and merging shares of it."""
 
-import sys
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -14,9 +13,10 @@ from experiments.hyperparameters import group_training, groups, settings
 from experiments.hyperparameters.group_training import Place
 from experiments.hyperparameters.groups import ProgramGroup
 from experiments.hyperparameters.settings import Setting, Training
+from experiments.shell import study as shell
+from experiments.shell.study import Study, say
 from jaxzero import runs, workdir
-from jaxzero.runs import population, runner
-from jaxzero.settings import config as config_lib
+from jaxzero.runs import population
 from jaxzero.settings.config import ConfigError, Key
 from jaxzero.tracking import StudySummary, Tracker
 from jaxzero.training import spec as spec_lib
@@ -75,12 +75,11 @@ def make_plan(config: ConfigDict, compared: Sequence[Setting]) -> Plan:
 
 def validate(config: ConfigDict, keys: Iterable[Key]) -> None:
     """Refuses what no hyper-parameter study can do, before anything compiles."""
-    config_lib.validate(config, keys)
-    config_lib.require_extras(config)
+    shell.check(config, keys)
     groups.parse_shard(config.execution.shard)
 
 
-def train(config: ConfigDict, plan: Plan, directory: Path, study: str, tracker: Tracker) -> bool:
+def train(study: Study, plan: Plan, tracker: Tracker) -> bool:
     """Trains this machine's share of a plan.
 
     Returns:
@@ -89,6 +88,7 @@ def train(config: ConfigDict, plan: Plan, directory: Path, study: str, tracker: 
     Raises:
       ConfigError, Stopped: as `runner.train`; everything is saved.
     """
+    config, directory = study.config, study.directory
     if jax.process_index() == 0:
         runs.write_members(directory, config, group_training.members_of(plan.trainings))
     mine = groups.share(plan.groups, config.execution.shard, together=plan.together)
@@ -97,7 +97,7 @@ def train(config: ConfigDict, plan: Plan, directory: Path, study: str, tracker: 
         f"programs; share {config.execution.shard}: {sum(len(g.trainings) for g in mine)} runs"
     )
     group_training.train_all(
-        mine, directory, tracker, study=study, retry=config.execution.retry_failed
+        mine, directory, tracker, study=study.name, retry=config.execution.retry_failed
     )
     for timing in group_training.timings(directory):
         say(
@@ -109,20 +109,19 @@ def train(config: ConfigDict, plan: Plan, directory: Path, study: str, tracker: 
 
 
 def run(
+    name: str,
     config: ConfigDict,
     directory: Path,
-    study: str,
+    command: str | None,
     *,
     validate: Callable[[ConfigDict], None],
     plan: Callable[[ConfigDict], Plan],
-    conclude: Callable[[ConfigDict, Path], StudySummary],
+    conclude: Callable[[Study], StudySummary],
 ) -> None:
     """A whole study, this machine's share, or the rest of it.
 
     Args:
-      config: the study's settings.
-      directory: its run directory.
-      study: its name.
+      name, config, directory, command: see `shell.study.begin`.
       validate: refuses settings.
       plan: the study before anything is trained.
       conclude: plays, measures and reports once everything is trained.
@@ -131,18 +130,18 @@ def run(
       ConfigError, Stopped: as `runner.train`.
       FloatingPointError: settings failed; the report, without them, is written.
     """
-    runner.prepare(config)  # before anything looks for devices
-    validate(config)
-    planned = plan(config)
-    workdir.claim(directory, config, study)
-    if jax.process_index() == 0:
-        workdir.write_json(directory / workdir.ENVIRONMENT, workdir.environment())
-    with Tracker(directory, config, study) as tracker:
-        whole = train(config, planned, directory, study, tracker)
+
+    def check(config: ConfigDict) -> None:
+        validate(config)
+        plan(config)
+
+    study = shell.begin(name, config, directory, command, validate=check)
+    with Tracker(directory, config, name) as tracker:
+        whole = train(study, plan(config), tracker)
         if jax.process_count() > 1:
             say("trained; the same command in one process, not distributed, concludes the study")
         elif whole:
-            tracker.finish(conclude(config, directory))
+            tracker.finish(conclude(study))
         else:
             say(
                 f"share {config.execution.shard} is done; python -m experiments.merge puts shares "
@@ -152,13 +151,14 @@ def run(
 
 
 def finished(
-    config: ConfigDict, plan: Plan, directory: Path
+    study: Study, plan: Plan
 ) -> tuple[dict[str, Place], list[dict[str, Any]], list[Player], list[Cost]]:
     """What a study is concluded from: places of the networks, rows, players, their costs.
 
     Raises:
       ConfigError: runs are missing, or all have failed.
     """
+    directory = study.directory
     settled = {*group_training.places(directory), *group_training.failed_in(directory)}
     missing = [t.name for t in plan.trainings if t.name not in settled]
     if missing:
@@ -170,7 +170,7 @@ def finished(
     if not found:
         raise ConfigError(f"--workdir={directory}: every run has failed, see groups/*/failed.json")
     rows = group_training.write_rows(directory)
-    group_training.write_networks(config, directory, plan.trainings, found)
+    group_training.write_networks(study.config, directory, plan.trainings, found)
     listed = players(plan, found)
     return found, rows, listed, costs(plan, listed, rows, directory)
 
@@ -223,22 +223,12 @@ def costs(
     ]
 
 
-def described(config: ConfigDict, plan: Plan, directory: Path, study: str) -> dict[str, Any]:
+def described(study: Study, plan: Plan) -> dict[str, Any]:
     """What results.json says of the plan and how it was done."""
-    spec = spec_lib.make_spec(config)
-    timings = group_training.timings(directory)
-    return {
-        "study": study,
-        "game": config.game,
-        "preset": config.preset,
-        "config": config.to_dict(),
-        "switches": vars(spec.switches),
-        "environment": workdir.read_json(directory / workdir.ENVIRONMENT),
+    timings = group_training.timings(study.directory)
+    return study.header(group_training.members_of(plan.trainings)) | {
         "settings": [{"name": s.name, "values": dict(s.values)} for s in plan.settings],
-        "runs": [
-            {"name": t.name, "target": t.config.train.loss, "seed": t.seed} for t in plan.trainings
-        ],
-        "failed": group_training.failed_in(directory),
+        "failed": group_training.failed_in(study.directory),
         "cost": {
             "compile_seconds": sum(t["compile_seconds"] for t in timings),
             "wall_seconds": sum(t["seconds"] for t in timings),
@@ -247,7 +237,7 @@ def described(config: ConfigDict, plan: Plan, directory: Path, study: str) -> di
     }
 
 
-def say(text: str) -> None:
-    """A line for the person who waits."""
-    if jax.process_index() == 0:
-        print(text, file=sys.stderr, flush=True)
+def record(player: Player, cost: Cost) -> dict[str, Any]:
+    """A player and the seconds of its run, for results.json."""
+    phases = {phase: getattr(cost, phase) for phase in ("selfplay", "arena", "training")}
+    return player._asdict() | {"seconds": phases | {"total": cost.total}}

@@ -1,7 +1,5 @@
 """The page of several loss studies: verdicts over boards and semantics, and figures of all."""
 
-import shlex
-import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -14,15 +12,15 @@ from experiments.claims.measured import Group
 from experiments.losses import drawings, over_boards
 from experiments.pages.boxplots import NO_DATA
 from experiments.pages.page import Page, Plate, Section
-from experiments.pages.wording import game_title, joined, plural
+from experiments.pages.wording import ABSENT, game_title, joined, plural
 from jaxzero.games import Game, make_game
 from jaxzero.settings.config import ConfigError
 
 TITLE = "Which loss to minimise, over boards"
 
 
-def build(groups: Sequence[Group]) -> Page:
-    """The page of all groups, figures drawn, nothing written yet."""
+def build(groups: Sequence[Group], command: str = ABSENT) -> Page:
+    """The page of all groups, figures drawn, nothing written yet; `command`: that made it."""
     order = {board: place for place, board in enumerate(published.boards())}
     groups = sorted(groups, key=lambda group: order.get(group.board, len(order)))
     findings = decide(groups)
@@ -47,7 +45,7 @@ def build(groups: Sequence[Group]) -> Page:
             ("Runs", plural(sum(len(study.runs) for study in studies), "run")),
             ("Studies", plural(len(studies), "directory", "directories")),
             ("Semantics", joined(semantics)),
-            ("Command", shlex.join(["python", "-m", "experiments.loss_report", *sys.argv[1:]])),
+            ("Command", command),
         ],
         sections=[s for s in sections if s.text or s.plates or s.tables],
     )

@@ -62,7 +62,7 @@ def origin(results: Mapping[str, Any]) -> list[tuple[str, str]]:
     return [
         ("Device", str(environment.get("device", ABSENT))),
         ("Commit", str(environment.get("commit", ABSENT))),
-        ("Command", str(results.get("command", ABSENT))),
+        ("Command", results.get("command") or ABSENT),
     ]
 
 

@@ -5,6 +5,7 @@ The studies, which take settings, have `cli`. Both answer a wrong word in one li
 
 import argparse
 import difflib
+import shlex
 import sys
 from collections.abc import Callable, Sequence
 from typing import Any, NoReturn
@@ -14,7 +15,13 @@ from jaxzero.settings.config import ConfigError
 
 
 class Parser(argparse.ArgumentParser):
-    """An `ArgumentParser` that raises `ConfigError`, and knows the nearest flag."""
+    """An `ArgumentParser` that raises `ConfigError`, and knows the nearest flag.
+
+    Attributes:
+      command: how the program was called, once its words are parsed.
+    """
+
+    command: str
 
     def __init__(self, **settings: Any) -> None:
         self._flags: list[str] = []
@@ -32,6 +39,8 @@ class Parser(argparse.ArgumentParser):
         Raises:
           ConfigError: one line about the first word that is wrong.
         """
+        words = sys.argv[1:] if words is None else list(words)
+        self.command = shlex.join([*self.prog.split(), *words])
         known, unknown = self.parse_known_args(words)
         if unknown:
             flag = unknown[0].partition("=")[0]

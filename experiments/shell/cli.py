@@ -5,6 +5,7 @@ import difflib
 import inspect
 import re
 import runpy
+import shlex
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -20,29 +21,31 @@ from jaxzero.runs.stopping import Stopped
 from jaxzero.settings.config import KEYS, ConfigError, Preset, flatten
 from jaxzero.settings.keys import Key, table
 
-Study = Callable[[ConfigDict, Path], None]
+Study = Callable[[ConfigDict, Path, str], None]  # settings, run directory, command as called
 _ROOT = Path(__file__).resolve().parents[2]
 
 
 @pipes.reader_may_leave()
-def run(study: Study, default_config: str) -> None:
-    """Parses `sys.argv`, runs the study, and turns what stops it into one line and a status.
+def run(study: Study, name: str) -> None:
+    """Reads the command line, runs the study, and turns what stops it into one line and a status.
 
     Args:
-      study: (config, workdir) -> None.
-      default_config: file and preset when `--config` is not given.
+      study: what does it.
+      name: of the study: that of its module in `experiments`, and of its settings file.
 
     Exits with status 2 for a setting that cannot work, 1 for training that broke down, 130 when
     interrupted, 141 when nobody reads the output, 143 after SIGTERM; with 0 after `--help` and
     `--max-minutes`.
     """
     words = sys.argv[1:]
+    default_config, program = f"experiments/configs/{name}.py:quick", f"experiments.{name}"
     try:
         if "--help" in words or "-h" in words:
-            print(_help(words, study, default_config))
+            title = (inspect.getdoc(inspect.getmodule(study)) or "").partition("\n")[0]
+            print(_help(words, title, f"python -m {program}", default_config))
             return
         config, workdir = _parse(words, default_config)
-        study(config, workdir)
+        study(config, workdir, shlex.join(["python", "-m", program, *words]))
     except ConfigError as error:
         _stop(f"error: {error}", 2)
     except FloatingPointError as error:
@@ -109,14 +112,12 @@ def _run_file(path: str, default_config: str) -> dict[str, Any]:
     raise ConfigError(f"--config={path!r}: no such settings file, e.g. --config={default_config}")
 
 
-def _help(words: Sequence[str], study: Study, default_config: str) -> str:
+def _help(words: Sequence[str], title: str, command: str, default_config: str) -> str:
     named = [word.partition("=")[2] for word in words if word.startswith("--config=")]
     settings = load(named[-1] if named else default_config, default_config)
-    module = inspect.getmodule(study)
-    spec = getattr(module, "__spec__", None)
     return usage.page(
-        title=(inspect.getdoc(module) or "").partition("\n")[0],
-        command=f"python -m {spec.name.removesuffix('.study')}" if spec else sys.argv[0],
+        title=title,
+        command=command,
         default_config=default_config,
         path=settings.path,
         preset=settings.preset,

@@ -102,6 +102,13 @@ def get(config: ConfigDict, key: str) -> Any:
     return value
 
 
+def changed(config: ConfigDict, changes: Mapping[str, Any]) -> ConfigDict:
+    """A locked copy with other values, by dotted key."""
+    own = config.copy_and_resolve_references()
+    own.update_from_flattened_dict(dict(changes))
+    return own.lock()
+
+
 def validate(config: ConfigDict, study_keys: Iterable[Key] = ()) -> None:
     """Refuses impossible settings, before anything compiles.
 

@@ -85,8 +85,8 @@ def test_the_printed_command_has_the_same_settings(
     config = sizes.settings(size, {"game": "othello_6x6", "study.targets": ("sum", "value")})
     monkeypatch.setattr(sys, "argv", ["study", *notebook.words(config, Path("runs/x"))])
     asked: list[Any] = []
-    cli.run(lambda *given: asked.extend(given), "experiments/configs/loss_ablation.py:quick")
-    parsed, directory = asked
+    cli.run(lambda *given: asked.extend(given), "loss_ablation")
+    parsed, directory, _ = asked
     assert flatten(loss_ablation.resolve(parsed)) == flatten(config)
     assert directory == Path("runs/x")
 

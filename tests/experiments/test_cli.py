@@ -26,8 +26,9 @@ class Study:
         self.calls: list[tuple[Any, Path]] = []
         self.error = error
 
-    def __call__(self, config: Any, directory: Path) -> None:
+    def __call__(self, config: Any, directory: Path, command: str) -> None:
         self.calls.append((config, directory))
+        self.command = command
         if self.error is not None:
             raise self.error
 
@@ -36,7 +37,7 @@ def command(monkeypatch: pytest.MonkeyPatch, study: Study, *words: str) -> int:
     """The exit status of a command line."""
     monkeypatch.setattr(sys, "argv", ["study", *words])
     try:
-        cli.run(study, f"{CONFIG}:quick")
+        cli.run(study, "loss_ablation")
     except SystemExit as stop:
         return int(stop.code or 0)
     return 0
@@ -63,6 +64,8 @@ def test_settings_reach_the_study(monkeypatch: pytest.MonkeyPatch, tmp_path: Pat
     assert (config.game, config.switches.keep_tree) == ("othello_6x6", True)
     assert config.study.targets == ("sum",)
     assert config.is_locked
+    assert study.command.startswith("python -m experiments.loss_ablation --config=")
+    assert study.command.endswith("""'--config.study.targets=('"'"'sum'"'"',)'""")
 
 
 @pytest.mark.parametrize(
@@ -287,7 +290,7 @@ def test_output_that_nobody_reads_ends_it_quietly(
     with os.fdopen(writer, "w") as unread, pytest.raises(SystemExit) as stop:  # noqa: PT012
         monkeypatch.setattr(sys, "stdout", unread)
         if program == "study":
-            cli.run(Study(), f"{CONFIG}:quick")
+            cli.run(Study(), "loss_ablation")
         else:
             arguments.run(tournament.main)
     assert stop.value.code == 141

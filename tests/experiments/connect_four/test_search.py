@@ -44,7 +44,7 @@ class FakeTraining:
     ) -> None:
         self.trained: list[str] = []
         self._stops_at, self._fails_at = stops_at, fails_at
-        monkeypatch.setattr(study.runner, "train", self.train)
+        monkeypatch.setattr(study.shell.runner, "train", self.train)
         monkeypatch.setattr(solved_accuracy, "update", self.update)
 
     def train(self, config: ConfigDict, members: Any, directory: Path, tracker: Any) -> None:

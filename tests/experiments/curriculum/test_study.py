@@ -141,7 +141,7 @@ def test_the_command_line_knows_its_presets(
     capsys: pytest.CaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(sys, "argv", ["study", "--help"])
-    cli.run(study.run, "experiments/configs/curriculum.py:quick")
+    cli.run(study.run, "curriculum")
     out = capsys.readouterr().out
     assert "paper_racing_kings_gate" in out
     assert "engine_skill" in out

@@ -301,17 +301,17 @@ def test_a_share_is_a_flag(
 ) -> None:
     seen: list[tuple[ConfigDict, Path]] = []
 
-    def study(config: ConfigDict, directory: Path) -> None:
+    def study(config: ConfigDict, directory: Path, command: str) -> None:
         seen.append((config, directory))
 
     words = ["study", "--shard=2/3", f"--workdir={tmp_path}/part-{{shard}}"]
     monkeypatch.setattr(sys, "argv", words)
-    cli.run(study, "experiments/configs/hyperparameter_sweep.py:quick")
+    cli.run(study, "hyperparameter_sweep")
     [(config, directory)] = seen
     assert config.execution.shard == "2/3"
     assert directory == tmp_path / "part-2of3"
     with pytest.raises(SystemExit) as stopped:
-        cli.run(study, "experiments/configs/loss_ablation.py:quick")
+        cli.run(study, "loss_ablation")
     assert stopped.value.code == 2
     assert "--shard=2/3: this study has no shares" in capsys.readouterr().err
 

@@ -1,6 +1,8 @@
 """Arms beyond the papers: lambdas, root noise, Gumbel search; each trained alone, compared once."""
 
+import dataclasses
 import itertools
+import time
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +16,7 @@ from experiments.configs.loss_ablation import get_config as get_study
 from experiments.losses import arm_effects
 from experiments.losses import arms_report as arms_page
 from experiments.pages import style
+from experiments.shell.study import Study
 from jaxzero import workdir
 from jaxzero.runs.stopping import Stopped
 from jaxzero.settings.config import ConfigError, flatten
@@ -132,7 +135,7 @@ def test_a_stopped_study_goes_on_with_the_arm_it_was_in(
     begun: list[str] = []
     stop_in: list[str] = ["few"]
 
-    def pretend(config: ConfigDict, directory: Path) -> None:
+    def pretend(config: ConfigDict, directory: Path, command: str) -> None:
         begun.append(directory.name)
         if directory.name in stop_in:
             stop_in.remove(directory.name)
@@ -142,7 +145,7 @@ def test_a_stopped_study_goes_on_with_the_arm_it_was_in(
 
     compared: list[Path] = []
     monkeypatch.setattr(loss_ablation, "run", pretend)
-    monkeypatch.setattr(arms, "compare", lambda config, directory: compared.append(directory))
+    monkeypatch.setattr(arms, "compare", lambda study: compared.append(study.directory))
     config = tiny_arms({"study.arms": ("plain", "few", "dirichlet")})
     with pytest.raises(Stopped):
         arms.run(config, tmp_path)
@@ -155,13 +158,14 @@ def test_a_stopped_study_goes_on_with_the_arm_it_was_in(
 def test_the_minutes_are_those_of_all_arms(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     given: list[float] = []
     monkeypatch.setattr(
-        loss_ablation, "run", lambda config, _: given.append(config.execution.max_minutes)
+        loss_ablation, "run", lambda config, *_: given.append(config.execution.max_minutes)
     )
     config = tiny_arms({"execution.max_minutes": 10.0})
-    arms.train(config, "plain", tmp_path, started=arms.time.monotonic() - 240)
+    begun = Study(arms.STUDY, config, tmp_path, started=time.monotonic() - 240)
+    arms.train(begun, "plain")
     assert given[0] == pytest.approx(6, abs=0.5)
     with pytest.raises(Stopped, match="over before arm few") as stopped:
-        arms.train(config, "few", tmp_path, started=arms.time.monotonic() - 700)
+        arms.train(dataclasses.replace(begun, started=time.monotonic() - 700), "few")
     assert stopped.value.status == 0
 
 

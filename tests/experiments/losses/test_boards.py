@@ -101,7 +101,7 @@ def test_a_board_on_the_command_line(monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[Any] = []
     words = ["--config=experiments/configs/loss_ablation.py:gpu.othello_7x7", "--workdir=runs/x"]
     monkeypatch.setattr("sys.argv", ["study", *words, "--config.train.iterations=7"])
-    cli.run(lambda *given: asked.extend(given), "experiments/configs/loss_ablation.py:quick")
+    cli.run(lambda *given: asked.extend(given), "loss_ablation")
     config = asked[0]
     assert (config.preset, config.game, config.train.iterations) == ("gpu", "othello_7x7", 7)
 

@@ -1,0 +1,139 @@
+"""What every study does around its own work: directory begun, results and report written."""
+
+import dataclasses
+import sys
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import jax
+from ml_collections import ConfigDict
+
+from experiments.shell.summary import summary_of
+from jaxzero import runs, workdir
+from jaxzero.runs import Member, runner
+from jaxzero.runs.runner import Trained
+from jaxzero.runs.stopping import minutes_left
+from jaxzero.settings import config as config_lib
+from jaxzero.settings.keys import Key
+from jaxzero.tracking import StudySummary, Tracker
+from jaxzero.training import spec as spec_lib
+
+
+@dataclasses.dataclass(frozen=True)
+class Study:
+    """A study at work in its run directory.
+
+    Attributes:
+      name: e.g. `"loss_ablation"`.
+      config: its settings, valid.
+      directory: its run directory, claimed.
+      command: how it was called; None: not from a command line.
+      started: `time.monotonic()` that `--max-minutes` are counted from.
+    """
+
+    name: str
+    config: ConfigDict
+    directory: Path
+    command: str | None = None
+    started: float = dataclasses.field(default_factory=time.monotonic)
+
+    def header(self, members: Iterable[Member] = ()) -> dict[str, Any]:
+        """What every `results.json` begins with; `members`: who was trained."""
+        return {
+            "study": self.name,
+            "game": self.config.game,
+            "preset": self.config.preset,
+            "command": self.command,
+            "config": self.config.to_dict(),
+            "switches": vars(spec_lib.make_spec(self.config).switches),
+            "environment": workdir.read_json(self.directory / workdir.ENVIRONMENT),
+            "runs": [{"name": m.name, "target": m.target, "seed": m.seed} for m in members],
+        }
+
+    def within(self, config: ConfigDict, what: str) -> ConfigDict:
+        """Settings of a part of the study, with the minutes that are left for it.
+
+        Raises:
+          Stopped: there are none, before `what`.
+        """
+        minutes = minutes_left(self.config.execution.max_minutes, self.started, what)
+        return config_lib.changed(config, {"execution.max_minutes": minutes})
+
+    def train(self, name: str, config: ConfigDict, directory: Path) -> Trained:
+        """Trains a part of the study, all its seeds, in a run directory of its own, or goes on.
+
+        Raises:
+          Stopped, ConfigError, FloatingPointError: as `runner.train`; everything is saved.
+        """
+        claim(directory, config, self.name)
+        with Tracker(directory, config, self.name) as tracker:
+            members = runs.one_for_each_seed(config, name)
+            trained = runner.train(config, members, directory, tracker)
+            tracker.finish(StudySummary(config.train.iterations))  # the rest is the study's
+        return trained
+
+    def finish(
+        self, results: Mapping[str, Any], write_report: Callable[[Path], Path]
+    ) -> StudySummary:
+        """Writes `results.json` and the report, says where it is, and returns what is tracked."""
+        workdir.write_json(self.directory / workdir.RESULTS, results)
+        say(f"report: {write_report(self.directory)}")
+        return summary_of(workdir.read_json(self.directory / workdir.RESULTS), self.directory)
+
+
+def begin(
+    name: str,
+    config: ConfigDict,
+    directory: Path,
+    command: str | None,
+    *,
+    validate: Callable[[ConfigDict], Any],
+    fixed: Sequence[str] = (),
+) -> Study:
+    """Makes a study's run directory, or goes on in it.
+
+    Args:
+      name: of the study.
+      config: its settings.
+      directory: its run directory.
+      command: how it was called.
+      validate: refuses settings, before anything is written or compiled.
+      fixed: see `workdir.claim`.
+
+    Raises:
+      ConfigError: settings that cannot work, or a directory of others.
+    """
+    started = time.monotonic()
+    runner.prepare(config)  # before anything looks for devices, as `validate` does for the dtype
+    validate(config)
+    claim(directory, config, name, fixed=fixed)
+    return Study(name, config, directory, command, started)
+
+
+def claim(directory: Path, config: ConfigDict, name: str, *, fixed: Sequence[str] = ()) -> None:
+    """Claims a run directory (`workdir.claim`), and notes what the numbers are made on."""
+    workdir.claim(directory, config, name, fixed=fixed)
+    if jax.process_index() == 0:
+        workdir.write_json(directory / workdir.ENVIRONMENT, workdir.environment())
+
+
+def check(config: ConfigDict, keys: Iterable[Key], *distinct: str) -> None:
+    """Refuses what no study with these keys can do, before anything compiles.
+
+    Args:
+      config: the settings.
+      keys: of the study.
+      distinct: names of its keys whose values are listed, each once.
+    """
+    config_lib.validate(config, keys)
+    config_lib.require_extras(config)
+    for name in distinct:
+        config_lib.require_distinct(config, f"study.{name}")
+
+
+def say(text: str) -> None:
+    """A line for the person who waits."""
+    if jax.process_index() == 0:
+        print(text, file=sys.stderr, flush=True)
