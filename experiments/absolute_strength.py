@@ -25,6 +25,7 @@ from tqdm import tqdm
 from experiments.pages.wording import plural
 from experiments.shell import arguments
 from experiments.shell.arguments import Parser
+from experiments.shell.study import say
 from experiments.strength import contestants, opponents
 from jaxzero import runs, solvers, workdir
 from jaxzero.games import Game
@@ -64,39 +65,19 @@ def parser() -> Parser:
     """The command line."""
     made = Parser(prog="python -m experiments.absolute_strength", description=__doc__)
     made.add_argument("run", type=Path, metavar="RUN", help="run directory, finished or not")
-    made.add_argument(
-        "--positions",
-        type=int,
-        default=AbsoluteSettings.positions,
-        metavar="N",
-        help=f"how many are solved (default {AbsoluteSettings.positions})",
+    made.add_fields(
+        AbsoluteSettings,
+        {
+            "positions": "how many are solved",
+            "plies": "stones placed since the start, LOW-HIGH (default: as early as takes about a "
+            "second a position)",
+            "simulations": opponents.FLAGS["simulations"],
+            "iterations": "last, all that the run kept, or numbers like 0,10,20",
+            "opponents": f"any of {','.join(opponents.NAMES)} or another mcts_N; the random player "
+            "is always there, computed exactly",
+            "seed": "of the positions",
+        },
     )
-    made.add_argument(
-        "--plies",
-        metavar="LOW-HIGH",
-        help="stones placed since the start (default: as early as takes about a second a position)",
-    )
-    made.add_argument(
-        "--simulations",
-        type=int,
-        metavar="M",
-        help="simulations a move, the same for all networks (default: each network's own)",
-    )
-    made.add_argument(
-        "--iterations",
-        default=AbsoluteSettings.iterations,
-        metavar="WHICH",
-        help="last (default), all that the run kept, or numbers like 0,10,20",
-    )
-    made.add_argument(
-        "--opponents",
-        type=arguments.words,
-        default=OPPONENTS,
-        metavar="NAMES",
-        help=f"any of {','.join(opponents.NAMES)} or another mcts_N (default "
-        f"{','.join(OPPONENTS)}); the random player is always there, computed exactly",
-    )
-    made.add_argument("--seed", type=int, default=0, metavar="N", help="of the positions (0)")
     return made
 
 
@@ -328,9 +309,7 @@ def main(words: Sequence[str] | None = None) -> None:
     runner.prepare(default_config())
     run = runs.open_run(directory)
     check(run, settings)
-    warning = devices.idle_accelerator()
-    if warning:
-        print(warning, file=sys.stderr)
+    say(devices.idle_accelerator())
     started = time.monotonic()
     found = measure(run, settings)
     found |= {"seconds": time.monotonic() - started, "environment": workdir.environment()}

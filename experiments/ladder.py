@@ -16,9 +16,10 @@ from typing import Any
 from experiments.pages import page
 from experiments.shell import arguments
 from experiments.shell.arguments import Parser
+from experiments.shell.study import say
 from experiments.strength import contestants, fixed_opponents, opponents
 from experiments.strength import ladder_figures as pictures
-from experiments.strength.fixed_opponents import OPPONENTS, POINTS, ZERO, LadderSettings
+from experiments.strength.fixed_opponents import ZERO, LadderSettings
 from jaxzero import runs, workdir
 from jaxzero.runs import Run, runner
 from jaxzero.settings import devices
@@ -33,49 +34,17 @@ def parser() -> Parser:
     made.add_argument(
         "runs", nargs="+", type=Path, metavar="RUN", help="run directory, finished or not"
     )
-    made.add_argument(
-        "--games",
-        type=int,
-        default=LadderSettings.games,
-        metavar="N",
-        help=f"games of each network against each opponent, both colours together (default "
-        f"{LadderSettings.games})",
+    made.add_fields(
+        LadderSettings,
+        opponents.FLAGS
+        | {
+            "games": "games of each network against each opponent, both colours together",
+            "opponents": f"{ZERO} and any of {','.join(n for n in opponents.NAMES if n != ZERO)} "
+            "or another mcts_N",
+            "iterations": "all that a run kept, last, or numbers like 0,10,20",
+            "points": "measure at most so many iterations of a run, evenly chosen",
+        },
     )
-    made.add_argument(
-        "--opponents",
-        type=arguments.words,
-        default=OPPONENTS,
-        metavar="NAMES",
-        help=f"{ZERO} and any of {','.join(n for n in opponents.NAMES if n != ZERO)} or another "
-        f"mcts_N (default {','.join(OPPONENTS)})",
-    )
-    made.add_argument(
-        "--iterations",
-        default="all",
-        metavar="WHICH",
-        help="all that a run kept (default), last, or numbers like 0,10,20",
-    )
-    made.add_argument(
-        "--points",
-        type=int,
-        default=POINTS,
-        metavar="N",
-        help=f"measure at most so many iterations of a run, evenly chosen (default {POINTS})",
-    )
-    made.add_argument(
-        "--simulations",
-        type=int,
-        metavar="M",
-        help="simulations a move, the same for all networks (default: each network's own)",
-    )
-    made.add_argument(
-        "--openings",
-        type=int,
-        default=LadderSettings.openings,
-        metavar="PLIES",
-        help="random plies before each colour-swapped pair of games (default 2)",
-    )
-    made.add_argument("--seed", type=int, default=0, metavar="N", help="of the games (default 0)")
     return made
 
 
@@ -96,9 +65,7 @@ def climb(directories: Sequence[Path], settings: LadderSettings) -> list[dict[st
     if all(one.get("settings") == told for one in found):
         print("already measured with these settings", file=sys.stderr)
     else:
-        warning = devices.idle_accelerator()
-        if warning:
-            print(warning, file=sys.stderr)
+        say(devices.idle_accelerator())
         found = fixed_opponents.measure(opened, settings)
         for run, one in zip(opened, found, strict=True):
             write(run, one)
@@ -159,17 +126,8 @@ def summary(
 
 def main(words: Sequence[str] | None = None) -> None:
     """The command."""
-    given = parser().parse(words)
-    settings = LadderSettings(
-        games=given.games,
-        opponents=tuple(given.opponents),
-        iterations=given.iterations,
-        points=given.points,
-        simulations=given.simulations,
-        openings=given.openings,
-        seed=given.seed,
-    )
-    climb(given.runs, settings)
+    given = vars(parser().parse(words))
+    climb(given.pop("runs"), LadderSettings(**given))
 
 
 if __name__ == "__main__":

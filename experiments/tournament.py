@@ -11,7 +11,6 @@ results.json, games/tournament.npz, figures and tournament.html. See docs/tourna
 import dataclasses
 import hashlib
 import json
-import shlex
 import sys
 import time
 from collections.abc import Sequence
@@ -23,6 +22,7 @@ from ml_collections import ConfigDict
 
 from experiments.shell import arguments
 from experiments.shell.arguments import Parser
+from experiments.shell.study import say
 from experiments.strength import contestants, opponents, tournament_files, tournament_report
 from experiments.strength.contestants import Contestant
 from experiments.strength.opponents import Entry
@@ -66,48 +66,17 @@ def parser() -> Parser:
     made.add_argument(
         "runs", nargs="+", type=Path, metavar="RUN", help="run directory, finished or not"
     )
-    made.add_argument(
-        "--games",
-        type=int,
-        default=20,
-        metavar="N",
-        help="games of each pair, both colours together (default 20)",
+    made.add_fields(
+        TournamentSettings,
+        opponents.FLAGS
+        | {
+            "games": "games of each pair, both colours together",
+            "opponents": "fixed opponents, also mcts_N with another number of rollouts; "
+            "--opponents= for none",
+            "iterations": "last, all that a run keeps, or numbers like 0,10,20: each is a player",
+            "members": "members of the runs, like sum_seed0,value_seed0 (default: all)",
+        },
     )
-    made.add_argument(
-        "--simulations",
-        type=int,
-        metavar="M",
-        help="simulations a move, the same for all networks (default: each network's own)",
-    )
-    made.add_argument(
-        "--opponents",
-        type=arguments.words,
-        default=opponents.NAMES,
-        metavar="NAMES",
-        help=f"fixed opponents, any of {','.join(opponents.NAMES)} (default: all), also mcts_N "
-        "with another number of rollouts; --opponents= for none",
-    )
-    made.add_argument(
-        "--iterations",
-        default="last",
-        metavar="WHICH",
-        help="last (default), all that a run keeps, or numbers like 0,10,20: each is a player",
-    )
-    made.add_argument(
-        "--members",
-        type=arguments.words,
-        default=(),
-        metavar="NAMES",
-        help="members of the runs, like sum_seed0,value_seed0 (default: all)",
-    )
-    made.add_argument(
-        "--openings",
-        type=int,
-        default=2,
-        metavar="PLIES",
-        help="random plies before each colour-swapped pair of games (default 2)",
-    )
-    made.add_argument("--seed", type=int, default=0, metavar="N", help="of the games (default 0)")
     made.add_argument(
         "--workdir",
         type=Path,
@@ -117,12 +86,15 @@ def parser() -> Parser:
     return made
 
 
-def play(settings: TournamentSettings, directory: Path | None = None) -> Path:
+def play(
+    settings: TournamentSettings, directory: Path | None = None, command: str | None = None
+) -> Path:
     """Plays a tournament, or finds that it was played.
 
     Args:
       settings: of the tournament.
       directory: for the results; by default made of the settings.
+      command: how it was called.
 
     Returns:
       The directory.
@@ -144,7 +116,7 @@ def play(settings: TournamentSettings, directory: Path | None = None) -> Path:
         results = workdir.read_json(finished)
         print(f"already played: {directory}", file=sys.stderr)
     else:
-        results = _play(settings, opened, fielded, told, directory)
+        results = _play(settings, opened, fielded, told, directory, command)
     print(summary(results["tournaments"][0]))
     print(f"report: {directory / tournament_report.PAGE}", file=sys.stderr)
     return directory
@@ -221,6 +193,7 @@ def _play(
     fielded: Sequence[Contestant],
     told: dict[str, Any],
     directory: Path,
+    command: str | None,
 ) -> dict[str, Any]:
     """The tournament itself, its files written."""
     started = time.monotonic()
@@ -248,7 +221,7 @@ def _play(
     results = {
         "study": STUDY,
         "game": game.name,
-        "command": shlex.join(["python", "-m", "experiments.tournament", *sys.argv[1:]]),
+        "command": command,
         "settings": told,
         "environment": workdir.environment(),
         "cost": {"wall_seconds": time.monotonic() - started},
@@ -262,9 +235,7 @@ def _play(
 
 def _announce(settings: TournamentSettings, game: Any, entries: Sequence[Entry]) -> None:
     """What will be played, on what, and how much that is at most."""
-    warning = devices.idle_accelerator()
-    if warning:
-        print(warning, file=sys.stderr)
+    say(devices.idle_accelerator())
     most = round_robin.forecast(
         game, [entry.simulations or 0 for entry in entries], settings.games // 2
     )
@@ -290,18 +261,11 @@ def summary(played: dict[str, Any]) -> str:
 
 def main(words: Sequence[str] | None = None) -> None:
     """The command."""
-    given = parser().parse(words)
-    settings = TournamentSettings(
-        runs=tuple(given.runs),
-        games=given.games,
-        simulations=given.simulations,
-        opponents=tuple(given.opponents),
-        iterations=given.iterations,
-        members=given.members,
-        openings=given.openings,
-        seed=given.seed,
-    )
-    play(settings, given.workdir)
+    made = parser()
+    given = vars(made.parse(words))
+    directory = given.pop("workdir")
+    settings = TournamentSettings(**given | {"runs": tuple(given["runs"])})
+    play(settings, directory, made.command)
 
 
 if __name__ == "__main__":

@@ -4,10 +4,12 @@ The studies, which take settings, have `cli`. Both answer a wrong word in one li
 """
 
 import argparse
+import dataclasses
 import difflib
 import shlex
 import sys
-from collections.abc import Callable, Sequence
+import typing
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NoReturn
 
 from jaxzero.play.terminal import pipes
@@ -32,6 +34,30 @@ class Parser(argparse.ArgumentParser):
         """As `ArgumentParser.add_argument`."""
         self._flags += [name for name in names if name.startswith("--")]
         return super().add_argument(*names, **settings)
+
+    def add_fields(self, settings: Any, meanings: Mapping[str, str]) -> None:
+        """A flag for each field of a dataclass that is named, with its kind and its default.
+
+        Args:
+          settings: with fields that are whole numbers, words, tuples of words, or None.
+          meanings: what `--help` says, by field.
+        """
+        kinds = typing.get_type_hints(settings)
+        for field in dataclasses.fields(settings):
+            if field.name in meanings:
+                kind: Any = kinds[field.name]
+                default: Any = field.default
+                listed = typing.get_origin(kind) is tuple
+                whole = int in (kind, *typing.get_args(kind))
+                shown = ",".join(default) if listed else default
+                self.add_argument(
+                    f"--{field.name}",
+                    type=words if listed else int if whole else str,
+                    default=default,
+                    metavar="NAMES" if listed else "N" if whole else "WHICH",
+                    help=meanings[field.name]
+                    + ("" if shown in (None, "") else f" (default {shown})"),
+                )
 
     def parse(self, words: Sequence[str] | None = None) -> argparse.Namespace:
         """The flags' values.

@@ -133,7 +133,7 @@ def check(config: ConfigDict, keys: Iterable[Key], *distinct: str) -> None:
         config_lib.require_distinct(config, f"study.{name}")
 
 
-def say(text: str) -> None:
-    """A line for the person who waits."""
-    if jax.process_index() == 0:
+def say(text: str | None) -> None:
+    """A line for the person who waits; None: nothing."""
+    if text is not None and jax.process_index() == 0:
         print(text, file=sys.stderr, flush=True)

@@ -1,7 +1,7 @@
 """Opponents that never learn: a random player, a greedy one, plain MCTS with random rollouts."""
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 import jax.numpy as jnp
 
@@ -20,6 +20,12 @@ from jaxzero.settings.config import ConfigError, nearest
 
 NAMES = ("random", "greedy", "mcts_50", "mcts_200", "mcts_800")  # any mcts_NUMBER will do
 _MOST_ROLLOUTS = 999_999
+# What `--help` says of the flags that all commands with opponents have.
+FLAGS: Final = {
+    "simulations": "simulations a move, the same for all networks (default: each network's own)",
+    "openings": "random plies before each colour-swapped pair of games",
+    "seed": "of the games",
+}
 
 
 class Entry(NamedTuple):
