@@ -22,7 +22,7 @@ from experiments.losses import arms_report as arms_page
 from experiments.losses.report import write_report
 from experiments.shell import cli
 from experiments.shell import study as shell
-from experiments.shell.study import Study
+from experiments.shell.study import StudyRun
 from experiments.strength import fixed_opponents
 from jaxzero import runs, workdir
 from jaxzero.runs import Run
@@ -60,7 +60,7 @@ def run(config: ConfigDict, directory: Path, command: str | None = None) -> None
     compare(study)
 
 
-def train(study: Study, name: str) -> None:
+def train(study: StudyRun, name: str) -> None:
     """One arm in the directory of its name; nothing if it is finished.
 
     Raises:
@@ -83,7 +83,7 @@ def open_arms(config: ConfigDict, directory: Path) -> dict[str, Run]:
     }
 
 
-def compare(study: Study) -> None:
+def compare(study: StudyRun) -> None:
     """Measures the networks of all arms on one scale; writes results.json and the pages."""
     config, directory = study.config, study.directory
     opened = open_arms(config, directory)

@@ -23,7 +23,7 @@ from experiments.connect_four.efficiency_report import write_report
 from experiments.connect_four.solved_accuracy import Accuracies
 from experiments.shell import cli
 from experiments.shell import study as shell
-from experiments.shell.study import Study
+from experiments.shell.study import StudyRun
 from jaxzero import runs, workdir
 from jaxzero.runs import Run, runner
 from jaxzero.runs.checkpoints import Checkpoints
@@ -168,7 +168,7 @@ def is_done(config: ConfigDict, directory: Path) -> bool:
     return saved >= config.train.iterations
 
 
-def train(study: Study, arm: str, directory: Path, test: Labelled) -> Accuracies:
+def train(study: StudyRun, arm: str, directory: Path, test: Labelled) -> Accuracies:
     """All seeds of an arm as one population, from the newest checkpoint on; its accuracies.
 
     With `study.patience` the training goes in stretches from one checkpoint to the next, and ends

@@ -26,7 +26,7 @@ from experiments.connect_four.solved_accuracy import Accuracies
 from experiments.hyperparameters import trials
 from experiments.shell import cli
 from experiments.shell import study as shell
-from experiments.shell.study import Study
+from experiments.shell.study import StudyRun
 from jaxzero import workdir
 from jaxzero.settings import config as config_lib
 from jaxzero.settings import devices
@@ -121,7 +121,7 @@ def run(config: ConfigDict, directory: Path, command: str | None = None) -> None
     conclude(study, search, test)
 
 
-def evaluate(study: Study, search: Any, trial: Any, test: Labelled) -> None:
+def evaluate(study: StudyRun, search: Any, trial: Any, test: Labelled) -> None:
     """Trains and measures one trial, or the rest of it, and tells Optuna its worth.
 
     Raises:
@@ -155,7 +155,7 @@ def accuracy(accuracies: Accuracies) -> float:
     return float(np.mean([solved_accuracy.best(accuracies, j)[1] for j in range(seeds)]))
 
 
-def conclude(study: Study, search: Any, test: Labelled) -> None:
+def conclude(study: StudyRun, search: Any, test: Labelled) -> None:
     """Writes `results.json` and the report."""
     directory = study.directory
     done = [t for t in search.get_trials(deepcopy=False) if t.values]

@@ -21,16 +21,15 @@ from experiments.hyperparameters import correlation_report as report
 from experiments.hyperparameters import elo_model, setting_study
 from experiments.hyperparameters.setting_study import Plan
 from experiments.hyperparameters.setting_tournament import RoundRobin
-from experiments.hyperparameters.settings import Setting, make_setting
+from experiments.hyperparameters.settings import FIELDS, Setting, make_setting
 from experiments.shell import cli
-from experiments.shell.study import Study
+from experiments.shell.study import StudyRun
 from experiments.strength import tournament_files
 from jaxzero.settings import config as config_lib
 from jaxzero.settings.config import ConfigError
 from jaxzero.tracking import StudySummary
 
 STUDY = "hyperparameter_correlation"
-FIELDS = {"I": "iterations", "E": "episodes", "m": "num_simulations", "ep": "epochs"}
 OWN, SAME = "own_simulations", "same_simulations"
 
 
@@ -70,7 +69,7 @@ def run(config: ConfigDict, directory: Path, command: str | None = None) -> None
     )
 
 
-def conclude(study: Study) -> StudySummary:
+def conclude(study: StudyRun) -> StudySummary:
     """Plays the tournaments and writes `results.json`, `games/`, the figures and the report.
 
     Raises:

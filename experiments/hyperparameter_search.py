@@ -23,10 +23,10 @@ from experiments.hyperparameters import group_training, pareto, trials
 from experiments.hyperparameters import search_report as report
 from experiments.hyperparameters.groups import ProgramGroup
 from experiments.hyperparameters.search_grid import against_grid, check_grid
-from experiments.hyperparameters.settings import LETTERS, Training, make_setting
+from experiments.hyperparameters.settings import FIELDS, LETTERS, Training, make_setting
 from experiments.shell import cli
 from experiments.shell import study as shell
-from experiments.shell.study import Study
+from experiments.shell.study import StudyRun
 from experiments.strength import fixed_opponents
 from jaxzero import runs, workdir
 from jaxzero.settings import config as config_lib
@@ -37,7 +37,6 @@ from jaxzero.training import spec as spec_lib
 STUDY: Final = "hyperparameter_search"
 CALIBRATION: Final = "calibration.json"
 _STARTUP: Final = 10  # random trials first, where the sampler is tpe
-FIELDS: Final = {"I": "iterations", "E": "episodes", "m": "num_simulations", "ep": "epochs"}
 
 
 def validate(config: ConfigDict) -> None:
@@ -136,7 +135,7 @@ def _measuring(config: ConfigDict, iterations: str) -> fixed_opponents.LadderSet
     )
 
 
-def _evaluate(study: Study, search: Any, batch: list[Any], tracker: Tracker, unit: Cost) -> None:
+def _evaluate(study: StudyRun, search: Any, batch: list[Any], tracker: Tracker, unit: Cost) -> None:
     """Trains a batch, measures its strength and tells Optuna."""
     config, directory = study.config, study.directory
     group = _group(config, batch)
@@ -170,7 +169,7 @@ def _unit_seconds(config: ConfigDict, directory: Path) -> Cost:
     return Cost(*workdir.read_json(path)["middle"])
 
 
-def conclude(study: Study, search: Any) -> StudySummary:
+def conclude(study: StudyRun, search: Any) -> StudySummary:
     """Plays against the grid, if there is one, and writes `results.json` and the report."""
     config, directory = study.config, study.directory
     done = [t for t in search.get_trials(deepcopy=False) if t.values]

@@ -26,7 +26,7 @@ from experiments.hyperparameters.setting_study import Plan, Player
 from experiments.hyperparameters.setting_tournament import RoundRobin
 from experiments.hyperparameters.settings import LETTERS, Setting, make_setting
 from experiments.shell import cli
-from experiments.shell.study import Study
+from experiments.shell.study import StudyRun
 from experiments.strength import tournament_files
 from jaxzero.settings import config as config_lib
 from jaxzero.settings.config import ConfigError
@@ -91,7 +91,7 @@ def run(config: ConfigDict, directory: Path, command: str | None = None) -> None
     )
 
 
-def conclude(study: Study) -> StudySummary:
+def conclude(study: StudyRun) -> StudySummary:
     """Plays the tournament and writes `results.json`, `games/`, the figures and the report.
 
     Raises:

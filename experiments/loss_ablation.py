@@ -21,7 +21,7 @@ from experiments.configs.loss_ablation import KEYS
 from experiments.losses.report import write_report
 from experiments.shell import cli
 from experiments.shell import study as shell
-from experiments.shell.study import Study
+from experiments.shell.study import StudyRun
 from experiments.strength import fixed_opponents, pool, tournament_files
 from experiments.strength import training_elo as training_elo_lib
 from jaxzero import runs, workdir
@@ -89,7 +89,7 @@ def run(config: ConfigDict, directory: Path, command: str | None = None) -> None
             tracker.finish(conclude(study, trained, members))
 
 
-def conclude(study: Study, trained: Trained, members: list[Member]) -> StudySummary:
+def conclude(study: StudyRun, trained: Trained, members: list[Member]) -> StudySummary:
     """Plays the tournaments and writes `results.json`, `games/`, the figures and the report."""
     config, directory = study.config, study.directory
     shell.say("playing the final tournaments...")

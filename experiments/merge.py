@@ -17,7 +17,7 @@ from experiments import hyperparameter_correlation, hyperparameter_sweep
 from experiments.hyperparameters import group_training, setting_study
 from experiments.hyperparameters.group_training import GROUPS
 from experiments.shell import arguments
-from experiments.shell.study import Study
+from experiments.shell.study import StudyRun
 from jaxzero import runs, workdir
 from jaxzero.runs import runner
 from jaxzero.settings import config as config_lib
@@ -61,7 +61,7 @@ def merge(shares: Sequence[Path], directory: Path, command: str | None = None) -
     members = group_training.members_of(study.plan(config).trainings)
     runs.write_members(directory, config, members)
     with Tracker(directory, config, name) as tracker:
-        tracker.finish(study.conclude(Study(name, config, directory, command)))
+        tracker.finish(study.conclude(StudyRun(name, config, directory, command)))
     setting_study.refuse_failures(directory)
 
 

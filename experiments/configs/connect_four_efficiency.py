@@ -3,9 +3,7 @@
 Paper 002, sections 3.1, 3.3 and 3.4; what the paper does not say is that of the authors' program.
 """
 
-from ml_collections import ConfigDict
-
-from jaxzero.settings.config import Key, Preset, preset_config
+from jaxzero.settings.config import Key, Preset, preset_getter
 
 # Every arm: the authors' plain AlphaZero, its constants found by their Bayesian search.
 BASE = {
@@ -227,11 +225,4 @@ KEYS: tuple[Key, ...] = (
     Key("study.extended_anneal_to", 0.4, "factor of its cycles at last", low=0, high=1),
 )
 
-
-def get_config(preset: str = "quick") -> ConfigDict:
-    """The settings of a preset.
-
-    Raises:
-      ConfigError: unknown preset.
-    """
-    return preset_config(preset, PRESETS, KEYS)
+get_config = preset_getter(PRESETS, KEYS)

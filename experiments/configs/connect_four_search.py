@@ -4,10 +4,8 @@ Ranges and budget are those of the authors' Bayesian search (named in section 4.
 program); what the search begins from is the plain AlphaZero of the efficiency study.
 """
 
-from ml_collections import ConfigDict
-
 from experiments.configs.connect_four_efficiency import ACCURACY_KEYS, BASE
-from jaxzero.settings.config import Key, Preset, preset_config
+from jaxzero.settings.config import Key, Preset, preset_getter
 
 _SHORT = BASE | {
     "search.num_simulations": 300,
@@ -91,11 +89,4 @@ KEYS: tuple[Key, ...] = (
     *ACCURACY_KEYS,
 )
 
-
-def get_config(preset: str = "quick") -> ConfigDict:
-    """The settings of a preset.
-
-    Raises:
-      ConfigError: unknown preset.
-    """
-    return preset_config(preset, PRESETS, KEYS)
+get_config = preset_getter(PRESETS, KEYS)

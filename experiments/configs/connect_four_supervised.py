@@ -3,9 +3,7 @@
 Paper 002, section 3.2 and Table 1; what the paper does not say is that of the authors' program.
 """
 
-from ml_collections import ConfigDict
-
-from jaxzero.settings.config import Key, Preset, preset_config
+from jaxzero.settings.config import Key, Preset, preset_getter
 
 GAME = "connect_four_6x7"
 LABELS = ("corrected", "published")
@@ -106,11 +104,4 @@ KEYS: tuple[Key, ...] = (
     Key("study.mistakes", 20, "wrong moves listed with their boards", low=0),
 )
 
-
-def get_config(preset: str = "quick") -> ConfigDict:
-    """The settings of a preset.
-
-    Raises:
-      ConfigError: unknown preset.
-    """
-    return preset_config(preset, PRESETS, KEYS)
+get_config = preset_getter(PRESETS, KEYS)

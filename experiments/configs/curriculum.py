@@ -6,9 +6,7 @@ named in docs/curriculum.md.
 
 from typing import Any
 
-from ml_collections import ConfigDict
-
-from jaxzero.settings.config import Key, Preset, preset_config
+from jaxzero.settings.config import Key, Preset, preset_getter
 
 ARMS = ("curriculum", "baseline", "trim", "horizon")
 
@@ -189,11 +187,4 @@ KEYS: tuple[Key, ...] = (
     Key("study.engine_processes", 2, "engines side by side", low=1, high=1000),
 )
 
-
-def get_config(preset: str = "quick") -> ConfigDict:
-    """The settings of a preset.
-
-    Raises:
-      ConfigError: unknown preset.
-    """
-    return preset_config(preset, PRESETS, KEYS)
+get_config = preset_getter(PRESETS, KEYS)

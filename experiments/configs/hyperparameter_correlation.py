@@ -5,9 +5,7 @@ Papers 000 and 003, section 6.2: all combinations of I, E, m and ep, without an 
 
 from typing import Any
 
-from ml_collections import ConfigDict
-
-from jaxzero.settings.config import Key, Preset, preset_config
+from jaxzero.settings.config import Key, Preset, preset_getter
 
 SMALL: dict[
     str, Any
@@ -78,11 +76,4 @@ KEYS: tuple[Key, ...] = (
     Key("execution.retry_failed", False, "try settings that failed again"),
 )
 
-
-def get_config(preset: str = "quick") -> ConfigDict:
-    """The settings of a preset.
-
-    Raises:
-      ConfigError: unknown preset.
-    """
-    return preset_config(preset, PRESETS, KEYS)
+get_config = preset_getter(PRESETS, KEYS)

@@ -3,10 +3,8 @@
 The correlation study of papers 000 and 003 (section 6.2) with Optuna in place of the grid.
 """
 
-from ml_collections import ConfigDict
-
 from experiments.configs.hyperparameter_correlation import SMALL
-from jaxzero.settings.config import Key, Preset, preset_config
+from jaxzero.settings.config import Key, Preset, preset_getter
 
 PRESETS: dict[str, Preset] = {
     "quick": Preset(
@@ -66,11 +64,4 @@ KEYS: tuple[Key, ...] = (
     Key("execution.shard", "1/1", "not of this study: trials follow one another", choices=("1/1",)),
 )
 
-
-def get_config(preset: str = "quick") -> ConfigDict:
-    """The settings of a preset.
-
-    Raises:
-      ConfigError: unknown preset.
-    """
-    return preset_config(preset, PRESETS, KEYS)
+get_config = preset_getter(PRESETS, KEYS)

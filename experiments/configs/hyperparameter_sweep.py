@@ -6,9 +6,7 @@ each is the run's own key, e.g. `--config.selfplay.episodes=50`.
 
 import dataclasses
 
-from ml_collections import ConfigDict
-
-from jaxzero.settings.config import Key, Preset, preset_config
+from jaxzero.settings.config import Key, Preset, preset_getter
 
 PRESETS: dict[str, Preset] = {
     "quick": Preset(
@@ -99,11 +97,4 @@ KEYS: tuple[Key, ...] = (
     Key("execution.retry_failed", False, "try settings that failed again"),
 )
 
-
-def get_config(preset: str = "quick") -> ConfigDict:
-    """The settings of a preset.
-
-    Raises:
-      ConfigError: unknown preset.
-    """
-    return preset_config(preset, PRESETS, KEYS)
+get_config = preset_getter(PRESETS, KEYS)

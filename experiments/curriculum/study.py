@@ -21,7 +21,7 @@ from experiments.configs.curriculum import KEYS
 from experiments.curriculum import claims, reference
 from experiments.curriculum.report import write_report
 from experiments.shell import study as shell
-from experiments.shell.study import Study
+from experiments.shell.study import StudyRun
 from jaxzero import runs, workdir
 from jaxzero.runs import Member
 from jaxzero.settings import config as config_lib
@@ -71,7 +71,7 @@ def run(config: ConfigDict, directory: Path, command: str | None = None) -> None
         conclude(study, seconds)
 
 
-def train(study: Study) -> dict[str, float]:
+def train(study: StudyRun) -> dict[str, float]:
     """Trains the players one after another, each alone on the devices: wall seconds by player."""
     seconds = {}
     for arm in study.config.study.arms:
@@ -84,7 +84,7 @@ def train(study: Study) -> dict[str, float]:
     return seconds
 
 
-def conclude(study: Study, seconds: Mapping[str, float]) -> None:
+def conclude(study: StudyRun, seconds: Mapping[str, float]) -> None:
     """Plays against the reference, decides the claims, writes results and report."""
     started, config, directory = time.monotonic(), study.config, study.directory
     arms = {arm: runs.open_run(directory / ARMS / arm) for arm in config.study.arms}

@@ -14,7 +14,7 @@ from experiments.hyperparameters.group_training import Place
 from experiments.hyperparameters.groups import ProgramGroup
 from experiments.hyperparameters.settings import Setting, Training
 from experiments.shell import study as shell
-from experiments.shell.study import Study, say
+from experiments.shell.study import StudyRun, say
 from jaxzero import runs, workdir
 from jaxzero.runs import population
 from jaxzero.settings.config import ConfigError, Key
@@ -79,7 +79,7 @@ def validate(config: ConfigDict, keys: Iterable[Key]) -> None:
     groups.parse_shard(config.execution.shard)
 
 
-def train(study: Study, plan: Plan, tracker: Tracker) -> bool:
+def train(study: StudyRun, plan: Plan, tracker: Tracker) -> bool:
     """Trains this machine's share of a plan.
 
     Returns:
@@ -116,7 +116,7 @@ def run(
     *,
     validate: Callable[[ConfigDict], None],
     plan: Callable[[ConfigDict], Plan],
-    conclude: Callable[[Study], StudySummary],
+    conclude: Callable[[StudyRun], StudySummary],
 ) -> None:
     """A whole study, this machine's share, or the rest of it.
 
@@ -151,7 +151,7 @@ def run(
 
 
 def finished(
-    study: Study, plan: Plan
+    study: StudyRun, plan: Plan
 ) -> tuple[dict[str, Place], list[dict[str, Any]], list[Player], list[Cost]]:
     """What a study is concluded from: places of the networks, rows, players, their costs.
 
@@ -223,7 +223,7 @@ def costs(
     ]
 
 
-def described(study: Study, plan: Plan) -> dict[str, Any]:
+def described(study: StudyRun, plan: Plan) -> dict[str, Any]:
     """What results.json says of the plan and how it was done."""
     timings = group_training.timings(study.directory)
     return study.header(group_training.members_of(plan.trainings)) | {

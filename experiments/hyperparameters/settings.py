@@ -33,6 +33,8 @@ LETTERS: Final[dict[str, str]] = {
     "n": "arena.games",
     "u": "arena.threshold",
 }
+# Those that correlation and search vary, and the study's key that lists their values or bounds.
+FIELDS: Final = {"I": "iterations", "E": "episodes", "m": "num_simulations", "ep": "epochs"}
 
 
 class Setting(NamedTuple):

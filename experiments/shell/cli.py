@@ -9,24 +9,25 @@ import shlex
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from absl import flags
 from ml_collections import ConfigDict
 from ml_collections.config_flags import config_flags
 
 from experiments.shell import usage
+from experiments.shell.usage import Settings
 from jaxzero.play.terminal import pipes
 from jaxzero.runs.stopping import Stopped
-from jaxzero.settings.config import KEYS, ConfigError, Preset, flatten
+from jaxzero.settings.config import KEYS, ConfigError, flatten
 from jaxzero.settings.keys import Key, table
 
-Study = Callable[[ConfigDict, Path, str], None]  # settings, run directory, command as called
+Program = Callable[[ConfigDict, Path, str], None]  # settings, run directory, command as called
 _ROOT = Path(__file__).resolve().parents[2]
 
 
 @pipes.reader_may_leave()
-def run(study: Study, name: str) -> None:
+def run(study: Program, name: str) -> None:
     """Reads the command line, runs the study, and turns what stops it into one line and a status.
 
     Args:
@@ -59,23 +60,6 @@ def run(study: Study, name: str) -> None:
 def _stop(message: str, status: int) -> None:
     print(message, file=sys.stderr)
     sys.exit(status)
-
-
-class Settings(NamedTuple):
-    """A settings file: what `--config=FILE:PRESET` names.
-
-    Attributes:
-      path, preset: as they were given; `preset` is empty where the file's own default is taken.
-      config: of the preset, locked.
-      presets: all that the file has, by name; empty if it declares none.
-      keys: of the table and of the study, by name.
-    """
-
-    path: str
-    preset: str
-    config: ConfigDict
-    presets: Mapping[str, Preset]
-    keys: Mapping[str, Key]
 
 
 def load(named: str, default_config: str) -> Settings:
@@ -115,16 +99,7 @@ def _run_file(path: str, default_config: str) -> dict[str, Any]:
 def _help(words: Sequence[str], title: str, command: str, default_config: str) -> str:
     named = [word.partition("=")[2] for word in words if word.startswith("--config=")]
     settings = load(named[-1] if named else default_config, default_config)
-    return usage.page(
-        title=title,
-        command=command,
-        default_config=default_config,
-        path=settings.path,
-        preset=settings.preset,
-        presets=settings.presets,
-        keys=settings.keys,
-        values=flatten(settings.config),
-    )
+    return usage.page(title, command, default_config, settings)
 
 
 def _parse(words: Sequence[str], default_config: str) -> tuple[ConfigDict, Path]:

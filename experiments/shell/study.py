@@ -22,8 +22,8 @@ from jaxzero.training import spec as spec_lib
 
 
 @dataclasses.dataclass(frozen=True)
-class Study:
-    """A study at work in its run directory.
+class StudyRun:
+    """A study at work in a run directory.
 
     Attributes:
       name: e.g. `"loss_ablation"`.
@@ -91,7 +91,7 @@ def begin(
     *,
     validate: Callable[[ConfigDict], Any],
     fixed: Sequence[str] = (),
-) -> Study:
+) -> StudyRun:
     """Makes a study's run directory, or goes on in it.
 
     Args:
@@ -109,7 +109,7 @@ def begin(
     runner.prepare(config)  # before anything looks for devices, as `validate` does for the dtype
     validate(config)
     claim(directory, config, name, fixed=fixed)
-    return Study(name, config, directory, command, started)
+    return StudyRun(name, config, directory, command, started)
 
 
 def claim(directory: Path, config: ConfigDict, name: str, *, fixed: Sequence[str] = ()) -> None:

@@ -3,9 +3,11 @@
 import shutil
 import textwrap
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
-from jaxzero.settings.config import Preset
+from ml_collections import ConfigDict
+
+from jaxzero.settings.config import Preset, flatten
 from jaxzero.settings.keys import Key
 from jaxzero.settings.table import SECTIONS
 
@@ -20,28 +22,34 @@ _WIDEST, _NARROWEST = 110, 80
 _WIDEST_VALUE = 16
 
 
-def page(
-    *,
-    title: str,
-    command: str,
-    default_config: str,
-    path: str,
-    preset: str,
-    presets: Mapping[str, Preset],
-    keys: Mapping[str, Key],
-    values: Mapping[str, Any],
-) -> str:
+class Settings(NamedTuple):
+    """A settings file: what `--config=FILE:PRESET` names.
+
+    Attributes:
+      path, preset: as they were given; `preset` is empty where the file's own default is taken.
+      config: of the preset, locked.
+      presets: all that the file has, by name; empty if it declares none.
+      keys: of the table and of the study, by name.
+    """
+
+    path: str
+    preset: str
+    config: ConfigDict
+    presets: Mapping[str, Preset]
+    keys: Mapping[str, Key]
+
+
+def page(title: str, command: str, default_config: str, settings: Settings) -> str:
     """The whole page.
 
     Args:
       title: the study in one line.
       command: how it is started.
       default_config: taken without `--config`.
-      path, preset: the settings file and the preset that is shown.
-      presets: of that file.
-      keys: every key, by dotted name.
-      values: every key's value in the preset.
+      settings: the file and the preset that are shown.
     """
+    path, preset, config, presets, keys = settings
+    values = flatten(config)
     width = min(_WIDEST, max(_NARROWEST, shutil.get_terminal_size((100, 24)).columns))
     flags = {
         f"--{name}={form}" if form else f"--{name}": meaning

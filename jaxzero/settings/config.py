@@ -6,7 +6,7 @@ can be made, printed and refused before anything else happens.
 
 import importlib.util
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NamedTuple
 
 from ml_collections import ConfigDict
@@ -40,6 +40,7 @@ __all__ = [
     "get",
     "nearest",
     "preset_config",
+    "preset_getter",
     "require_extras",
     "resolve_switches",
     "validate",
@@ -92,6 +93,13 @@ def preset_config(
     config = default_config(study_keys)
     config.update_from_flattened_dict({"preset": name, **presets[name].changes})
     return config
+
+
+def preset_getter(
+    presets: Mapping[str, Preset], study_keys: Iterable[Key]
+) -> Callable[..., ConfigDict]:
+    """`get_config(preset="quick")` of a settings file, see `preset_config`."""
+    return lambda preset="quick": preset_config(preset, presets, study_keys)
 
 
 def get(config: ConfigDict, key: str) -> Any:

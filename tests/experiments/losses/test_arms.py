@@ -16,7 +16,7 @@ from experiments.configs.loss_ablation import get_config as get_study
 from experiments.losses import arm_effects
 from experiments.losses import arms_report as arms_page
 from experiments.pages import style
-from experiments.shell.study import Study
+from experiments.shell.study import StudyRun
 from jaxzero import workdir
 from jaxzero.runs.stopping import Stopped
 from jaxzero.settings.config import ConfigError, flatten
@@ -161,7 +161,7 @@ def test_the_minutes_are_those_of_all_arms(tmp_path: Path, monkeypatch: pytest.M
         loss_ablation, "run", lambda config, *_: given.append(config.execution.max_minutes)
     )
     config = tiny_arms({"execution.max_minutes": 10.0})
-    begun = Study(arms.STUDY, config, tmp_path, started=time.monotonic() - 240)
+    begun = StudyRun(arms.STUDY, config, tmp_path, started=time.monotonic() - 240)
     arms.train(begun, "plain")
     assert given[0] == pytest.approx(6, abs=0.5)
     with pytest.raises(Stopped, match="over before arm few") as stopped:
