@@ -22,11 +22,12 @@ import jax
 import numpy as np
 from tqdm import tqdm
 
+from experiments.pages.tables import Table
 from experiments.pages.wording import plural
 from experiments.shell import arguments
 from experiments.shell.arguments import Parser
 from experiments.shell.study import say
-from experiments.strength import contestants, opponents
+from experiments.strength import absolute_report, contestants, opponents
 from jaxzero import runs, solvers, workdir
 from jaxzero.games import Game
 from jaxzero.runs import Run, runner
@@ -223,17 +224,6 @@ def _networks(
     ]
 
 
-# What the tables show: title, where it stands in a network's record.
-COLUMNS = (
-    ("network", ("network", "contested", "weak")),
-    ("search", ("search", "contested", "weak")),
-    ("search, early", ("search", "contested_early", "weak")),
-    ("middle", ("search", "contested_middle", "weak")),
-    ("late", ("search", "contested_late", "weak")),
-    ("value error", ("value", "all", "mse")),
-)
-
-
 def by_target(networks: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
     """Means over the seeds of a target after an iteration, with standard errors.
 
@@ -269,36 +259,21 @@ def _mean_and_error(values: Sequence[float]) -> dict[str, float]:
 def table(found: dict[str, Any]) -> str:
     """Fixed players, members and targets, for people."""
     count = found["positions"]
+    rows = [(name, *absolute_report.cells({"search": m})) for name, m in found["players"].items()]
+    rows += [
+        (f"{n['name']}@{n['iteration']}", *absolute_report.cells(n)) for n in found["networks"]
+    ]
+    for one in found["targets"]:
+        name = f"{one['target']}@{one['iteration']} ({plural(one['seeds'], 'seed')})"
+        rows.append((name, *absolute_report.cells(one)))
     lines = [
         f"{found['game']}: {count['found']} positions, {count['contested']} of them contested; "
-        "share of moves that keep the result in those",
-        f"value error of the best constant: {found['positions']['constant_mse']:.3f}",
+        "share of moves that keep the result in those; of several seeds mean ± standard error",
+        f"value error of the best constant: {count['constant_mse']:.3f}",
         "",
-        f"{'':32}" + "".join(f"{title:>15}" for title, _ in COLUMNS),
+        Table("", ("player", *absolute_report.HEADERS), tuple(rows)).text(),
     ]
-    for name, moves in found["players"].items():
-        record = {"search": moves}
-        lines.append(f"{name:32}" + "".join(_cell(record, path) for _, path in COLUMNS))
-    for record in found["networks"]:
-        name = f"{record['name']}@{record['iteration']}"
-        lines.append(f"{name:32}" + "".join(_cell(record, path) for _, path in COLUMNS))
-    lines += ["", "mean over seeds ± its standard error"]
-    for record in found["targets"]:
-        name = f"{record['target']}@{record['iteration']} ({plural(record['seeds'], 'seed')})"
-        lines.append(f"{name:32}" + "".join(_cell(record, path) for _, path in COLUMNS))
     return "\n".join(lines)
-
-
-def _cell(record: dict[str, Any], path: Sequence[str]) -> str:
-    value: Any = record
-    for word in path:
-        value = value.get(word) if isinstance(value, dict) else None
-    error = None
-    if isinstance(value, dict):
-        value, error = value["mean"], value["stderr"]
-    if value is None:
-        return f"{'-':>15}"
-    return f"{value:.3f}{'' if error is None else f' ± {error:.3f}'}".rjust(15)
 
 
 def main(words: Sequence[str] | None = None) -> None:

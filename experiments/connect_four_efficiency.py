@@ -14,12 +14,11 @@ from pathlib import Path
 from typing import Any
 
 import jax
-import numpy as np
 from ml_collections import ConfigDict
 
 from experiments.configs.connect_four_efficiency import KEYS, WITHOUT_ARMS
+from experiments.connect_four import efficiency_report as report
 from experiments.connect_four import solved_accuracy
-from experiments.connect_four.efficiency_report import write_report
 from experiments.connect_four.solved_accuracy import Accuracies
 from experiments.shell import cli
 from experiments.shell import study as shell
@@ -153,8 +152,8 @@ def run(config: ConfigDict, directory: Path, command: str | None = None) -> None
             workdir.write_json(path, told)
         found.append({"arm": arm} | workdir.read_json(path))
     results = {"positions": solved_accuracy.described(test), "arms": found}
-    print(table(found))
-    study.finish(study.header() | results, write_report)
+    print(report.table({arm["arm"]: arm for arm in found}, {}).text())
+    study.finish(study.header() | results, report.write_report)
 
 
 def is_done(config: ConfigDict, directory: Path) -> bool:
@@ -260,22 +259,6 @@ def seconds_per_move(opened: Run, networks: Learner) -> float:
         _, metrics = jax.block_until_ready(play(hyper, network, jax.random.key(i)))
         times.append((time.monotonic() - started) / float(metrics["selfplay/positions"]))
     return min(times[1:])
-
-
-def table(found: list[dict[str, Any]]) -> str:
-    """Arms, for people: best accuracy with search, and its cost."""
-    lines = [f"{'':18}{'best, %':>10}{'last, %':>10}{'hours':>10}{'ms a move':>11}{'new':>8}"]
-    for arm in found:
-        ends = [run["points"][-1] for run in arm["runs"]]
-        best = np.mean([max(p["search"] for p in run["points"]) for run in arm["runs"]])
-        last = np.mean([p["search"] for p in ends])
-        hours = np.mean([p["hours"] for p in ends])
-        new = np.mean([p["new_share"] for p in ends])
-        lines.append(
-            f"{arm['arm']:18}{100 * best:>10.2f}{100 * last:>10.2f}{hours:>10.4f}"
-            f"{1000 * arm['seconds_per_move']:>11.3f}{new:>8.2f}"
-        )
-    return "\n".join(lines)
 
 
 if __name__ == "__main__":

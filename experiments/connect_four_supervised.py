@@ -25,11 +25,11 @@ from tqdm import tqdm
 
 from experiments.configs.connect_four_supervised import GAME, KEYS
 from experiments.connect_four import solved_positions, solved_set, supervised
+from experiments.connect_four import supervised_report as report
 from experiments.connect_four.solved_accuracy import answers_of
 from experiments.connect_four.solved_games import Recipe
 from experiments.connect_four.solved_positions import Positions
 from experiments.connect_four.supervised import Progress, Schedule
-from experiments.connect_four.supervised_report import write_report
 from experiments.shell import cli
 from experiments.shell import study as shell
 from jaxzero import networks, solvers, workdir
@@ -141,8 +141,8 @@ def run(config: ConfigDict, directory: Path, command: str | None = None) -> None
                 path.parent.mkdir(parents=True, exist_ok=True)
                 workdir.write_json(path, result)
             found.append(workdir.read_json(path))
-    print(table(found))
-    study.finish(study.header() | {"groups": found}, write_report)
+    print(report.table(found, {}).text())
+    study.finish(study.header() | {"groups": found}, report.write_report)
 
 
 def _train_and_mark(
@@ -299,22 +299,6 @@ def mean_and_error(values: list[float]) -> dict[str, float]:
     many = len(values) > 1
     sd = float(np.std(values, ddof=1)) if many else float("nan")
     return {"mean": float(np.mean(values)), "sd": sd, "stderr": sd / len(values) ** 0.5}
-
-
-def table(found: list[dict[str, Any]]) -> str:
-    """Table 1 with our numbers, for people."""
-    lines = [f"{'':28}{'parameters':>12}{'positions':>11}{'move':>16}{'result':>16}"]
-    for group in found:
-        cells = [
-            f"{100 * group['network'][name]['mean']:.2f}"
-            + ("" if (e := group["network"][name]["stderr"]) is None else f" ± {100 * e:.2f}")
-            for name in ("strong", "result")
-        ]
-        lines.append(
-            f"{group['name']:28}{group['parameters']:>12,}{group['positions']['train']:>11,}"
-            + "".join(f"{cell:>16}" for cell in cells)
-        )
-    return "\n".join(lines)
 
 
 if __name__ == "__main__":

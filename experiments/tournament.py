@@ -254,9 +254,8 @@ def _announce(settings: TournamentSettings, game: Any, entries: Sequence[Entry])
 def summary(played: dict[str, Any]) -> str:
     """The ratings as a table for the terminal, and the circles."""
     ranked = tournament_report.by_rating(played)
-    return "\n".join(
-        [tournament_report.ratings_table(ranked).text(), "", *tournament_report.sentences(ranked)]
-    )
+    text = tournament_report.ratings_table(ranked).text()
+    return "\n".join([text, "", *tournament_report.sentences(ranked)])
 
 
 def main(words: Sequence[str] | None = None) -> None:

@@ -59,7 +59,7 @@ def write_report(directory: Path) -> Path:
         theirs = {}
     plates = [_plate(name, n, title, arms, theirs, own) for name, n, title, own in FIGURES]
     plates.insert(1, Plate("cycle", cycle(), "Learning rate and momentum (Fig. 2)", _CYCLE))
-    found = (_table(arms, theirs), ingredients.earned(arms))
+    found = (table(arms, theirs), ingredients.earned(arms))
     return page.write(
         page.Page(
             title=f"What makes AlphaZero cheaper: {game_title(results['game'])}",
@@ -224,7 +224,8 @@ def cycle() -> Figure:
     return figure
 
 
-def _table(arms: dict[str, Any], theirs: dict[str, Any]) -> Table:
+def table(arms: dict[str, Any], theirs: dict[str, Any]) -> Table:
+    """Accuracy and cost of the arms, by name; the paper's beside them where there are any."""
     rows = []
     for name, arm in arms.items():
         hours, accuracy = mean_curve(arm)

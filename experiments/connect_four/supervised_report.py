@@ -33,7 +33,7 @@ def write_report(directory: Path) -> Path:
             missing=[],
             facts=_facts(results),
             sections=[
-                Section("Accuracy", (_METHOD,), plates, (_table(found, theirs),)),
+                Section("Accuracy", (_METHOD,), plates, (table(found, theirs),)),
                 Section("Where it errs", tables=(_groups(found), *_mistakes(found))),
                 Section("Positions", tables=(_sets(found, theirs),)),
             ],
@@ -73,7 +73,8 @@ def _percent(value: dict[str, Any]) -> str:
     return plus_minus(100 * value["mean"], None if error is None else 100 * error, 2)
 
 
-def _table(found: list[dict[str, Any]], theirs: dict[str, Any]) -> Table:
+def table(found: list[dict[str, Any]], theirs: dict[str, Any]) -> Table:
+    """Table 1 of 002 with our numbers; its own beside them where there are any."""
     rows = []
     for group in found:
         match = [

@@ -29,6 +29,7 @@ _COLUMNS: Final = (
     ("value error", ("value", "all", "mse")),
     *((f"value error, {stage}", ("value", stage, "mse")) for stage in STAGES),
 )
+HEADERS: Final = tuple(title for title, _ in _COLUMNS)
 
 
 def section(study: Study) -> Section:
@@ -211,11 +212,11 @@ def _pooled(networks: Sequence[Sequence[dict[str, Any]]]) -> tuple[np.ndarray, n
 def table(found: dict[str, Any]) -> Table:
     """Shares and errors by target after the last measured iteration, and of fixed players."""
     rows = [
-        (style.label(record["target"]), number(record["seeds"]), *_cells(record))
+        (style.label(record["target"]), number(record["seeds"]), *cells(record))
         for record in _last(found)
     ]
-    rows += [(name, NONE, *_cells({"search": one})) for name, one in found["players"].items()]
-    headers = ("player", "seeds", *(title for title, _ in _COLUMNS))
+    rows += [(name, NONE, *cells({"search": one})) for name, one in found["players"].items()]
+    headers = ("player", "seeds", *HEADERS)
     constant = found["positions"].get("constant_mse")
     known = "" if constant is None else f" The best constant has {number(constant, 3)}."
     note = (
@@ -226,6 +227,7 @@ def table(found: dict[str, Any]) -> Table:
     return Table("Moves and values against exact solutions", headers, tuple(rows), note)
 
 
-def _cells(record: dict[str, Any]) -> tuple[str, ...]:
+def cells(record: dict[str, Any]) -> tuple[str, ...]:
+    """A record's numbers, ± standard error where it has one, for the columns of `HEADERS`."""
     values = [_value(record, path) for _, path in _COLUMNS]
     return tuple(NONE if math.isnan(mean) else plus_minus(mean, error, 3) for mean, error in values)
