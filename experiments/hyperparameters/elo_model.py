@@ -211,14 +211,11 @@ def fronts(data: Data) -> dict[str, list[dict[str, float]]]:
     """
     panel = (data.values[:, :2] == data.values[:, :2].max(0)).all(1)
     pairs = sorted({(m, ep) for m, ep in data.values[panel][:, 2:].tolist()})
-    elo: list[float] = []
-    selfplay: list[float] = []
-    total: list[float] = []
-    for m, ep in pairs:
-        own = panel & (data.values[:, 2] == m) & (data.values[:, 3] == ep)
-        elo.append(float(data.elo[own].mean()))
-        selfplay.append(float(data.seconds[own, 0].mean()))
-        total.append(float(data.total[own].mean()))
+    players = [panel & (data.values[:, 2:] == pair).all(1) for pair in pairs]
+    elo, selfplay, total = (
+        [float(column[own].mean()) for own in players]
+        for column in (data.elo, data.seconds[:, 0], data.total)
+    )
     return {
         name: [
             {"m": pairs[i][0], "ep": pairs[i][1], "elo": elo[i], "seconds": cost[i]}

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple, TypeAlias
 
 from experiments.claims import decision, inference
+from experiments.claims.decision import Tested
 from experiments.claims.inference import Estimate
 from experiments.claims.papers import Contrast
 from experiments.configs.arms import PLAIN
@@ -12,14 +13,6 @@ VALUE = "value"
 RIVALS = ("policy", "sum", "product")  # whom the papers found l_v to beat (000, section 6.3.3)
 
 Strengths: TypeAlias = Mapping[tuple[str, str], Mapping[int, float]]  # (arm, target) -> seed -> Elo
-
-
-class Side(NamedTuple):
-    """Runs whose strengths are added (`sign` +1) or subtracted (-1)."""
-
-    sign: int
-    arm: str
-    target: str
 
 
 class Effect(NamedTuple):
@@ -44,14 +37,17 @@ def rows(effects: Sequence[Effect]) -> list[dict[str, Any]]:
 
     `low` and `high` are the ends of the interval of `level`, which say whether there is an effect.
     """
-    found: list[dict[str, Any]] = []
-    for kind in dict.fromkeys(effect.kind for effect in effects):
+    tests: dict[Effect, Tested] = {}
+    for kind in {effect.kind for effect in effects}:
         own = [effect for effect in effects if effect.kind == kind]
-        tests = decision.decide([Contrast()] * len(own), [effect.estimate for effect in own])
-        for effect, test in zip(own, tests, strict=True):
-            row = {key: value for key, value in effect._asdict().items() if key != "estimate"}
-            row |= {key: test.row()[key] for key in ("effect", "stderr", "level", "seeds")}
-            found.append(row | dict(zip(("low", "high"), test.interval, strict=True)))
+        decided = decision.decide([Contrast()] * len(own), [effect.estimate for effect in own])
+        tests.update(zip(own, decided, strict=True))
+    found = []
+    for effect in effects:
+        low, high = tests[effect].interval
+        row = {name: getattr(effect, name) for name in ("kind", "arm", "target", "words")}
+        row |= {key: tests[effect].row()[key] for key in ("effect", "stderr", "level", "seeds")}
+        found.append(row | {"low": low, "high": high})
     return found
 
 
@@ -73,10 +69,14 @@ def final_strengths(
     return found
 
 
-def difference(strengths: Strengths, sides: Sequence[Side]) -> Estimate | None:
-    """The signed sum over the seeds that all sides have; None if they have none in common."""
-    groups = [strengths.get((side.arm, side.target), {}) for side in sides]
-    sample = inference.paired(groups, [side.sign for side in sides])
+def difference(strengths: Strengths, sides: Mapping[tuple[str, str], int]) -> Estimate | None:
+    """The signed sum over the seeds that all sides have; None if they have none in common.
+
+    Args:
+      strengths: by (arm, target) and seed.
+      sides: (arm, target) of those that are added (+1) or subtracted (-1).
+    """
+    sample = inference.paired([strengths.get(side, {}) for side in sides], [*sides.values()])
     return inference.estimate([sample]) if len(sample) else None
 
 
@@ -86,17 +86,17 @@ def effects(strengths: Strengths) -> list[Effect]:
     found = []
     for arm in arms:
         targets = [target for a, target in strengths if a == arm]
-        asked: list[tuple[str, str, str, list[Side]]] = []
+        asked: list[tuple[str, str, str, dict[tuple[str, str], int]]] = []
         for rival in (r for r in RIVALS if r in targets and VALUE in targets):
-            here = [Side(1, arm, VALUE), Side(-1, arm, rival)]
+            here = {(arm, VALUE): 1, (arm, rival): -1}
             asked.append(("loss", rival, f"{arm}: {VALUE} less {rival}", here))
             if arm != PLAIN:
-                there = [Side(-1, PLAIN, VALUE), Side(1, PLAIN, rival)]
+                there = {(PLAIN, VALUE): -1, (PLAIN, rival): 1}
                 words = f"({VALUE} less {rival}) in {arm} less the same in {PLAIN}"
-                asked.append(("change", rival, words, here + there))
+                asked.append(("change", rival, words, here | there))
         if arm != PLAIN:
             for target in targets:
-                sides = [Side(1, arm, target), Side(-1, PLAIN, target)]
+                sides = {(arm, target): 1, (PLAIN, target): -1}
                 asked.append(("arm", target, f"{target}: {arm} less {PLAIN}", sides))
         for kind, target, words, sides in asked:
             estimate = difference(strengths, sides)
