@@ -16,7 +16,7 @@ from ml_collections import ConfigDict
 from ml_collections.config_flags import config_flags
 
 from experiments.shell import usage
-from experiments.shell.usage import Settings
+from experiments.shell.usage import StudySettings
 from jaxzero.play.terminal import pipes
 from jaxzero.runs.stopping import Stopped
 from jaxzero.settings.config import KEYS, ConfigError, flatten
@@ -62,7 +62,7 @@ def _stop(message: str, status: int) -> None:
     sys.exit(status)
 
 
-def load(named: str, default_config: str) -> Settings:
+def load(named: str, default_config: str) -> StudySettings:
     """Runs a settings file, once.
 
     Args:
@@ -79,7 +79,7 @@ def load(named: str, default_config: str) -> Settings:
         found["KEYS"] = _run_file(default_config.partition(":")[0], default_config)["KEYS"]
     keys, values = table(KEYS, found["KEYS"]), flatten(config)
     undeclared = [Key(n, value, "", kind=str) for n, value in values.items() if n not in keys]
-    return Settings(
+    return StudySettings(
         path, preset, config, found.get("PRESETS", {}), table(keys.values(), undeclared)
     )
 
@@ -147,7 +147,7 @@ def _check_known(name: str, known: list[str]) -> None:
         raise ConfigError(f"unknown key config.{name}: {hint}")
 
 
-def _overruled(settings: Settings, changes: Mapping[str, str]) -> ConfigDict:
+def _overruled(settings: StudySettings, changes: Mapping[str, str]) -> ConfigDict:
     """The preset's settings with those of the command line, each read as its key's kind."""
     words = [f"--config.{n}={_in_brackets(settings.keys[n], t)}" for n, t in changes.items()]
     values, argv = flags.FlagValues(), ["study", *words]

@@ -22,7 +22,7 @@ _WIDEST, _NARROWEST = 110, 80
 _WIDEST_VALUE = 16
 
 
-class Settings(NamedTuple):
+class StudySettings(NamedTuple):
     """A settings file: what `--config=FILE:PRESET` names.
 
     Attributes:
@@ -39,7 +39,7 @@ class Settings(NamedTuple):
     keys: Mapping[str, Key]
 
 
-def page(title: str, command: str, default_config: str, settings: Settings) -> str:
+def page(title: str, command: str, default_config: str, settings: StudySettings) -> str:
     """The whole page.
 
     Args:
