@@ -39,19 +39,19 @@ class Rated(NamedTuple):
         return len(self.elo)
 
 
-def ranking(played: Mapping[str, Any]) -> list[Rated]:
-    """Targets by mean rating, best first."""
+def ranking(played: Mapping[str, Any], *, trained_only: bool = True) -> list[Rated]:
+    """Targets by mean rating, best first; with `untrained`, `random` and other kinds if wanted."""
     elo, errors = floats(played.get("elo") or []), floats(played.get("stderr") or [])
     errors = errors if len(errors) == len(elo) else np.full(len(elo), math.nan)
-    members: dict[str, list[int]] = {}
-    seeds = {}
-    for index, player in enumerate(played.get("players") or []):
-        if player.get("kind") == "trained" and index < len(elo):
-            members.setdefault(str(player["target"]), []).append(index)
-            seeds[index] = player.get("seed", index)
+    members: dict[str, dict[Any, int]] = {}
+    for index, player in enumerate((played.get("players") or [])[: len(elo)]):
+        trained, seed = player.get("kind") == "trained", player.get("seed")
+        if trained or not trained_only:
+            name = str(player["target"] if trained else player["kind"])
+            members.setdefault(name, {})[f"player {index}" if seed is None else seed] = index
     rated = [
-        _rated(target, {seeds[i]: float(elo[i]) for i in own}, errors[own])
-        for target, own in members.items()
+        _rated(name, {seed: float(elo[i]) for seed, i in own.items()}, errors[[*own.values()]])
+        for name, own in members.items()
     ]
     return sorted(rated, key=lambda one: -one.mean)
 

@@ -3,11 +3,10 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import numpy as np
-
+from experiments.claims.ranking import ranking
 from experiments.pages import page, tables
 from experiments.pages.page import Section
-from experiments.pages.study import Study, floats
+from experiments.pages.study import Study
 from experiments.pages.tables import Table
 from experiments.pages.wording import (
     ABSENT,
@@ -82,22 +81,12 @@ def tally(decided: Sequence[Mapping[str, Any]], what: str) -> str:
 
 
 def strength(played: Mapping[str, Any]) -> dict[str, tuple[float, float, int]]:
-    """Mean Elo, its standard error and the number of seeds, by setting, untrained and random last.
+    """Mean Elo, its standard error and the number of seeds, by setting, untrained and random too.
 
     The error is the larger of the spread over seeds and the ratings' own.
     """
-    groups: dict[str, list[int]] = {}
-    for i, player in enumerate(played["players"]):
-        name = player["target"] if player["kind"] == "trained" else player["kind"]
-        groups.setdefault(str(name), []).append(i)
-    elo, stderr = floats(played["elo"]), floats(played["stderr"])
-    found = {}
-    for name, places in groups.items():
-        own = float(np.sqrt((stderr[places] ** 2).sum()) / len(places))
-        if len(places) > 1:
-            own = max(own, float(np.std(elo[places], ddof=1) / np.sqrt(len(places))))
-        found[name] = (float(elo[places].mean()), own, len(places))
-    return found
+    rated = ranking(played, trained_only=False)
+    return {one.target: (one.mean, one.stderr, one.seeds) for one in rated}
 
 
 def strength_table(played: Mapping[str, Any], *, folded: bool = False) -> Table:
