@@ -10,6 +10,7 @@ played times the time of a move, training free. Writes `results.json` and `repor
 
 import functools
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -41,32 +42,28 @@ ACCURACY = "accuracy.json"
 _TIMED = 3  # self-play programs, of which the fastest counts
 
 
-def ingredients(config: ConfigDict) -> dict[str, dict[str, Any]]:
-    """What the extended baseline is made of: dotted keys by ingredient (002, section 3.3).
+def extensions(
+    config: ConfigDict, *, grows: Sequence[float], anneal_to: float, anneal_iterations: int
+) -> dict[str, dict[str, Any]]:
+    """Dotted keys by extension of the plain baseline (002, sections 3.3 and 2.4).
 
-    As they are there: the cycle annealed, the slow window growing for longer than alone.
+    Args:
+      config: the study's.
+      grows: how the slow window grows.
+      anneal_to, anneal_iterations: of the cyclic learning rate.
     """
-    s = config.study
-    possible = others(config) | {
+    start = round(config.study.slow_window_share * config.replay.window_positions)
+    return {
         "dedupe": {"replay.duplicate_weight": 0.8},
         "cyclic": {
             "train.schedule": "cyclic",
-            "train.anneal_to": s.extended_anneal_to,
-            "train.anneal_iterations": 20,
+            "train.anneal_to": anneal_to,
+            "train.anneal_iterations": anneal_iterations,
         },
-        "slow_window": {
-            "replay.window_start": _window_start(config),
-            "replay.window_grows": tuple(s.extended_window_grows),
-        },
+        "slow_window": {"replay.window_start": start, "replay.window_grows": tuple(grows)},
         "reply": {"train.reply_weight": 0.35},
         "squeeze_excite": {"network.squeeze_excite": True},
-    }
-    return {name: possible[name] for name in s.extended}
-
-
-def others(config: ConfigDict) -> dict[str, dict[str, Any]]:
-    """Dotted keys by extension that the paper's extended baseline does not have (section 2.4)."""
-    return {
+        # Those that the paper's extended baseline does not have.
         "playout_caps": {
             "selfplay.fast_share": 0.75,
             "selfplay.fast_simulations": min(30, config.search.num_simulations),
@@ -79,8 +76,15 @@ def others(config: ConfigDict) -> dict[str, dict[str, Any]]:
     }
 
 
-def _window_start(config: ConfigDict) -> int:
-    return round(config.study.slow_window_share * config.replay.window_positions)
+def ingredients(config: ConfigDict) -> dict[str, dict[str, Any]]:
+    """What the extended baseline is made of: dotted keys by ingredient (002, section 3.3).
+
+    As they are there: the cycle annealed, the slow window growing for longer than alone.
+    """
+    s = config.study
+    grows, to = s.extended_window_grows, s.extended_anneal_to
+    possible = extensions(config, grows=grows, anneal_to=to, anneal_iterations=20)
+    return {name: possible[name] for name in s.extended}
 
 
 def changes(config: ConfigDict, arm: str) -> dict[str, Any]:
@@ -89,25 +93,11 @@ def changes(config: ConfigDict, arm: str) -> dict[str, Any]:
         made_of = ingredients(config)
         kept = [name for name in made_of if arm != f"without_{name}"]
         return {key: value for name in kept for key, value in made_of[name].items()}
-    known = others(config) | {
-        "baseline": {},
-        "dedupe_0.2": {"replay.duplicate_weight": 0.2},
-        "dedupe_0.5": {"replay.duplicate_weight": 0.5},
-        "dedupe": {"replay.duplicate_weight": 0.8},
-        # The authors' single run of the cycle was annealed to 0.5 in iteration 25.
-        "cyclic": {
-            "train.schedule": "cyclic",
-            "train.anneal_to": 0.5,
-            "train.anneal_iterations": 25,
-        },
-        "slow_window": {
-            "replay.window_start": _window_start(config),
-            "replay.window_grows": tuple(config.study.slow_window_grows),
-        },
-        "reply": {"train.reply_weight": 0.35},
-        "squeeze_excite": {"network.squeeze_excite": True},
-    }
-    return known[arm]
+    # The authors' single run of the cycle was annealed to 0.5 in iteration 25.
+    grows = config.study.slow_window_grows
+    known = extensions(config, grows=grows, anneal_to=0.5, anneal_iterations=25)
+    known |= {f"dedupe_{weight}": {"replay.duplicate_weight": weight} for weight in (0.2, 0.5)}
+    return (known | {"baseline": {}})[arm]
 
 
 def arm_config(config: ConfigDict, arm: str) -> ConfigDict:

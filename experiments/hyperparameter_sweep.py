@@ -65,8 +65,6 @@ def make_settings(config: ConfigDict) -> list[Setting]:
             for value, name in zip(one.values, one.settings, strict=True)
             if name != "default"
         ]
-    for setting in settings:
-        config_lib.validate(setting.config)
     return settings
 
 

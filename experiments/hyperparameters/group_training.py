@@ -21,7 +21,7 @@ from experiments.shell.study import say
 from jaxzero import runs, workdir
 from jaxzero.runs import Member, Run, population, runner, weights
 from jaxzero.runs.failures import Failures
-from jaxzero.runs.stopping import FINISHED_EARLY, Stopped
+from jaxzero.runs.stopping import Stopped, minutes_left
 from jaxzero.settings import config as config_lib
 from jaxzero.settings.config import ConfigError
 from jaxzero.tracking import Tracker
@@ -78,27 +78,11 @@ def train_all(
             if started is None:  # the first group always gets on
                 started = time.monotonic()
             else:
-                todo = _within(todo, minutes=(time.monotonic() - started) / 60)
+                limit = todo.config.execution.max_minutes  # of all groups together
+                left = minutes_left(limit, started, f"group {todo.name}")
+                config = config_lib.changed(todo.config, {"execution.max_minutes": left})
+                todo = dataclasses.replace(todo, config=config)
             _train(todo, at, tracker, study)
-
-
-def _within(group: ProgramGroup, *, minutes: float) -> ProgramGroup:
-    """The group with what is left of `--max-minutes`, which is meant for all groups together.
-
-    Raises:
-      Stopped: nothing is left.
-    """
-    limit = group.config.execution.max_minutes
-    if not limit:
-        return group
-    if minutes >= limit:
-        raise Stopped(
-            f"--max-minutes={limit:g} are over before group {group.name}; the same command goes on "
-            "from there",
-            FINISHED_EARLY,
-        )
-    config = config_lib.changed(group.config, {"execution.max_minutes": limit - minutes})
-    return dataclasses.replace(group, config=config)
 
 
 def _attempts(

@@ -81,11 +81,10 @@ def _by_shape(trainings: Sequence[Training]) -> list[list[Training]]:
 
 def _largest(configs: Sequence[ConfigDict]) -> ConfigDict:
     """The first settings, with the largest sizes of all."""
-    largest = configs[0].copy_and_resolve_references()
-    for key in spec_lib.CAPACITIES:
-        most = max(config_lib.get(config, key) for config in configs)
-        largest.update_from_flattened_dict({key: most})
-    return largest.lock()
+    most = {
+        key: max(config_lib.get(config, key) for config in configs) for key in spec_lib.CAPACITIES
+    }
+    return config_lib.changed(configs[0], most)
 
 
 def work(trainings: Sequence[Training], *, together: bool) -> float:
@@ -133,11 +132,14 @@ def _best_cut(
 def _make_group(part: Sequence[Training]) -> ProgramGroup:
     sized = _largest([training.config for training in part])
     lengths = {length for training in part for _, length in training.serves}
-    own = sized.copy_and_resolve_references()
-    own.seed = min(training.seed for training in part)
-    # Networks are kept at least when a setting is done.
-    own.execution.snapshot_every = math.gcd(*lengths, own.execution.snapshot_every)
-    own.lock()
+    own = config_lib.changed(
+        sized,
+        {
+            "seed": min(training.seed for training in part),
+            # Networks are kept at least when a setting is done.
+            "execution.snapshot_every": math.gcd(*lengths, sized.execution.snapshot_every),
+        },
+    )
     values = {letter: config_lib.get(own, LETTERS[letter]) for letter in _NAMED}
     name = "_".join(f"{letter}{value:g}" for letter, value in values.items())
     return ProgramGroup(name, own, tuple(part))

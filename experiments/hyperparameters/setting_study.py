@@ -17,6 +17,7 @@ from experiments.shell import study as shell
 from experiments.shell.study import StudyRun, say
 from jaxzero import runs, workdir
 from jaxzero.runs import population
+from jaxzero.settings import config as config_lib
 from jaxzero.settings.config import ConfigError, Key
 from jaxzero.tracking import StudySummary, Tracker
 from jaxzero.training import spec as spec_lib
@@ -65,6 +66,7 @@ def make_plan(config: ConfigDict, compared: Sequence[Setting]) -> Plan:
       ConfigError: a setting that cannot work, or is there twice.
     """
     for setting in compared:
+        config_lib.validate(setting.config)
         spec_lib.make_spec(setting.config)
     seeds = range(config.seed, config.seed + config.study.seeds)
     wanted = settings.trainings(compared, seeds)

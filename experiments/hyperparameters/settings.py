@@ -80,10 +80,9 @@ def make_setting(base: ConfigDict, values: Mapping[str, Any]) -> Setting:
       base: the study's settings.
       values: by letter of `LETTERS`.
     """
-    own = base.copy_and_resolve_references()
-    own.update_from_flattened_dict({LETTERS[letter]: v for letter, v in values.items()})
+    own = config_lib.changed(base, {LETTERS[letter]: v for letter, v in values.items()})
     name = "_".join(f"{letter}={value:g}" for letter, value in values.items())
-    return Setting(name or "default", dict(values), own.lock())
+    return Setting(name or "default", dict(values), own)
 
 
 def trainings(settings: Sequence[Setting], seeds: Sequence[int]) -> list[Training]:
@@ -108,7 +107,6 @@ def trainings(settings: Sequence[Setting], seeds: Sequence[int]) -> list[Trainin
         name = make_setting(longest.config, words).name
         serves = tuple((s.name, s.iterations) for s in same)
         for seed in seeds:
-            own = longest.config.copy_and_resolve_references()
-            own.seed = seed
-            found.append(Training(f"{name}_seed{seed}", seed, own.lock(), serves))
+            own = config_lib.changed(longest.config, {"seed": seed})
+            found.append(Training(f"{name}_seed{seed}", seed, own, serves))
     return found
