@@ -59,13 +59,10 @@ def _parser() -> argparse.ArgumentParser:
     add("--opponent", metavar="NAME", help="without a network: random, greedy or mcts_200")
     add("--side", choices=_SIDES, default="first", help="yours, or the player's with --versus")
     add("--seed", metavar="N", type=int, default=0, help="of everything that is drawn by lot")
-    add("--opening", metavar="K", type=int, help="random moves before a game (default: 0; 2 before "
-        "each pair of several games)")  # fmt: skip
-    add(
-        "--versus",
-        metavar="DIR|NAME",
-        help="watch it against another run, random, greedy or mcts_200",
-    )
+    opening = "random moves before a game (default: 0; 2 before each pair of several games)"
+    add("--opening", metavar="K", type=int, help=opening)
+    watched = "watch it against another run, random, greedy or mcts_200"
+    add("--versus", metavar="DIR|NAME", help=watched)
     add("--versus-member", metavar="NAME", help="of the other run")
     add("--versus-iteration", metavar="N", type=int, help="of the other run")
     add("--versus-simulations", metavar="M", type=int, help="of the other run")
