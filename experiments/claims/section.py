@@ -112,6 +112,8 @@ def of_results(
     for claim in claims:
         for test in claim.get("contrasts", [claim]):
             effect, needed = test["effect"], test.get("seeds_to_decide", claim.get("needed"))
+            ends = interval(test["interval"], digits)
+            level = test.get("level", inference.LEVEL)  # older files have none
             row = {
                 "claim": claim["words"],
                 "where": "; ".join(claim["where"]),
@@ -119,7 +121,8 @@ def of_results(
                 "contrast": words_of(papers.contrast(test)),
                 "alone": test["verdict"],
                 "effect": NONE if effect is None else number(float(effect), digits),
-                "interval": interval(test["interval"], digits),
+                "interval": ends,
+                "of": NONE if ends == NONE else decision.coverage(level),
                 "margin": f"{test['margin']:g}",
                 "seeds": str(test.get("seeds", NONE)),
                 "seeds to decide": NONE if needed is None else str(needed),
