@@ -21,6 +21,7 @@ from benchmarks.timing import Effort, Thunk, interleave
 from jaxzero.loops import MEMBER_AXIS
 from jaxzero.runs import flops, memory
 from jaxzero.search import core
+from jaxzero.search.result import Diagnostics
 from jaxzero.training import learner
 from jaxzero.training.learner import Learner
 from jaxzero.training.spec import Hyper, Spec
@@ -33,6 +34,7 @@ class Point(NamedTuple):
     """One measurement: `games` searches of `m` simulations at once.
 
     `members` networks each search for their own `games`; 0 is one network without that axis.
+    `loop` is this package's over mctx's tree, or mctx's own.
     """
 
     algorithm: str
@@ -42,6 +44,7 @@ class Point(NamedTuple):
     channels: int = 64
     sharp: bool = False
     members: int = 0
+    loop: str = "tree"
 
 
 def _acceptance(channels: int = 64) -> list[Point]:
@@ -58,7 +61,9 @@ def _grid(ms: tuple[int, ...], batches: tuple[int, ...], games: tuple[str, ...])
     ]
 
 
+_MCTX = [point._replace(loop="mctx") for point in _acceptance() if point.m == 100]
 _CPU = [
+    *_MCTX,
     *(point._replace(sharp=True) for point in _acceptance()),
     *_grid((25, 200), (50,), ("othello_6x6",)),
     *_grid((100,), (16,), ("othello_6x6",)),
@@ -68,6 +73,7 @@ _CPU = [
     Point("puct", 100, 50, channels=256),
 ]
 _GPU_FIRST = [
+    *_MCTX,
     *(point._replace(sharp=True) for point in _acceptance()),
     *(Point("puct", 100, 50, channels=channels) for channels in (256, 512)),
     Point("puct", 100, 50, channels=64, members=32),
@@ -82,6 +88,7 @@ _TINY = [
     Point("puct", 3, 4, "connect_four_5x5", channels=4, sharp=True),
     Point("gumbel", 3, 4, "connect_four_5x5", channels=4),
     Point("puct", 3, 4, "connect_four_5x5", channels=4, members=2),
+    Point("puct", 3, 4, "connect_four_5x5", channels=4, loop="mctx"),
 ]
 _EFFORT = {"cpu": Effort(30, 4.0), "gpu": Effort(20, 4.0), "tiny": Effort(1, 0.0, small=True)}
 
@@ -111,7 +118,8 @@ def name(point: Point) -> str:
     """Of its case."""
     words = [f"search/{point.algorithm} m={point.m} {point.game} {point.channels}ch"]
     words.append(f"{point.members}x{point.games}" if point.members else str(point.games))
-    return " ".join([*words, "games", *(["sharp"] if point.sharp else [])])
+    words += ["games", *(["sharp"] if point.sharp else [])]
+    return " ".join([*words, *(["mctx"] if point.loop == "mctx" else [])])
 
 
 def _guess(point: Point) -> float:
@@ -126,22 +134,23 @@ def settings(point: Point) -> dict[str, Any]:
         "network.channels": point.channels,
         "search.algorithm": point.algorithm,
         "search.num_simulations": point.m,
+        "search.loop": point.loop,
         "execution.evaluate_at_once": 0,  # the bare network's batches; no game is over here
     }
 
 
 def one_move(
     spec: Spec, hyper: Hyper, network: Learner, keys: jax.Array, states: Any
-) -> tuple[jax.Array, jax.Array, core.Diagnostics]:
+) -> tuple[jax.Array, jax.Array, Diagnostics]:
     """A search as self-play does it: (visits int32[B, A], actions int32[B], diagnostics)."""
-    gumbel = spec.search.algorithm == "gumbel"
+    fixed = spec.search.fixes_simulations
     result = core.run(
         spec.game,
         learner.acting(spec, network),
         keys,
         states,
         options=spec.search,
-        num_simulations=spec.num_simulations if gumbel else hyper.num_simulations,
+        num_simulations=spec.num_simulations if fixed else hyper.num_simulations,
         c_puct=hyper.c_puct,
     )
     return result.visit_counts, result.action, result.diagnostics

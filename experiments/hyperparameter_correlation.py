@@ -26,7 +26,6 @@ from experiments.shell import cli
 from experiments.shell.study import StudyRun
 from experiments.strength import tournament_files
 from jaxzero.settings import config as config_lib
-from jaxzero.settings.config import ConfigError
 from jaxzero.tracking import StudySummary
 
 STUDY = "hyperparameter_correlation"
@@ -47,11 +46,7 @@ def validate(config: ConfigDict) -> None:
     setting_study.validate(config, KEYS)
     for field in FIELDS.values():
         config_lib.require_distinct(config, f"study.{field}")
-    if config.search.algorithm == "gumbel":
-        raise ConfigError(
-            "config.search.algorithm='gumbel': it is compiled for one number of simulations and "
-            "players of a tournament have their own, set it to puct"
-        )
+    config_lib.require_any_simulations(config)
 
 
 def plan(config: ConfigDict) -> Plan:

@@ -53,11 +53,7 @@ def validate(config: ConfigDict) -> None:
             f"config.study.iterations_step={config.study.iterations_step}: {high - low} iterations "
             "between the smallest and the largest are no multiple of it"
         )
-    if config.search.algorithm == "gumbel":
-        raise ConfigError(
-            "config.search.algorithm='gumbel': it is compiled for one number of simulations, set "
-            "it to puct"
-        )
+    config_lib.require_any_simulations(config)
     fixed_opponents.check(_measuring(config, "last"), "config.study.")
     spec_lib.make_spec(_room(config))
     check_grid(config)

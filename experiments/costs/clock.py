@@ -195,7 +195,7 @@ class Clock:
             return dataclasses.replace(self.hyper, num_simulations=fewer)
 
         m = wanted
-        if self.spec.search.algorithm != "gumbel" and wanted > _LEAST:
+        if not self.spec.search.fixes_simulations and wanted > _LEAST:
             _once(program, with_m(_LEAST), self.network)
             taken, found = _once(program, with_m(_LEAST), self.network)
             m = min(wanted, int(self.seconds / taken * (_LEAST + 1)) - 1)

@@ -80,7 +80,7 @@ class RoundRobin:
             most=self._most,
         )
         kinds = [networks, *self._others]
-        if self._program is None or self._spec.search.algorithm == "gumbel":
+        if self._program is None or self._spec.search.fixes_simulations:
             self._program = compile_round_robin(
                 self._spec.game,
                 kinds,

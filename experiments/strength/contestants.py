@@ -81,7 +81,7 @@ def network_players(
         ),
         dataclasses.replace(spec.arena_search, capacity=searches * most + 1),
         keep_tree=spec.switches.keep_tree,
-        fixed_simulations=simulations[0] if spec.search.algorithm == "gumbel" else None,
+        fixed_simulations=simulations[0] if spec.search.fixes_simulations else None,
     )
 
 
@@ -275,7 +275,7 @@ def _config(contestant: Contestant) -> ConfigDict:
 def _program(contestant: Contestant) -> Any:
     """What must be equal for networks to be players of one kind."""
     spec = contestant.run.spec
-    capacity_matters = spec.switches.keep_tree or spec.search.algorithm == "gumbel"
+    capacity_matters = spec.switches.keep_tree or spec.search.fixes_simulations
     return (
         spec.game,
         spec.network,

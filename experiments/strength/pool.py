@@ -64,8 +64,8 @@ class Pool:
     def play(self, simulations: int, key: jax.Array, title: str | None = None) -> Match:
         """A round robin, the networks with m simulations. Has a bar if it has a title."""
         kinds = self._kinds(simulations)
-        # Sequential halving is compiled for its m; one program of PUCT takes any.
-        static = simulations if self._spec.search.algorithm == "gumbel" else 0
+        # Sequential halving, and mctx's loop, are compiled for their m; else one program takes any.
+        static = simulations if self._spec.search.fixes_simulations else 0
         if static not in self._programs:
             self._programs[static] = self._compile(kinds)
         return self._programs[static]([players.params for players in kinds], key, title)

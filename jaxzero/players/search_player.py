@@ -48,7 +48,7 @@ def search_players(
       searchers: the players, [P].
       options: of the search, without root noise.
       keep_tree: the subtree below the moves of *both* sides is kept.
-      fixed_simulations: for Gumbel, which needs a static m, the same for all.
+      fixed_simulations: for a search that needs a static m, the same for all.
     """
 
     def choose(

@@ -1,13 +1,13 @@
-"""Monte-Carlo tree search on mctx: the papers' PUCT, Gumbel, kept subtrees, draw values."""
+"""Monte-Carlo tree search on mctx's tree: the papers' PUCT, Gumbel, kept subtrees, draw values."""
 
 import jax
 import jax.numpy as jnp
 
 from jaxzero.games.base import Game, State
-from jaxzero.search import core, reference, subtree
-from jaxzero.search.core import Diagnostics, SearchResult
+from jaxzero.search import core, subtree
 from jaxzero.search.evaluation import ChunkedEvaluate, Evaluate, StateEvaluate
 from jaxzero.search.options import SearchOptions
+from jaxzero.search.result import Diagnostics, SearchResult
 
 __all__ = [
     "ChunkedEvaluate",
@@ -61,16 +61,6 @@ def search(
     settings = SearchOptions(**fields)  # type: ignore[arg-type]
     if settings.root_expansion_counts and num_simulations < 2:
         raise ValueError("root_expansion_counts needs num_simulations of 2 or more for a visit")
-    if settings.loop == "mctx":
-        return reference.run(
-            game,
-            evaluate,
-            key,
-            states,
-            options=settings,
-            num_simulations=num_simulations,
-            c_puct=c_puct,
-        )
     batch = jnp.shape(jax.tree.leaves(states)[0])[0]
     return core.run(
         game,

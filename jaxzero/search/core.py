@@ -4,78 +4,17 @@ import dataclasses
 from collections.abc import Callable
 from typing import Any
 
+import chex
 import jax
 import jax.numpy as jnp
 import mctx
-from flax import struct
 
 from jaxzero.games.base import Game, State
 from jaxzero.loops import max_member, where_lanes
-from jaxzero.search import known_results, rules, tree
-from jaxzero.search.evaluation import Evaluate, Position, StateEvaluate, look_at
+from jaxzero.search import known_results, mctx_loop, rules, tree
+from jaxzero.search.evaluation import Evaluate, StateEvaluate, as_node, look_at
 from jaxzero.search.options import SearchOptions
-
-
-@struct.dataclass
-class Diagnostics:
-    """What a search cost and how it looked. Sums are over lanes and simulations, float32 scalars.
-
-    Attributes:
-      evaluations: network evaluations made, those that nobody asked for included.
-      useful_evaluations: those of an unfinished leaf in an unfinished game.
-      finished_leaves: simulations of unfinished games that ended in a finished position, or in one
-        whose result was known already.
-      depth_sum, simulations: mean depth of a simulation is depth_sum / simulations.
-      depth_max: int32 scalar, edges below the root.
-      nodes: int32[B], nodes in use at the end.
-    """
-
-    evaluations: jax.Array
-    useful_evaluations: jax.Array
-    finished_leaves: jax.Array
-    depth_sum: jax.Array
-    simulations: jax.Array
-    depth_max: jax.Array
-    nodes: jax.Array
-
-
-@struct.dataclass
-class SearchResult:
-    """What a search says, for the B positions it was given.
-
-    Attributes:
-      visit_counts: int32[B, A], visits of the root's edges (of all searches of a kept tree).
-      policy: float32[B, A]. PUCT: the visit distribution, without forced visits and without moves
-        that known results rule out; Gumbel: the improved policy. Zero at illegal actions, and
-        everywhere in a finished game.
-      action: int32[B]. PUCT: the most visited action (of those in the policy), lowest index among
-        equals (random with `ties="random"`); Gumbel: the winner of sequential halving.
-      value: float32[B], the root's value from the player to move, in [-1, 1]; its known one if the
-        search has found out.
-      q: float32[B, A], Q of the root's edges from the player to move; 0 without visits.
-      tree: the search tree, which `search.subtree.advance` takes on.
-      diagnostics: costs and shape.
-    """
-
-    visit_counts: jax.Array
-    policy: jax.Array
-    action: jax.Array
-    value: jax.Array
-    q: jax.Array
-    tree: mctx.Tree
-    diagnostics: Diagnostics
-
-
-def as_node(position: Position, options: SearchOptions) -> tree.NewNode:
-    """What the tree stores of a position."""
-    return tree.NewNode(
-        log_prior=tree.log_prior(
-            position.logits, position.legal, renormalise=options.renormalise_prior
-        ),
-        value=position.value + options.draw_value * position.draw,
-        state=position.state,
-        to_move=position.to_move,
-    )
+from jaxzero.search.result import Diagnostics, SearchResult
 
 
 def add_root_noise(
@@ -193,9 +132,10 @@ def run(
         which other games are in the batch.
       states: [B] positions. Finished ones take part as idle lanes.
       options: static options.
-      num_simulations: m; may be traced for PUCT. Gumbel needs a Python int.
+      num_simulations: m; may be traced unless `options.fixes_simulations`.
       c_puct: exploration constant, may be traced.
-      trees: trees of an earlier search, re-rooted at `states`; None for fresh ones.
+      trees: trees of an earlier search, re-rooted at `states`; None for fresh ones, as mctx's loop
+        needs them.
       is_kept: bool[B], with `trees`: which of them hold a usable root; the others start afresh.
       active: bool[B], lanes to search; unfinished ones by default.
       noise_scale: factor of Gumbel noise and of the share of Dirichlet noise, scalar or [B]: 0 for
@@ -204,27 +144,45 @@ def run(
     Returns:
       `SearchResult`.
     """
+    batch = jnp.shape(jax.tree.leaves(states)[0])[0]
+    chex.assert_tree_shape_prefix((keys, states), (batch,))
     # One key for each use: rollouts and random ties would otherwise draw the same numbers.
     root_keys, noise_keys, evaluation_keys, selection_keys, choice_keys = (
         jax.vmap(jax.random.fold_in, (0, None))(keys, i) for i in range(5)
     )
     unfinished = ~jax.vmap(game.is_terminal)(states)
     active = unfinished if active is None else active & unfinished
-    batch = active.shape[0]
+    chex.assert_shape(active, (batch,))
     if is_kept is None:
         if trees is not None:
             raise ValueError("trees without is_kept")
         is_kept = jnp.zeros((batch,), bool)
+    if options.loop == "mctx" and trees is not None:
+        raise ValueError("loop='mctx' begins with fresh trees: use loop='tree' to keep them")
     fresh, made = start(game, evaluate, root_keys, states, options, active & ~is_kept)
     trees = fresh if trees is None else where_lanes(is_kept, trees, fresh)
     noise_scale = jnp.broadcast_to(jnp.asarray(noise_scale, jnp.float32), (batch,))
     legal = jax.vmap(game.legal_actions)(states)
     trees = _with_root_noise(trees, noise_keys, legal, noise_scale, options)
+    select_root, select = _selection(trees, num_simulations, c_puct, options)
+    if options.loop == "mctx":
+        trees, counts, policy = mctx_loop.run(
+            game,
+            evaluate,
+            evaluation_keys,
+            trees,
+            made,
+            active,
+            (select_root(selection_keys), select(selection_keys)),
+            int(num_simulations) - options.root_expansion_counts,
+            options,
+        )
+        result = _read_off(trees, counts, active, choice_keys, c_puct, options)
+        return result if policy is None else dataclasses.replace(result, policy=policy)
 
     budget = jnp.broadcast_to(jnp.asarray(num_simulations, jnp.int32), (batch,))
     if options.root_expansion_counts:
         budget = budget - ~is_kept
-    select_root, select = _selection(trees, num_simulations, c_puct, options)
 
     def body(i: jax.Array, carry: tuple) -> tuple:
         trees, counts = carry
@@ -288,6 +246,10 @@ def _selection(
     trees: mctx.Tree, num_simulations: Any, c_puct: jax.Array | float, options: SearchOptions
 ) -> tuple[Callable[[jax.Array], tree.Select], Callable[[jax.Array], tree.Select]]:
     """(rule at the root, rule below), each a function of the simulation's keys."""
+    if options.fixes_simulations and not isinstance(num_simulations, int):
+        raise ValueError(
+            "algorithm='gumbel' and loop='mctx' need num_simulations to be a Python int"
+        )
     if options.algorithm == "puct":
         c = jnp.asarray(c_puct, jnp.float32)
 
@@ -298,8 +260,6 @@ def _selection(
             return rules.puct_root(c, options, keys) if options.forced_playouts else puct(keys)
 
         return root, puct
-    if not isinstance(num_simulations, int):
-        raise ValueError("algorithm='gumbel' needs num_simulations to be a Python int")
     visits = num_simulations - options.root_expansion_counts
     halving = rules.gumbel_root(trees.extra_data.root_gumbel, visits, options)
     return (lambda keys: halving), (lambda keys: rules.gumbel_interior)

@@ -11,6 +11,8 @@ import jax.numpy as jnp
 from jaxzero.games.base import Game, State
 from jaxzero.games.scoring import is_drawn, result_for_mover
 from jaxzero.loops import repeat
+from jaxzero.search.options import SearchOptions
+from jaxzero.search.tree import NewNode, log_prior
 
 # observation [B, H, W, C] -> (logits [B, A], value [B]) or (logits, value, draw_probability [B]);
 # values from the player to move, in [-1, 1]. A `ChunkedEvaluate` is one too.
@@ -143,3 +145,13 @@ def look_at(
         is_terminal=is_terminal,
     )
     return position, made
+
+
+def as_node(position: Position, options: SearchOptions) -> NewNode:
+    """What the tree stores of a position."""
+    return NewNode(
+        log_prior=log_prior(position.logits, position.legal, renormalise=options.renormalise_prior),
+        value=position.value + options.draw_value * position.draw,
+        state=position.state,
+        to_move=position.to_move,
+    )

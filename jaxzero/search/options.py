@@ -3,7 +3,7 @@
 import dataclasses
 
 ALGORITHMS = ("puct", "gumbel")
-LOOPS = ("batched", "mctx")
+LOOPS = ("tree", "mctx")
 Q_SCALES = ("signed", "unit")
 TIES = ("lowest", "random")
 DIRICHLET_SCALINGS = ("constant", "per_legal_move")
@@ -18,8 +18,9 @@ class SearchOptions:
       algorithm: `"puct"` (the papers') or `"gumbel"` (mctx's Gumbel MuZero policy).
       capacity: nodes that a tree can hold, the root included. A leaf reached when the tree is full
         is evaluated and backed up, but not kept. At least 2.
-      loop: `"batched"` is this package's loop over `mctx.Tree`; `"mctx"` is `mctx.search` itself
-        with the same rule in its hooks, slower, kept as the reference.
+      loop: `"tree"` is this package's loop over `mctx.Tree`; `"mctx"` is mctx's own, equal move for
+        move and slower, see `jaxzero.search.mctx_loop`. It has no kept trees, draw values, random
+        ties, known results, or m that is traced.
       unvisited_q: Q of an edge without visits, on the scale of `q_scale`. 0 in 000/001/003;
         a constant "first-play urgency" in 002 (thesis: 0.8545 on the unit scale).
       q_scale: `"signed"` Q in [-1, 1]; `"unit"` Q in [0, 1], (q + 1) / 2, paper 002.
@@ -41,14 +42,14 @@ class SearchOptions:
         0 < n < sqrt(k P N), and the policy is without those visits (Wu 2020, in 002 section 2.4);
         0 is off. PUCT only; for self-play.
       propagate_results: results that are sure are carried up the tree and take the place of
-        averages, see `jaxzero.search.known_results`. PUCT, loop="batched", true results
+        averages, see `jaxzero.search.known_results`. PUCT, loop="tree", true results
         (`draw_for_asked` 0) and no forced playouts.
       max_considered_actions: Gumbel: actions sampled without replacement at the root.
     """
 
     algorithm: str = "puct"
     capacity: int = 101
-    loop: str = "batched"
+    loop: str = "tree"
     unvisited_q: float = 0.0
     q_scale: str = "signed"
     exploration: str = "sqrt_total"
@@ -91,22 +92,21 @@ class SearchOptions:
                 f"search.forced_playouts={self.forced_playouts}: 0 or more, with algorithm='puct'"
             )
         if self.propagate_results and (
-            self.algorithm != "puct"
-            or self.loop != "batched"
-            or self.draw_for_asked
-            or self.forced_playouts
+            self.algorithm != "puct" or self.draw_for_asked or self.forced_playouts
         ):
             raise ValueError(
-                "search.propagate_results=True: needs algorithm='puct', loop='batched', "
-                "draw_for_asked=0 and forced_playouts=0"
+                "search.propagate_results=True: needs algorithm='puct', draw_for_asked=0 and "
+                "forced_playouts=0"
             )
-        if self.loop == "mctx" and (
-            self.draw_value
-            or self.ties == "random"
-            or self.dirichlet_fraction
-            or self.forced_playouts
-        ):
-            raise ValueError(
-                "loop='mctx' has no draw values, random ties, Dirichlet noise or forced playouts: "
-                "use loop='batched'"
-            )
+        for name in ("draw_value", "propagate_results", "ties"):
+            default = SearchOptions.__dataclass_fields__[name].default
+            if self.loop == "mctx" and getattr(self, name) != default:
+                raise ValueError(
+                    f"search.{name}={getattr(self, name)!r}: mctx's own loop has nothing but "
+                    f"{default!r}, set that or search.loop='tree'"
+                )
+
+    @property
+    def fixes_simulations(self) -> bool:
+        """Whether m must be static: for sequential halving, and for mctx's own loop."""
+        return self.algorithm == "gumbel" or self.loop == "mctx"

@@ -13,21 +13,26 @@ from jaxzero.search.tree import ILLEGAL, Node, Select
 _Q_SCALE, _Q_VISITS = 0.1, 50.0  # c_scale, c_visit of Gumbel MuZero, mctx's defaults
 
 
-def puct_scores(node: Node, c_puct: jax.Array, options: SearchOptions) -> jax.Array:
-    """Q + c P sqrt(N) / (1 + n) of every edge, -inf where illegal. float32[..., A].
-
-    000 section 4.3 as its program does it (MCTS.py): N is the sum of the node's edge visits, Q of
-    an edge without visits is a constant. Known results come first, see `known_results.prefer`.
-    """
-    n = node.visits.astype(jnp.float32)
-    total = n.sum(-1, keepdims=True)
+def _terms(node: Node, c_puct: jax.Array, options: SearchOptions) -> tuple[jax.Array, jax.Array]:
+    """(Q, c P sqrt(N)) of every edge, on the options' scale and with their constants."""
+    total = node.visits.astype(jnp.float32).sum(-1, keepdims=True)
     if options.exploration == "sqrt_total":
         explore = jnp.sqrt(total + 1e-8)
     else:  # 002
         explore = jnp.sqrt(total) + 1e-5
     q = node.q if options.q_scale == "signed" else (node.q + 1.0) / 2.0
     q = jnp.where(node.visits > 0, q, options.unvisited_q)
-    scores = q + c_puct * jnp.exp(node.log_prior) * explore / (1.0 + n)
+    return q, c_puct * jnp.exp(node.log_prior) * explore
+
+
+def puct_scores(node: Node, c_puct: jax.Array, options: SearchOptions) -> jax.Array:
+    """Q + c P sqrt(N) / (1 + n) of every edge, -inf where illegal. float32[..., A].
+
+    000 section 4.3 as its program does it (MCTS.py): N is the sum of the node's edge visits, Q of
+    an edge without visits is a constant. Known results come first, see `known_results.prefer`.
+    """
+    q, explore = _terms(node, c_puct, options)
+    scores = q + explore / (1.0 + node.visits.astype(jnp.float32))
     scores = jnp.where(node.log_prior > ILLEGAL / 2, scores, -jnp.inf)
     return scores if node.known is None else known_results.prefer(scores, node.known)
 
@@ -92,17 +97,12 @@ def pruned_visits(node: Node, c_puct: jax.Array, options: SearchOptions) -> jax.
     single visit is dropped.
     """
     visits = node.visits.astype(jnp.float32)
-    total = visits.sum(-1, keepdims=True)
-    explore = jnp.sqrt(total + 1e-8)
-    if options.exploration == "sqrt_total_plus":
-        explore = jnp.sqrt(total) + 1e-5
-    q = node.q if options.q_scale == "signed" else (node.q + 1.0) / 2.0
-    prior = jnp.exp(node.log_prior)
     best = jax.nn.one_hot(jnp.argmax(visits, -1), visits.shape[-1], dtype=bool)
-    score = (q + c_puct * prior * explore / (1.0 + visits)) * best
-    target = score.sum(-1, keepdims=True)
+    scores = jnp.where(best, puct_scores(node, c_puct, options), -jnp.inf)
+    target = scores.max(-1, keepdims=True)
+    q, explore = _terms(node, c_puct, options)
     # q + c P sqrt(N) / (1 + n) <= target holds from this many visits on.
-    needed = jnp.ceil(c_puct * prior * explore / jnp.maximum(target - q, 1e-9) - 1.0)
+    needed = jnp.ceil(explore / jnp.maximum(target - q, 1e-9) - 1.0)
     most = jnp.floor(forced(node, options.forced_playouts))
     left = jnp.clip(needed, jnp.maximum(visits - most, 0.0), visits)
     left = jnp.where(left > 1.0, left, 0.0)

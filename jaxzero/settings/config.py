@@ -161,6 +161,29 @@ def validate(config: ConfigDict, study_keys: Iterable[Key] = ()) -> None:
             "config.search.algorithm='gumbel': sequential halving starts from an unvisited root, "
             "set config.switches.keep_tree=False"
         )
+    if config.search.loop == "mctx":
+        for name, value, without in (
+            ("search.draw_value", config.search.draw_value, 0.0),
+            ("search.propagate_results", config.search.propagate_results, False),
+            ("search.ties", config.search.ties, "lowest"),
+            ("selfplay.fast_share", config.selfplay.fast_share, 0.0),
+            ("switches.keep_tree", switches.keep_tree, False),
+        ):
+            if value != without:
+                raise ConfigError(
+                    f"config.{name}={value!r}: mctx's own loop has no such thing, set "
+                    f"config.{name}={without!r} or config.search.loop='tree'"
+                )
+
+
+def require_any_simulations(config: ConfigDict) -> None:
+    """Refuses, in one line, searches that are compiled for one number of simulations."""
+    for key, value, remedy in (("algorithm", "gumbel", "puct"), ("loop", "mctx", "tree")):
+        if config.search[key] == value:
+            raise ConfigError(
+                f"config.search.{key}={value!r}: it is compiled for one number of simulations, "
+                f"set it to {remedy}"
+            )
 
 
 def _check_curriculum(config: ConfigDict) -> None:

@@ -105,6 +105,7 @@ KEYS: tuple[Key, ...] = (
         "the papers' rule, or Gumbel with sequential halving",
         choices=("puct", "gumbel"),
     ),
+    Key("search.loop", "tree", "own loop on mctx's tree, or mctx's loop", choices=("tree", "mctx")),
     Key("search.num_simulations", 100, "simulations of a search", "m", low=1, high=100_000),
     Key("search.c_puct", 1.0, "weight of exploration", "c", low=0, high=1e6),
     Key(

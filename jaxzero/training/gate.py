@@ -17,7 +17,7 @@ from jaxzero.training.spec import Hyper, Spec
 def network_players(spec: Spec, hyper: Hyper, networks: Learner) -> Players:
     """Players [P] from networks with a leading axis P, with the run's own m and c."""
     count = jax.tree.leaves(networks.params)[0].shape[0]
-    fixed = spec.num_simulations if spec.search.algorithm == "gumbel" else None
+    fixed = spec.num_simulations if spec.search.fixes_simulations else None
     return search_players(
         spec.game,
         lambda network: learner.acting(spec, network),

@@ -257,8 +257,8 @@ def self_play(
 
 
 def _simulations(spec: Spec, hyper: Hyper) -> Any:
-    """m: traced for PUCT; sequential halving needs it static."""
-    return spec.num_simulations if spec.search.algorithm == "gumbel" else hyper.num_simulations
+    """m, traced where the search can take it so."""
+    return spec.num_simulations if spec.search.fixes_simulations else hyper.num_simulations
 
 
 def _gather(trajectory: Trajectory) -> Trajectory:

@@ -79,6 +79,7 @@ def search_options(config: ConfigDict, switches: Switches) -> SearchOptions:
     return SearchOptions(
         algorithm=s.algorithm,
         capacity=searches * s.num_simulations + 1,
+        loop=s.loop,
         unvisited_q=s.unvisited_q,
         q_scale=s.q_scale,
         exploration=s.exploration,

@@ -15,9 +15,9 @@ from jaxzero.games import scoring
 from jaxzero.games.base import Game
 from jaxzero.loops import where_lanes, while_any
 from jaxzero.search import core, subtree
-from jaxzero.search.core import Diagnostics
 from jaxzero.search.evaluation import Evaluate, StateEvaluate
 from jaxzero.search.options import SearchOptions
+from jaxzero.search.result import Diagnostics, SearchResult
 from jaxzero.training.openings import random_openings
 
 
@@ -209,7 +209,7 @@ def play(
 
 def choose(
     keys: jax.Array,
-    result: core.SearchResult,
+    result: SearchResult,
     sampled: jax.Array,
     options: SearchOptions,
     *,

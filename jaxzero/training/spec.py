@@ -174,9 +174,9 @@ def make_hyper(config: ConfigDict) -> Hyper:
 
 
 def capacities(config: ConfigDict) -> tuple[str, ...]:
-    """The keys of `CAPACITIES` that a run's program leaves traced (sequential halving fixes m)."""
-    gumbel = config.search.algorithm == "gumbel"
-    return tuple(key for key in CAPACITIES if not (gumbel and key == "search.num_simulations"))
+    """The keys of `CAPACITIES` that a run's program leaves traced (some searches fix m)."""
+    fixed = config.search.algorithm == "gumbel" or config.search.loop == "mctx"
+    return tuple(key for key in CAPACITIES if not (fixed and key == "search.num_simulations"))
 
 
 def with_capacity(config: ConfigDict, capacity: ConfigDict) -> ConfigDict:

@@ -16,7 +16,7 @@ from jaxzero.players import (
     rollout_evaluate,
     search_players,
 )
-from jaxzero.search import SearchOptions, core
+from jaxzero.search import SearchOptions, SearchResult, core
 from tests.games.boards import play
 from tests.oracles.stub_network import jax_stub_evaluate
 
@@ -110,7 +110,7 @@ def test_every_searcher_searches_with_its_own_network_m_and_c() -> None:
     choose = jax.jit(players.choose)
 
     @jax.jit
-    def search(scale: Any, m: Any, c: Any) -> core.SearchResult:
+    def search(scale: Any, m: Any, c: Any) -> SearchResult:
         return core.run(
             game,
             lambda observation: tuple(x * scale for x in stub(observation)[:2]),

@@ -3,6 +3,7 @@
 import functools
 from typing import Any
 
+import chex
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -120,6 +121,19 @@ def test_together_members_may_differ_in_every_traced_setting() -> None:
             assert own["count/games"] == config.selfplay.episodes
 
 
+def test_a_population_by_mctx_own_loop_is_the_same() -> None:
+    """Self-play, training and arena of an iteration; counts and losses included."""
+    loops = []
+    for one in (spec(), small.small_spec({"search.loop": "mctx"})):
+        program = small.compiled_program(one, Layout(1, 1), "vmap")
+        loops.append(small.run_population(program, one.game, [small.small_hyper()] * 4, [0] * 4, 1))
+    chex.assert_trees_all_close(*loops, rtol=1e-5, atol=1e-5)
+    (ours, metrics), (_, others) = loops[0][0], loops[1][0]
+    assert_equal(loops[1][0][0].replay, ours.replay)
+    counts = [name for name in metrics if name.startswith(("count/", "search/", "arena/"))]
+    assert_equal({n: metrics[n] for n in counts}, {n: others[n] for n in counts})
+
+
 def test_one_gradient_step_together_agrees_with_alone() -> None:
     plain = small.small_spec(
         {"train.optimizer": "sgd", "train.momentum": 0.0, "train.measure": "in_step"}
@@ -206,8 +220,8 @@ def _without_key(x: jax.Array) -> jax.Array:
     [
         {"game": "gobang_5x5", "semantics": "published"},
         {"game": "othello_5x5", "semantics": "published"},
-        {"game": "reversi_6x6", "arena.gate": "none", "train.sampling": "epoch"},
-        {"search.algorithm": "gumbel", "train.measure": "in_step", "train.optimizer": "sgd"},
+        {"game": "reversi_6x6", "arena.gate": "none", "search.loop": "mctx"},
+        {"search.algorithm": "gumbel", "train.measure": "in_step", "train.sampling": "epoch"},
         {
             "network.name": "resnet",
             "network.blocks": 1,
@@ -215,6 +229,7 @@ def _without_key(x: jax.Array) -> jax.Array:
             "search.draw_value": 0.1,
             "search.dirichlet_fraction": 0.25,
             "search.ties": "random",
+            "train.optimizer": "sgd",
             "train.policy_softmax": "legal",
             "train.max_gradient_norm": 1.0,
             "train.weight_decay": 1e-4,

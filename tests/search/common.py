@@ -7,10 +7,11 @@ from unittest import mock
 
 import jax
 import jax.numpy as jnp
+import mctx
 import numpy as np
 
 from jaxzero.games import Game, make_game
-from jaxzero.search import SearchOptions, SearchResult, core, reference
+from jaxzero.search import SearchOptions, SearchResult, core, mctx_loop
 from tests.oracles.mcts import Tree
 from tests.oracles.mcts_games import JaxGame, Position
 from tests.oracles.stub_network import jax_stub_evaluate
@@ -172,18 +173,27 @@ def positions_with_an_end(name: str) -> tuple[Position, ...]:
 
 
 @functools.cache
-def mctx_search(name: str, options: SearchOptions) -> Callable[..., SearchResult]:
-    """mctx's own search: (key, states, c, scale of the Gumbel noise) -> result."""
+def gumbel_of_mctx(name: str, options: SearchOptions) -> Callable[..., mctx.PolicyOutput]:
+    """`mctx.gumbel_muzero_policy` with its own noise: (key, states, scale of the noise)."""
+    game, evaluate = game_named(name), scaled_network(name, 1.0)
 
-    def run(key: jax.Array, states: Any, c: Any, gumbel_scale: Any) -> SearchResult:
-        return reference.run(
-            game_named(name),
-            scaled_network(name, 1.0),
+    def run(key: jax.Array, states: Any, gumbel_scale: Any) -> mctx.PolicyOutput:
+        keys, everyone = jax.random.split(key, LANES), jnp.ones((LANES,), bool)
+        trees, made = core.start(game, evaluate, keys, states, options)
+        invalid = trees.root_invalid_actions
+        embedding = mctx_loop.root(states, made)
+        return mctx.gumbel_muzero_policy(
+            (),
             key,
-            states,
-            options=options,
-            num_simulations=SIMULATIONS,
-            c_puct=c,
+            mctx.RootFnOutput(
+                prior_logits=trees.children_prior_logits[:, 0],
+                value=trees.raw_values[:, 0],
+                embedding=embedding,
+            ),
+            mctx_loop.model(game, evaluate, options, keys, everyone),
+            SIMULATIONS - options.root_expansion_counts,
+            invalid_actions=invalid,
+            max_num_considered_actions=options.max_considered_actions,
             gumbel_scale=gumbel_scale,
         )
 
@@ -191,10 +201,10 @@ def mctx_search(name: str, options: SearchOptions) -> Callable[..., SearchResult
 
 
 @functools.cache
-def batched_gumbel(name: str, options: SearchOptions) -> Callable[..., SearchResult]:
-    """The batched loop with given Gumbel noise: (states, noise [B, A]) -> result."""
+def static_search(name: str, options: SearchOptions) -> Callable[..., SearchResult]:
+    """The search with `SIMULATIONS`, given its noise: (states, c, noise [B, A]) -> result."""
 
-    def run(states: Any, noise: jax.Array) -> SearchResult:
+    def run(states: Any, c: Any, noise: jax.Array) -> SearchResult:
         def set_noise(trees: Any, *_: Any) -> Any:
             return trees.replace(extra_data=trees.extra_data.replace(root_gumbel=noise))
 
@@ -206,6 +216,7 @@ def batched_gumbel(name: str, options: SearchOptions) -> Callable[..., SearchRes
                 states,
                 options=options,
                 num_simulations=SIMULATIONS,
+                c_puct=c,
             )
 
     return jax.jit(run)

@@ -30,9 +30,9 @@ def ask(**options: Any) -> None:
         ({"dirichlet_fraction": 0.25, "dirichlet_alpha": 0.0}, "dirichlet_alpha=0.0"),
         ({"draw_value": -2.0}, "draw_value=-2.0"),
         ({"capacity": 1}, "capacity 1"),
-        ({"loop": "mctx", "draw_value": 0.5}, "loop='mctx'"),
-        ({"loop": "mctx", "ties": "random"}, "loop='mctx'"),
-        ({"propagate_results": True, "loop": "mctx"}, "propagate_results=True"),
+        ({"loop": "mctx", "draw_value": 0.5}, "draw_value=0.5: .*loop='tree'"),
+        ({"loop": "mctx", "ties": "random"}, "ties='random': .*loop='tree'"),
+        ({"propagate_results": True, "loop": "mctx"}, "propagate_results=True: .*loop='tree'"),
         ({"propagate_results": True, "algorithm": "gumbel"}, "propagate_results=True"),
         ({"propagate_results": True, "forced_playouts": 2.0}, "propagate_results=True"),
         ({"propagate_results": True, "draw_for_asked": -1.0}, "propagate_results=True"),
@@ -48,7 +48,8 @@ def test_bad_options_are_refused(options: dict[str, Any], word: str) -> None:
     assert "\n" not in str(error.value)
 
 
-def test_gumbel_needs_a_static_number_of_simulations() -> None:
+@pytest.mark.parametrize("options", [{"algorithm": "gumbel"}, {"loop": "mctx"}], ids=str)
+def test_some_searches_need_a_static_number_of_simulations(options: dict[str, Any]) -> None:
     states = stack([oracle_game(SMALL).init()] * 2)
     keys = jax.random.split(jax.random.key(0), 2)
 
@@ -58,7 +59,7 @@ def test_gumbel_needs_a_static_number_of_simulations() -> None:
             scaled_network(SMALL, 1.0),
             keys,
             states,
-            options=options_of(algorithm="gumbel"),
+            options=options_of(**options),
             num_simulations=m,
         )
 

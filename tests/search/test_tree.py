@@ -15,14 +15,13 @@ from tests.search.common import (
     SIMULATIONS,
     SMALL,
     WITH_FINISHED,
-    batched_gumbel,
-    mctx_search,
     options_of,
     oracle_game,
     positions_with_an_end,
     random_game,
     search_all,
     stack,
+    static_search,
     various_positions,
     visited_edges,
 )
@@ -67,7 +66,7 @@ def test_puct_trees(name: str) -> None:
 def test_gumbel_trees(name: str) -> None:
     positions, options = positions_with_an_end(name), options_of(algorithm="gumbel")
     noise = np.zeros((len(positions), positions[0].legal.size), np.float32)
-    result = jax.device_get(batched_gumbel(name, options)(stack(positions), noise))
+    result = jax.device_get(static_search(name, options)(stack(positions), 1.0, noise))
     most = 0
     for lane in range(LANES):
         if lane == WITH_FINISHED:
@@ -83,7 +82,8 @@ def test_gumbel_trees(name: str) -> None:
 
 def test_mctx_visits_no_illegal_edge_of_the_root() -> None:
     positions = positions_with_an_end(AGAIN)
-    result = mctx_search(AGAIN, options_of())(jax.random.key(0), stack(positions), 1.5, 0.0)
+    noise = np.zeros((LANES, positions[0].legal.size), np.float32)
+    result = static_search(AGAIN, options_of(loop="mctx"))(stack(positions), 1.5, noise)
     for lane, position in enumerate(positions):
         assert not np.asarray(result.visit_counts)[lane][~position.legal].any()
 

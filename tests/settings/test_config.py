@@ -157,6 +157,18 @@ def test_switches_reach_the_compiled_code() -> None:
             {"search.algorithm": "gumbel", "semantics": "published"},
             "config.switches.keep_tree=False",
         ),
+        (
+            {"search.loop": "mctx", "switches.keep_tree": True},
+            "config.switches.keep_tree=True: mctx's own loop has no such thing, set "
+            "config.switches.keep_tree=False or config.search.loop='tree'",
+        ),
+        ({"search.loop": "mctx", "selfplay.fast_share": 0.5}, "selfplay.fast_share=0.0 or"),
+        ({"search.loop": "mctx", "search.ties": "random"}, "search.ties='lowest' or"),
+        ({"search.loop": "mctx", "search.propagate_results": True}, "propagate_results=False or"),
+        (
+            {"search.loop": "mctx", "search.draw_value": 0.5, "network.value_head": "wdl"},
+            "config.search.draw_value=0.0 or config.search.loop='tree'",
+        ),
         ({"search.draw_value": -0.5}, "config.network.value_head='wdl'"),
         (
             {"semantics": "published", "search.num_simulations": 1},

@@ -22,9 +22,9 @@ from jaxzero.players import (
 )
 from jaxzero.runs import Run
 from jaxzero.search import core
-from jaxzero.search.core import SearchResult
 from jaxzero.search.evaluation import Evaluate, StateEvaluate
 from jaxzero.search.options import SearchOptions
+from jaxzero.search.result import SearchResult
 from jaxzero.settings.config import ConfigError, nearest
 from jaxzero.training import learner
 from jaxzero.training.learner import Learner

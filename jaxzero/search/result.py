@@ -1,0 +1,55 @@
+"""What a search returns: moves, values, and what it cost."""
+
+import jax
+import mctx
+from flax import struct
+
+
+@struct.dataclass
+class Diagnostics:
+    """What a search cost and how it looked. Sums are over lanes and simulations, float32 scalars.
+
+    Attributes:
+      evaluations: network evaluations made, those that nobody asked for included.
+      useful_evaluations: those of an unfinished leaf in an unfinished game.
+      finished_leaves: simulations of unfinished games that ended in a finished position, or in one
+        whose result was known already.
+      depth_sum, simulations: mean depth of a simulation is depth_sum / simulations.
+      depth_max: int32 scalar, edges below the root.
+      nodes: int32[B], nodes in use at the end.
+    """
+
+    evaluations: jax.Array
+    useful_evaluations: jax.Array
+    finished_leaves: jax.Array
+    depth_sum: jax.Array
+    simulations: jax.Array
+    depth_max: jax.Array
+    nodes: jax.Array
+
+
+@struct.dataclass
+class SearchResult:
+    """What a search says, for the B positions it was given.
+
+    Attributes:
+      visit_counts: int32[B, A], visits of the root's edges (of all searches of a kept tree).
+      policy: float32[B, A]. PUCT: the visit distribution, without forced visits and without moves
+        that known results rule out; Gumbel: the improved policy. Zero at illegal actions, and
+        everywhere in a finished game.
+      action: int32[B]. PUCT: the most visited action (of those in the policy), lowest index among
+        equals (random with `ties="random"`); Gumbel: the winner of sequential halving.
+      value: float32[B], the root's value from the player to move, in [-1, 1]; its known one if the
+        search has found out.
+      q: float32[B, A], Q of the root's edges from the player to move; 0 without visits.
+      tree: the search tree, which `search.subtree.advance` takes on.
+      diagnostics: costs and shape.
+    """
+
+    visit_counts: jax.Array
+    policy: jax.Array
+    action: jax.Array
+    value: jax.Array
+    q: jax.Array
+    tree: mctx.Tree
+    diagnostics: Diagnostics
