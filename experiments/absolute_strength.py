@@ -27,7 +27,7 @@ from experiments.pages.wording import plural
 from experiments.shell import arguments
 from experiments.shell.arguments import Parser
 from experiments.shell.study import say
-from experiments.strength import absolute_report, contestants, opponents
+from experiments.strength import absolute_section, contestants, opponents
 from jaxzero import runs, solvers, workdir
 from jaxzero.games import Game
 from jaxzero.runs import Run, runner
@@ -259,19 +259,19 @@ def _mean_and_error(values: Sequence[float]) -> dict[str, float]:
 def table(found: dict[str, Any]) -> str:
     """Fixed players, members and targets, for people."""
     count = found["positions"]
-    rows = [(name, *absolute_report.cells({"search": m})) for name, m in found["players"].items()]
+    rows = [(name, *absolute_section.cells({"search": m})) for name, m in found["players"].items()]
     rows += [
-        (f"{n['name']}@{n['iteration']}", *absolute_report.cells(n)) for n in found["networks"]
+        (f"{n['name']}@{n['iteration']}", *absolute_section.cells(n)) for n in found["networks"]
     ]
     for one in found["targets"]:
         name = f"{one['target']}@{one['iteration']} ({plural(one['seeds'], 'seed')})"
-        rows.append((name, *absolute_report.cells(one)))
+        rows.append((name, *absolute_section.cells(one)))
     lines = [
         f"{found['game']}: {count['found']} positions, {count['contested']} of them contested; "
         "share of moves that keep the result in those; of several seeds mean ± standard error",
         f"value error of the best constant: {count['constant_mse']:.3f}",
         "",
-        Table("", ("player", *absolute_report.HEADERS), tuple(rows)).text(),
+        Table("", ("player", *absolute_section.HEADERS), tuple(rows)).text(),
     ]
     return "\n".join(lines)
 

@@ -142,7 +142,7 @@ def run(config: ConfigDict, directory: Path, command: str | None = None) -> None
             workdir.write_json(path, told)
         found.append({"arm": arm} | workdir.read_json(path))
     results = {"positions": solved_accuracy.described(test), "arms": found}
-    print(report.table({arm["arm"]: arm for arm in found}, {}).text())
+    print(report.accuracy_and_cost({arm["arm"]: arm for arm in found}, {}).text())
     study.finish(study.header() | results, report.write_report)
 
 

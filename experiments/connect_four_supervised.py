@@ -141,7 +141,7 @@ def run(config: ConfigDict, directory: Path, command: str | None = None) -> None
                 path.parent.mkdir(parents=True, exist_ok=True)
                 workdir.write_json(path, result)
             found.append(workdir.read_json(path))
-    print(report.table(found, {}).text())
+    print(report.accuracies(found, {}).text())
     study.finish(study.header() | {"groups": found}, report.write_report)
 
 

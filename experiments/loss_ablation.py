@@ -23,10 +23,10 @@ from experiments.shell import cli
 from experiments.shell import study as shell
 from experiments.shell.study import StudyRun
 from experiments.strength import fixed_opponents, pool, tournament_files
-from experiments.strength import training_elo as training_elo_lib
 from jaxzero import runs, workdir
 from jaxzero.matches.tournament import Tournament
 from jaxzero.runs import Member, runner
+from jaxzero.runs import training_elo as training_elo_lib
 from jaxzero.runs.failures import Failures
 from jaxzero.runs.runner import Trained
 from jaxzero.settings import devices

@@ -15,7 +15,7 @@ from pathlib import Path
 from experiments.claims import command as claims
 from experiments.claims import measured
 from experiments.claims.losses import decide
-from experiments.losses import joint
+from experiments.losses import joint_report
 from experiments.pages import page
 from experiments.shell import arguments
 from experiments.strength import contestants
@@ -37,7 +37,7 @@ def write(directories: Sequence[Path], out: Path, command: str) -> Path:
     with workdir.writing(out):
         out.mkdir(parents=True, exist_ok=True)
         workdir.write_json(out / claims.FILE, claims.as_json(decide(groups)))
-        return page.write(joint.build(groups, command), out)
+        return page.write(joint_report.build(groups, command), out)
 
 
 def main(words: Sequence[str] | None = None) -> None:

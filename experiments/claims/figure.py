@@ -22,10 +22,9 @@ from experiments.claims.decision import (
 from experiments.claims.losses import Findings, published_effect
 from experiments.claims.papers import Contrast
 from experiments.pages import style
-from experiments.pages.boxplots import NO_DATA
 from experiments.pages.page import Plate
 from experiments.pages.style import SYMBOLS
-from experiments.pages.wording import NONE, game_title, number, plural
+from experiments.pages.wording import NO_DATA, NONE, game_title, number, plural
 
 COLOURS: Final = {
     REPRODUCED: "#009E73",

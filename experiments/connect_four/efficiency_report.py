@@ -13,9 +13,9 @@ from experiments import published
 from experiments.configs.connect_four_efficiency import WITHOUT_ARMS
 from experiments.connect_four import ingredients
 from experiments.pages import page, style
-from experiments.pages.page import Plate, Section
-from experiments.pages.tables import Table
-from experiments.pages.wording import NONE, game_title, number, plus_minus
+from experiments.pages.page import Page, Plate, plate, section
+from experiments.pages.tables import Table, table
+from experiments.pages.wording import game_title, maybe, mean_and_error, number, plural
 from jaxzero import workdir
 from jaxzero.training import schedules
 from jaxzero.training.schedules import Schedule
@@ -58,20 +58,17 @@ def write_report(directory: Path) -> Path:
     if results["game"] != "connect_four_6x7":
         theirs = {}
     plates = [_plate(name, n, title, arms, theirs, own) for name, n, title, own in FIGURES]
-    plates.insert(1, Plate("cycle", cycle(), "Learning rate and momentum (Fig. 2)", _CYCLE))
-    found = (table(arms, theirs), ingredients.earned(arms))
+    plates.insert(1, plate("cycle", cycle(), "Learning rate and momentum (Fig. 2)", _CYCLE))
     return page.write(
-        page.Page(
+        Page(
             title=f"What makes AlphaZero cheaper: {game_title(results['game'])}",
             subtitle=f"{results['game']}, preset {results['preset']}",
             verdicts=sentences(arms, results["positions"]["random"]["strong"]),
             missing=_missing(arms, theirs),
             facts=_facts(results),
             sections=[
-                Section(
-                    "Accuracy against cost", (_METHOD,), tuple(p for p in plates if p is not None)
-                ),
-                Section("Numbers", tables=tuple(filter(None, found))),
+                section("Accuracy against cost", _METHOD, *plates),
+                section("Numbers", accuracy_and_cost(arms, theirs), ingredients.earned(arms)),
             ],
         ),
         directory,
@@ -117,10 +114,9 @@ def sentences(arms: dict[str, Any], random: float) -> list[str]:
     for name, arm in arms.items():
         best = [100 * max(p["search"] for p in run["points"]) for run in arm["runs"]]
         untrained = np.mean([100 * run["points"][0]["search"] for run in arm["runs"]])
-        error = None if len(best) < 2 else float(np.std(best, ddof=1) / len(best) ** 0.5)
         told.append(
-            f"{name}: at best {plus_minus(float(np.mean(best)), error, 2)} % "
-            f"({len(best)} run{'s' if len(best) > 1 else ''}), untrained {untrained:.2f} %."
+            f"{name}: at best {mean_and_error(best, 2)} % ({plural(len(best), 'run')}), untrained "
+            f"{untrained:.2f} %."
         )
     return told
 
@@ -151,7 +147,7 @@ def _plate(
     head = f"{title} (Fig. {number_})" if number_ else title
     reference = ingredients.EXTENDED if own == WITHOUT_ARMS else _BASE
     figure = accuracy_figure(arms, theirs, (reference, *own))
-    return Plate(f"efficiency_{name}", figure, head, "Thick: mean of the runs; thin, if any: each.")
+    return plate(f"efficiency_{name}", figure, head, "Thick: mean of the runs; thin, if any: each.")
 
 
 @style.styled
@@ -163,7 +159,7 @@ def accuracy_figure(arms: dict[str, Any], theirs: dict[str, Any], shown: tuple[s
       theirs: published curves by name.
       shown: names, the baseline first; those that are neither here nor there are left out.
     """
-    figure, (axes,) = style.new_figure(1, 1, panel=(6.0, 3.6))
+    figure, (axes,) = style.new_figure(panel=(6.0, 3.6))
     drawn = [name for name in shown if name in arms or name in theirs]
     looks = dict(zip(drawn, itertools.cycle(_LOOKS), strict=False))
     for name in shown:
@@ -193,13 +189,8 @@ def _draw(axes: Axes, arm: dict[str, Any], name: str, look: dict[str, Any], *, s
     if seeds and len(arm["runs"]) > 1:
         for run in arm["runs"]:
             points = run["points"][1:]
-            axes.plot(
-                [p["hours"] for p in points],
-                [100 * p["search"] for p in points],
-                color=look["color"],
-                linewidth=0.6,
-                alpha=0.5,
-            )
+            x, y = [p["hours"] for p in points], [100 * p["search"] for p in points]
+            axes.plot(x, y, color=look["color"], linewidth=0.6, alpha=0.5)
     hours, accuracy = mean_curve(arm)
     axes.plot(hours, accuracy, **look, linewidth=2.0, markersize=3, label=name)
 
@@ -207,7 +198,7 @@ def _draw(axes: Axes, arm: dict[str, Any], name: str, look: dict[str, Any], *, s
 @style.styled
 def cycle() -> Figure:
     """Learning rate and momentum over one iteration's training (Fig. 2)."""
-    figure, panels = style.new_figure(1, 2, panel=(4.0, 2.6))
+    figure, panels = style.new_figure(2, panel=(4.0, 2.6))
     schedule = Schedule(kind="cyclic")
     progress = np.linspace(0, 1, 201)
     rates = [
@@ -224,56 +215,50 @@ def cycle() -> Figure:
     return figure
 
 
-def table(arms: dict[str, Any], theirs: dict[str, Any]) -> Table:
-    """Accuracy and cost of the arms, by name; the paper's beside them where there are any."""
-    rows = []
+def accuracy_and_cost(arms: dict[str, Any], theirs: dict[str, Any]) -> Table:
+    """Best accuracy and cost of levels, a row for each arm and one for the published one."""
+    rows: list[dict[str, Any]] = []
     for name, arm in arms.items():
-        hours, accuracy = mean_curve(arm)
-        ours = [hours_to(hours, accuracy, level) for level in LEVELS]
-        rows.append(
-            (
-                name,
-                "ours",
-                number(len(arm["runs"])),
-                number(float(accuracy.max()), 2),
-                _iterations(arm),
-                *(NONE if h is None else number(h, 2) for h in ours),
-                number(1000 * arm["seconds_per_move"], 3),
-                number(float(np.mean([r["points"][-1]["new_share"] for r in arm["runs"]])), 2),
-            )
-        )
+        rows.append({"arm": name, "of": "ours", **_measured(arm)})
         if name in theirs:
             curve = theirs[name]
-            rows.append(
-                (
-                    name,
-                    "002",
-                    number(curve["mean_of"]),
-                    number(float(curve["best"]), 2),
-                    NONE,
-                    *(NONE if h is None else number(float(h), 1) for h in curve["hours_to"]),
-                    NONE,
-                    NONE,
-                )
-            )
-    return Table(
+            hours = [maybe(h, 1) for h in curve["hours_to"]]
+            own = {"runs": curve["mean_of"], "best": float(curve["best"]), "hours": hours}
+            rows.append({"arm": name, "of": "002", **own})
+    return table(
         "Accuracy and cost",
-        (
-            "arm",
-            "",
-            "runs",
-            "best, %",
-            "iterations",
-            *(f"hours to {level} %" for level in LEVELS),
-            "ms a move",
-            "new positions",
-        ),
-        tuple(rows),
+        rows,
+        {
+            "arm": lambda row: row["arm"],
+            "": lambda row: row["of"],
+            "runs": lambda row: number(row["runs"]),
+            "best, %": lambda row: number(row["best"], 2),
+            "iterations": lambda row: row.get("iterations"),
+            **{
+                f"hours to {level} %": lambda row, k=k: row["hours"][k]
+                for k, level in enumerate(LEVELS)
+            },
+            "ms a move": lambda row: maybe(row.get("milliseconds"), 3),
+            "new positions": lambda row: maybe(row.get("new"), 2),
+        },
         "Of the mean curve. New positions: share of the last iteration's positions that the window "
         "did not hold (all where equal ones are kept apart). A run ends when it has not become "
         "better for study.patience iterations.",
         text_columns=2,
     )
+
+
+def _measured(arm: dict[str, Any]) -> dict[str, Any]:
+    """What a row tells of one of our arms."""
+    hours, accuracy = mean_curve(arm)
+    return {
+        "runs": len(arm["runs"]),
+        "best": float(accuracy.max()),
+        "iterations": _iterations(arm),
+        "hours": [maybe(hours_to(hours, accuracy, level), 2) for level in LEVELS],
+        "milliseconds": 1000 * arm["seconds_per_move"],
+        "new": float(np.mean([run["points"][-1]["new_share"] for run in arm["runs"]])),
+    }
 
 
 def _iterations(arm: dict[str, Any]) -> str:
@@ -282,18 +267,16 @@ def _iterations(arm: dict[str, Any]) -> str:
     return number(last[0]) if min(last) == max(last) else f"{min(last)} to {max(last)}"
 
 
-def _facts(results: dict[str, Any]) -> list[tuple[str, str]]:
+def _facts(results: dict[str, Any]) -> page.Facts:
     config = results["config"]
+    m = config["search"]["num_simulations"]
     return [
         (
             "Budget",
             f"{config['train']['iterations']} iterations, {config['selfplay']['episodes']} games, "
-            f"{config['search']['num_simulations']} simulations a move",
+            f"{m} simulations a move",
         ),
-        (
-            "Marked with",
-            f"{config['study']['simulations'] or config['search']['num_simulations']} simulations",
-        ),
+        ("Marked with", f"{config['study']['simulations'] or m} simulations"),
         ("Network", f"{config['network']['blocks']} blocks of {config['network']['channels']}"),
         ("Test positions", number(results["positions"]["number"])),
         *page.origin(results),

@@ -6,8 +6,8 @@ import numpy as np
 
 from experiments.claims import decision, inference
 from experiments.claims.papers import Contrast
-from experiments.pages.tables import Table
-from experiments.pages.wording import NONE, interval, number, plus_minus
+from experiments.pages.tables import Table, table
+from experiments.pages.wording import interval, number, plus_minus
 
 EXTENDED = "extended"
 PREFIX = "without_"
@@ -39,22 +39,18 @@ def earned(arms: dict[str, Any]) -> Table | None:
     means = {name: float(np.mean([*own.values()])) for name, own in samples.items()}
     estimates = [inference.difference(samples[EXTENDED], samples[name]) for name in left_out]
     tests = decision.decide([Contrast()] * len(left_out), estimates)
-    rows = tuple(
-        (
-            name.removeprefix(PREFIX),
-            number(found.seeds),
-            number(means[EXTENDED], 2),
-            number(means[name], 2),
-            plus_minus(found.effect, found.stderr, 2),
-            interval(test.interval, 2),
-            decision.coverage(test.level) if found.tested else NONE,
-        )
-        for name, found, test in zip(left_out, estimates, tests, strict=True)
-    )
-    return Table(
+    return table(
         "What each ingredient earned",
-        ("without", "runs", "extended, %", "without, %", "earned", "interval", "of"),
-        rows,
+        list(zip(left_out, estimates, tests, strict=True)),
+        {
+            "without": lambda row: row[0].removeprefix(PREFIX),
+            "runs": lambda row: number(row[1].seeds),
+            "extended, %": lambda row: number(means[EXTENDED], 2),
+            "without, %": lambda row: number(means[row[0]], 2),
+            "earned": lambda row: plus_minus(row[1].effect, row[1].stderr, 2),
+            "interval": lambda row: interval(row[2].interval, 2),
+            "of": lambda row: decision.coverage(row[2].level) if row[1].tested else None,
+        },
         f"Accuracy with search at {number(round(at))} evaluations of self-play, which all of these "
         "runs reached: extended less extended without the ingredient, in percentage points, "
         f"± standard error over seeds. {decision.METHOD} All rows are read together.",

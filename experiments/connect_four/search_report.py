@@ -8,10 +8,10 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from experiments import published
-from experiments.pages import page, style
-from experiments.pages.page import Page, Plate, Section
-from experiments.pages.tables import Table
-from experiments.pages.wording import NONE, game_title, number, plural, plus_minus
+from experiments.pages import page, record, style
+from experiments.pages.page import Page, plate, section
+from experiments.pages.tables import Table, table
+from experiments.pages.wording import game_title, maybe, mean_and_error, number, plural
 from jaxzero import workdir
 
 PUBLISHED: Final = "clausen_constants"
@@ -34,7 +34,7 @@ def write_report(directory: Path) -> Path:
             title=f"Constants of the search: {game_title(results['game'])}",
             subtitle=f"{results['game']}, preset {results['preset']}",
             verdicts=sentences(tried, results["positions"]),
-            missing=[f"{name} failed: {why}" for name, why in results["failed"].items()],
+            missing=record.failures(results),
             facts=[
                 (
                     "Budget of a trial",
@@ -51,11 +51,12 @@ def write_report(directory: Path) -> Path:
                 *page.origin(results),
             ],
             sections=[
-                Section(
+                section(
                     "Trials",
-                    (_METHOD,),
-                    (Plate("constants", figure(tried, theirs), "Accuracy by constant", _CAPTION),),
-                    (trials_table(tried), published_table(theirs)),
+                    _METHOD,
+                    plate("constants", figure(tried, theirs), "Accuracy by constant", _CAPTION),
+                    trials_table(tried),
+                    published_table(theirs),
                 )
             ],
         ),
@@ -106,9 +107,9 @@ def _in_words(constants: Mapping[str, float]) -> str:
 @style.styled
 def figure(tried: Sequence[Mapping[str, Any]], theirs: Sequence[Mapping[str, Any]]) -> Figure:
     """Accuracy in percent against each constant; `tried` with the best first."""
-    drawn, panels = style.new_figure(2, 2, panel=(4.0, 2.8))
+    drawn, panels = style.new_figure(4, columns=2, panel=(4.0, 2.8))
     accuracy = [100 * t["accuracy"] for t in tried]
-    for axes, (name, label) in zip(np.ravel(np.asarray(panels)), LABELS.items(), strict=True):
+    for axes, (name, label) in zip(panels, LABELS.items(), strict=True):
         values = [t["constants"][name] for t in tried]
         axes.plot(values, accuracy, "o", mfc="none", color="#0072B2")
         axes.plot(values[:1], accuracy[:1], "o", color="#D55E00")
@@ -121,23 +122,16 @@ def figure(tried: Sequence[Mapping[str, Any]], theirs: Sequence[Mapping[str, Any
 
 def trials_table(tried: Sequence[Mapping[str, Any]]) -> Table:
     """All trials, the best first."""
-    rows = []
-    for t in tried:
-        seeds = [100 * value for value in t["seeds"]]
-        error = float(np.std(seeds, ddof=1) / len(seeds) ** 0.5) if len(seeds) > 1 else None
-        rows.append(
-            (
-                t["name"],
-                *(f"{t['constants'][name]:.4g}" for name in LABELS),
-                plus_minus(100 * t["accuracy"], error, 2),
-                ", ".join(map(str, t["iterations"])),
-                number(100 * t["untrained"], 2),
-            )
-        )
-    return Table(
+    return table(
         "Trials",
-        ("trial", *LABELS.values(), "accuracy, %", "at iteration", "untrained, %"),
-        tuple(rows),
+        tried,
+        {
+            "trial": lambda t: t["name"],
+            **{text: lambda t, k=k: f"{t['constants'][k]:.4g}" for k, text in LABELS.items()},
+            "accuracy, %": lambda t: mean_and_error([100 * value for value in t["seeds"]], 2),
+            "at iteration": lambda t: ", ".join(map(str, t["iterations"])),
+            "untrained, %": lambda t: number(100 * t["untrained"], 2),
+        },
         "\N{PLUS-MINUS SIGN}: standard error over seeds. Untrained: the same network's search with "
         "these constants before any training.",
     )
@@ -145,18 +139,14 @@ def trials_table(tried: Sequence[Mapping[str, Any]]) -> Table:
 
 def published_table(theirs: Sequence[Mapping[str, Any]]) -> Table:
     """The sets of 002, with the accuracies of full runs."""
-    rows = tuple(
-        (
-            one["name"],
-            *(f"{one['constants'][name]:g}" for name in LABELS),
-            NONE if one["accuracy"] is None else number(float(one["accuracy"]), 2),
-        )
-        for one in theirs
-    )
-    return Table(
+    return table(
         "Published",
-        ("set", *LABELS.values(), "accuracy, %"),
-        rows,
+        theirs,
+        {
+            "set": lambda one: one["name"],
+            **{text: lambda one, k=k: f"{one['constants'][k]:g}" for k, text in LABELS.items()},
+            "accuracy, %": lambda one: maybe(one["accuracy"], 2),
+        },
         "Of full runs (mean of 5), which go on far longer than a trial: not to be compared with "
         "the trials' accuracies.",
     )

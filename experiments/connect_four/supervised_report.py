@@ -1,5 +1,6 @@
 """The report of the supervised study: Table 1 beside the paper's, learning curves, mistakes."""
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -7,10 +8,10 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from experiments import published
-from experiments.pages import page, style
-from experiments.pages.page import Plate, Section
-from experiments.pages.tables import Table
-from experiments.pages.wording import NONE, duration, number, plus_minus
+from experiments.pages import draw, page, style
+from experiments.pages.page import Page, plate, section
+from experiments.pages.tables import Table, table
+from experiments.pages.wording import duration, number, plus_minus
 from jaxzero import workdir
 
 PUBLISHED = "clausen_supervised"
@@ -23,19 +24,28 @@ def write_report(directory: Path) -> Path:
     rows = workdir.read_rows(directory / workdir.METRICS)
     found = results["groups"]
     theirs = published.load(PUBLISHED) or {}
-    curves = learning_curves(rows)
-    plates = () if curves is None else (_plate(curves),)
     return page.write(
-        page.Page(
+        Page(
             title="How well can the network know Connect Four?",
             subtitle=f"supervised on solved positions, preset {results['preset']}",
             verdicts=sentences(found),
             missing=[],
             facts=_facts(results),
             sections=[
-                Section("Accuracy", (_METHOD,), plates, (table(found, theirs),)),
-                Section("Where it errs", tables=(_groups(found), *_mistakes(found))),
-                Section("Positions", tables=(_sets(found, theirs),)),
+                section(
+                    "Accuracy",
+                    _METHOD,
+                    plate(
+                        "supervised_curves",
+                        learning_curves(rows),
+                        "Validation accuracy",
+                        "After each epoch; true results in validation, whatever the labels of "
+                        "training.",
+                    ),
+                    accuracies(found, theirs),
+                ),
+                section("Where it errs", stages(found), *map(mistakes, found)),
+                section("Positions", sets(found, theirs)),
             ],
         ),
         directory,
@@ -73,116 +83,105 @@ def _percent(value: dict[str, Any]) -> str:
     return plus_minus(100 * value["mean"], None if error is None else 100 * error, 2)
 
 
-def table(found: list[dict[str, Any]], theirs: dict[str, Any]) -> Table:
-    """Table 1 of 002 with our numbers; its own beside them where there are any."""
-    rows = []
-    for group in found:
-        match = [
-            row
-            for row in theirs.get("rows", [])
-            if (row["blocks"], row["version"]) == (group["blocks"], group["version"])
-        ]
-        search = group.get("search")
-        rows.append(
-            (
-                f"{group['blocks']}, version {group['version']}, {group['labels']}",
-                number(group["parameters"]),
-                number(group["positions"]["train"]),
-                _percent(group["network"]["strong"]),
-                f"{100 * match[0]['move']:.2f}" if match else NONE,
-                _percent(group["network"]["result"]),
-                f"{100 * match[0]['result']:.2f}" if match else NONE,
-                _percent(search["strong"]) if search else NONE,
-            )
-        )
-    return Table(
+def accuracies(found: list[dict[str, Any]], theirs: dict[str, Any]) -> Table:
+    """Of each group, Table 1 of the paper beside it."""
+    published_rows = {(row["blocks"], row["version"]): row for row in theirs.get("rows", [])}
+
+    def of_paper(group: dict[str, Any], key: str) -> str | None:
+        row = published_rows.get((group["blocks"], group["version"]))
+        return None if row is None else f"{100 * row[key]:.2f}"
+
+    return table(
         "Supervised accuracy in percent",
-        (
-            "blocks, set, labels",
-            "parameters",
-            "trained on",
-            "moves",
-            "moves, 002",
-            "results",
-            "results, 002",
-            "moves with search",
-        ),
-        tuple(rows),
+        found,
+        {
+            "blocks, set, labels": lambda group: (
+                f"{group['blocks']}, version {group['version']}, {group['labels']}"
+            ),
+            "parameters": lambda group: number(group["parameters"]),
+            "trained on": lambda group: number(group["positions"]["train"]),
+            "moves": lambda group: _percent(group["network"]["strong"]),
+            "moves, 002": lambda group: of_paper(group, "move"),
+            "results": lambda group: _percent(group["network"]["result"]),
+            "results, 002": lambda group: of_paper(group, "result"),
+            "moves with search": lambda group: (
+                _percent(group["search"]["strong"]) if group.get("search") else None
+            ),
+        },
         "Mean ± standard error over networks. 002: means of 5 networks, 800,000 positions, "
         "published labels, at the paper's width (128 channels).",
     )
 
 
-def _groups(found: list[dict[str, Any]]) -> Table:
-    rows = []
-    for group in found:
-        for name, one in group["seeds"][0]["network"].items():
-            means = [
-                np.mean(
-                    [np.nan if (v := s["network"][name][k]) is None else v for s in group["seeds"]]
-                )
-                for k in ("strong", "weak", "result")
-            ]
-            random = group["random"][name]["strong"]
-            rows.append(
-                (
-                    group["name"],
-                    name.replace("_", " "),
-                    number(one["positions"]),
-                    *(number(100 * float(m), 2) for m in means),
-                    NONE if random is None else number(100 * random, 2),
-                )
-            )
-    return Table(
+def stages(found: list[dict[str, Any]]) -> Table:
+    """The same by stage of the game and by difficulty."""
+
+    def mean(kind: str) -> Callable[[tuple[dict[str, Any], str]], str]:
+        def cell(row: tuple[dict[str, Any], str]) -> str:
+            values = [seed["network"][row[1]][kind] for seed in row[0]["seeds"]]
+            return number(100 * float(np.mean([np.nan if v is None else v for v in values])), 2)
+
+        return cell
+
+    def random(row: tuple[dict[str, Any], str]) -> str | None:
+        share = row[0]["random"][row[1]]["strong"]
+        return None if share is None else number(100 * share, 2)
+
+    return table(
         "By stage and difficulty",
-        ("networks", "positions", "number", "best move", "keeps the result", "result", "random"),
-        tuple(rows),
+        [(group, name) for group in found for name in group["seeds"][0]["network"]],
+        {
+            "networks": lambda row: row[0]["name"],
+            "positions": lambda row: row[1].replace("_", " "),
+            "number": lambda row: number(row[0]["seeds"][0]["network"][row[1]]["positions"]),
+            "best move": mean("strong"),
+            "keeps the result": mean("weak"),
+            "result": mean("result"),
+            "random": random,
+        },
         "Percent, means over networks. Early, middle, late: thirds of the plies; one, two, more: "
         "best moves of a position. Random: share of best moves of a random player, counted.",
         text_columns=2,
     )
 
 
-def _mistakes(found: list[dict[str, Any]]) -> list[Table]:
-    tables = []
-    for group in found:
-        listed = group["seeds"][0]["mistakes"]
-        rows = tuple(
-            (m["board"], number(m["ply"]), str(m["played"]), ", ".join(map(str, m["best"])))
-            for m in listed
-        )
-        if rows:
-            tables.append(
-                Table(
-                    f"Worst mistakes of the first network of {group['name']}",
-                    ("board", "ply", "played", "best"),
-                    rows,
-                    "Those that give away most first. X moved first.",
-                    folded=True,
-                )
-            )
-    return tables
-
-
-def _sets(found: list[dict[str, Any]], theirs: dict[str, Any]) -> Table:
-    rows = []
-    names = ("best_moves", "won", "lost", "drawn")
-    for version in sorted({group["version"] for group in found}):
-        group = next(g for g in found if g["version"] == version)
-        rows.append((f"ours, version {version}", *_set_row(group["statistics"], names)))
-        published_set = theirs.get("sets", {}).get(f"hard_version_{version}")
-        if published_set:
-            rows.append((f"002's hard set, version {version}", *_set_row(published_set, names)))
-    return Table(
-        "Positions",
-        ("set", "best moves", "won", "lost", "drawn"),
-        tuple(rows),
-        "Mean number of best moves; percent of positions by their result under best play.",
+def mistakes(group: dict[str, Any]) -> Table:
+    """The worst of a group's first network."""
+    return table(
+        f"Worst mistakes of the first network of {group['name']}",
+        group["seeds"][0]["mistakes"],
+        {
+            "board": lambda m: m["board"],
+            "ply": lambda m: number(m["ply"]),
+            "played": lambda m: str(m["played"]),
+            "best": lambda m: ", ".join(map(str, m["best"])),
+        },
+        "Those that give away most first. X moved first.",
+        folded=True,
     )
 
 
-def _set_row(one: dict[str, Any], names: tuple[str, ...]) -> list[str]:
-    return [number(one[names[0]], 3), *(number(100 * one[name], 2) for name in names[1:])]
+def sets(found: list[dict[str, Any]], theirs: dict[str, Any]) -> Table:
+    """The positions' results and best moves, those of the paper's sets beside them."""
+    rows = []
+    for version in sorted({group["version"] for group in found}):
+        group = next(g for g in found if g["version"] == version)
+        rows.append((f"ours, version {version}", group["statistics"]))
+        if of_paper := theirs.get("sets", {}).get(f"hard_version_{version}"):
+            rows.append((f"002's hard set, version {version}", of_paper))
+    return table(
+        "Positions",
+        rows,
+        {
+            "set": lambda row: row[0],
+            "best moves": lambda row: number(row[1]["best_moves"], 3),
+            **{
+                kind: lambda row, kind=kind: number(100 * row[1][kind], 2)
+                for kind in ("won", "lost", "drawn")
+            },
+        },
+        "Mean number of best moves; percent of positions by their result under best play.",
+    )
 
 
 @style.styled
@@ -190,7 +189,7 @@ def learning_curves(rows: list[dict[str, Any]]) -> Figure | None:
     """Validation accuracy against epochs, one line a network, one colour a group."""
     if not rows:
         return None
-    figure, panels = style.new_figure(1, 2, panel=(4.5, 3.0))
+    figure, panels = style.new_figure(2, panel=(4.5, 3.0))
     targets = list(dict.fromkeys(row["target"] for row in rows))
     for axes, key, title in zip(
         panels, ("validation/move", "validation/result"), ("moves", "results"), strict=True
@@ -199,30 +198,17 @@ def learning_curves(rows: list[dict[str, Any]]) -> Figure | None:
             names = dict.fromkeys(row["run"] for row in rows if row["target"] == target)
             for j, name in enumerate(names):
                 own = [row for row in rows if row["run"] == name]
-                axes.plot(
-                    [row["iteration"] for row in own],
-                    [100 * row[key] for row in own],
-                    color=_COLOURS[i % len(_COLOURS)],
-                    linewidth=1.2,
-                    label=target if j == 0 else None,
-                )
+                x, y = [row["iteration"] for row in own], [100 * row[key] for row in own]
+                shade = _COLOURS[i % len(_COLOURS)]
+                axes.plot(x, y, color=shade, linewidth=1.2, label=None if j else target)
         axes.set_title(title)
         axes.set_ylabel("right, % of validation")
-        style.iteration_axis(axes, max(row["iteration"] for row in rows), text="epoch")
+        draw.iteration_axis(axes, max(row["iteration"] for row in rows), text="epoch")
     panels[0].legend(loc="lower right")
     return figure
 
 
-def _plate(figure: Figure) -> Plate:
-    return Plate(
-        "supervised_curves",
-        figure,
-        "Validation accuracy",
-        "After each epoch; true results in validation, whatever the labels of training.",
-    )
-
-
-def _facts(results: dict[str, Any]) -> list[tuple[str, str]]:
+def _facts(results: dict[str, Any]) -> page.Facts:
     seconds = sum(group["seconds"] for group in results["groups"])
     study = results["config"]["study"]
     return [

@@ -1,6 +1,6 @@
 """The report of the curriculum study: 004's Figures 1, 4, 5 and 6, and the verdicts."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
@@ -11,16 +11,15 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Circle, Rectangle
 from ml_collections import ConfigDict
 
-from experiments.claims import section
+from experiments.claims import section as claims_section
 from experiments.claims.decision import METHOD
 from experiments.curriculum import claims as papers_claims
 from experiments.curriculum import win_ratio
 from experiments.curriculum.win_ratio import AXES, Point
-from experiments.pages import page as page_lib
-from experiments.pages import style
-from experiments.pages.page import Page, Plate, Section
-from experiments.pages.tables import Table
-from experiments.pages.wording import NONE, duration, game_title, number, plural
+from experiments.pages import draw, page, style
+from experiments.pages.page import Page, plate, section
+from experiments.pages.tables import Table, table
+from experiments.pages.wording import duration, game_title, interval, maybe, number, plural
 from jaxzero import workdir
 from jaxzero.games import RacingKings, make_game
 from jaxzero.games.base import Game
@@ -59,7 +58,7 @@ def write_report(directory: Path) -> Path:
         arm: workdir.read_rows(directory / "arms" / arm / workdir.METRICS)
         for arm in results["config"]["study"]["arms"]
     }
-    return page_lib.write(make_page(results, metrics), directory)
+    return page.write(make_page(results, metrics), directory)
 
 
 def make_page(results: Mapping[str, Any], metrics: Mapping[str, Sequence[Any]]) -> Page:
@@ -77,28 +76,12 @@ def make_page(results: Mapping[str, Any], metrics: Mapping[str, Sequence[Any]]) 
     )
     claims = results["claims"]
     reference = results["reference"]["name"]
-    window = config.study.smoothing
-    plates = [
-        Plate(
-            "win_ratio",
-            win_ratios(config, points),
-            f"Win ratio against {reference}",
-            f"Moving average of {plural(window, 'point')} of all seeds together, as in 004's "
-            f"Figures 4 to 6; shaded: 95 % Wilson interval of the games. Minutes are the player's "
-            "own wall time without compiling, all its seeds together, alone on the devices. Second "
-            "row: what the paper published, on its own axes.",
-        )
-    ]
-    health = self_play(metrics)
-    more = [] if health is None else [
-        Plate("selfplay", health, "What the players learned from", "Means over seeds.")
-    ]  # fmt: skip
     facts = [
         ("Preset", results["preset"]),
         ("Seeds", str(config.study.seeds)),
         ("Reference", f"{reference}, {results['reference']['games']} games a point"),
         ("Wall time", duration(results["cost"]["wall_seconds"])),
-        *page_lib.origin(results),
+        *page.origin(results),
     ]
     return Page(
         title=f"End games first on {game_title(config.game)}",
@@ -106,15 +89,35 @@ def make_page(results: Mapping[str, Any], metrics: Mapping[str, Sequence[Any]]) 
         verdicts=[f"{c['words']} {c['verdict'].capitalize()}{_numbers(c)}." for c in claims],
         missing=_missing(results),
         facts=facts,
-        sections=(
-            Section("Win ratio", plates=tuple(plates), tables=tuple(_tables(config, points))),
-            Section("Claims", tables=(section.of_results("004's claims", claims, _CLAIMS_NOTE),)),
-            Section("Self-play", plates=tuple(more)),
-            Section(
-                "The start",
-                plates=(Plate("start", start_board(game), "Where games begin", "004, Fig. 1."),),
+        sections=[
+            section(
+                "Win ratio",
+                plate(
+                    "win_ratio",
+                    win_ratios(config, points),
+                    f"Win ratio against {reference}",
+                    f"Moving average of {plural(config.study.smoothing, 'point')} of all seeds "
+                    "together, as in 004's Figures 4 to 6; shaded: 95 % Wilson interval of the "
+                    "games. Minutes are the player's own wall time without compiling, all its "
+                    "seeds together, alone on the devices. Second row: what the paper published, "
+                    "on its own axes.",
+                ),
+                ratio_table(config, points),
             ),
-        ),
+            section("Claims", claims_section.of_results("004's claims", claims, _CLAIMS_NOTE)),
+            section(
+                "Self-play",
+                plate(
+                    "selfplay",
+                    self_play(metrics),
+                    "What the players learned from",
+                    "Means over seeds.",
+                ),
+            ),
+            section(
+                "The start", plate("start", start_board(game), "Where games begin", "004, Fig. 1.")
+            ),
+        ],
     )
 
 
@@ -129,19 +132,23 @@ def points_of(results: Mapping[str, Any]) -> list[Point]:
     ]  # fmt: skip
 
 
+def _arms(points: Sequence[Point]) -> list[str]:
+    return list(dict.fromkeys(point.arm for point in points))
+
+
 @style.styled
 def win_ratios(config: ConfigDict, points: Sequence[Point]) -> Figure:
     """Figures 4, 5 and 6: win ratio against minutes, steps and epochs, the published ones below."""
     theirs = papers_claims.published_curves(papers_claims.figure_of(config))
-    figure, panels = style.new_figure(2 if theirs else 1, 3, panel=(3.1, 2.7))
-    arms = list(dict.fromkeys(p.arm for p in points))
+    figure, panels = style.new_figure(6 if theirs else 3, columns=3, panel=(3.1, 2.7))
+    arms = _arms(points)
     change = papers_claims.end_of_curriculum(config)
     for axes, axis in zip(panels, AXES, strict=False):
         for arm in arms:
             own = [p for p in points if p.arm == arm]
             _draw(axes, own, arm, axis, config)
         if axis == "epochs" and change is not None:
-            axes.axvline(change, color=style.FAINT, linewidth=1, linestyle=(0, (4, 3)))
+            axes.axvline(change, color=style.FAINT, linewidth=1, linestyle=draw.DASHES)
         axes.set_xlabel(LABELS[axis])
         axes.set_ylim(0, None)
     panels[0].set_ylabel("win ratio, this study")
@@ -154,7 +161,7 @@ def win_ratios(config: ConfigDict, points: Sequence[Point]) -> Figure:
         panels[3].set_ylabel("win ratio, published")
     handles = [style.key(arm, color=SHADES[arm], linestyle=DASHES[arm]) for arm in arms]
     if change is not None:
-        handles.append(style.key("the curriculum ends", linestyle=(0, (4, 3))))
+        handles.append(style.key("the curriculum ends", linestyle=draw.DASHES))
     style.legend_below(figure, handles, columns=5)
     return figure
 
@@ -162,14 +169,8 @@ def win_ratios(config: ConfigDict, points: Sequence[Point]) -> Figure:
 def _draw(axes: Axes, own: Sequence[Point], arm: str, axis: str, config: ConfigDict) -> None:
     shade, draw_points = SHADES[arm], config.study.draw_points
     known = [p for p in own if p.games]
-    axes.plot(
-        [p.x[axis] for p in known],
-        [p.ratio(draw_points) for p in known],
-        ".",
-        color=shade,
-        markersize=2.5,
-        alpha=0.35,
-    )
+    x, y = [p.x[axis] for p in known], [p.ratio(draw_points) for p in known]
+    axes.plot(x, y, ".", color=shade, markersize=2.5, alpha=0.35)
     curve = win_ratio.smooth(own, axis, config.study.smoothing, draw_points)
     axes.fill_between(curve.x, curve.low, curve.high, color=shade, alpha=0.15, linewidth=0)
     axes.plot(curve.x, curve.mean, DASHES[arm], color=shade)
@@ -185,8 +186,7 @@ def self_play(metrics: Mapping[str, Sequence[Mapping[str, Any]]]) -> Figure | No
     ]
     if not shown:
         return None
-    lines = -(-len(shown) // 4)
-    figure, panels = style.new_figure(lines, 4, panel=(2.4, 2.0), spare=4 * lines - len(shown))
+    figure, panels = style.new_figure(len(shown), panel=(2.4, 2.0))
     for axes, (key, text) in zip(panels, shown, strict=True):
         for arm, rows in metrics.items():
             by_iteration: dict[int, list[float]] = {}
@@ -207,7 +207,7 @@ def self_play(metrics: Mapping[str, Sequence[Mapping[str, Any]]]) -> Figure | No
 @style.styled
 def start_board(game: Game) -> Figure:
     """Where games begin (004, Fig. 1): chess pieces, or stones of the first and second player."""
-    figure, (axes,) = style.new_figure(1, 1, panel=(2.9, 2.9))
+    figure, (axes,) = style.new_figure(panel=(2.9, 2.9))
     state = jax.device_get(game.init())
     stones = boards.stones(game, state)
     rows, columns = game.observation_shape[:2]
@@ -235,42 +235,52 @@ def start_board(game: Game) -> Figure:
     return figure
 
 
-def _tables(config: ConfigDict, points: Sequence[Point]) -> list[Table]:
+def ratio_table(config: ConfigDict, points: Sequence[Point]) -> Table | None:
     """Smoothed ratios at quarters of the way, and where the curves meet."""
-    arms = list(dict.fromkeys(p.arm for p in points))
-    rows = []
-    for axis in AXES:
-        end = win_ratio.common_end(points, axis)
-        curves = {
-            arm: win_ratio.smooth(
-                [p for p in points if p.arm == arm],
-                axis,
-                config.study.smoothing,
-                config.study.draw_points,
+    window, draw_points = config.study.smoothing, config.study.draw_points
+    ends = {axis: win_ratio.common_end(points, axis) for axis in AXES}
+    curves = {
+        (axis, arm): win_ratio.smooth(
+            [p for p in points if p.arm == arm], axis, window, draw_points
+        )
+        for axis in AXES
+        for arm in dict.fromkeys(p.arm for p in points)
+    }
+
+    def at(share: float) -> Callable[[tuple[str, str]], str]:
+        def cell(key: tuple[str, str]) -> str:
+            curve = curves[key]
+            x = float(np.clip(share * ends[key[0]], curve.x[0], curve.x[-1]))
+            mean, low, high = (
+                float(np.interp(x, curve.x, y)) for y in (curve.mean, curve.low, curve.high)
             )
-            for arm in arms
-        }
-        for arm, curve in curves.items():
-            if not len(curve.x):
-                continue
-            cells = []
-            for share in (0.25, 0.5, 0.75, 1.0):
-                at = float(np.clip(share * end, curve.x[0], curve.x[-1]))
-                mean, low, high = (
-                    float(np.interp(at, curve.x, y)) for y in (curve.mean, curve.low, curve.high)
-                )
-                cells.append(f"{number(mean, 2)} ({number(low, 2)} to {number(high, 2)})")
-            meets = None
-            if arm != "baseline" and "baseline" in curves:
-                meets = win_ratio.meeting(curve, curves["baseline"], _LEAD)
-            meeting = NONE if meets is None else number(meets, 1 if axis == "minutes" else 0)
-            rows.append((LABELS[axis], arm, *cells, meeting))
-    headers = ("axis", "player", "1/4 of the way", "1/2", "3/4", "end", "stops leading at")
-    note = (
+            return f"{number(mean, 2)} ({interval((low, high), 2)})"
+
+        return cell
+
+    def meeting(key: tuple[str, str]) -> str | None:
+        axis, arm = key
+        if arm == "baseline" or (axis, "baseline") not in curves:
+            return None
+        meets = win_ratio.meeting(curves[key], curves[axis, "baseline"], _LEAD)
+        return maybe(meets, 1 if axis == "minutes" else 0)
+
+    return table(
+        "Win ratios",
+        [key for key, curve in curves.items() if len(curve.x)],
+        {
+            "axis": lambda key: LABELS[key[0]],
+            "player": lambda key: key[1],
+            "1/4 of the way": at(0.25),
+            "1/2": at(0.5),
+            "3/4": at(0.75),
+            "end": at(1.0),
+            "stops leading at": meeting,
+        },
         "Win ratio with its 95 % interval, at shares of what all runs reached. Stops leading: "
-        "where a player that led the baseline by 0.03 is overtaken for the first time."
+        "where a player that led the baseline by 0.03 is overtaken for the first time.",
+        text_columns=2,
     )
-    return [Table("Win ratios", headers, tuple(rows), note, text_columns=2)]
 
 
 def _numbers(claim: Mapping[str, Any]) -> str:

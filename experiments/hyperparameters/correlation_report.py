@@ -9,16 +9,16 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from experiments.claims import section
-from experiments.hyperparameters import settings_page
-from experiments.pages import interactive, page, study, style
+from experiments.claims import section as claims_section
+from experiments.hyperparameters import report_parts
+from experiments.hyperparameters.report_parts import LETTERS
+from experiments.pages import draw, style
 from experiments.pages.interactive import Point, Scatter
-from experiments.pages.page import Page, Plate, Section
+from experiments.pages.page import Page, Section, plate, section
 from experiments.pages.study import Study
-from experiments.pages.tables import Table
-from experiments.pages.wording import NONE, duration, game_title, interval, joined, number, percent
+from experiments.pages.tables import Table, table
+from experiments.pages.wording import duration, interval, joined, maybe, number, percent
 
-LETTERS: Final = ("I", "E", "m", "ep")
 _MAP: Final = "viridis"
 _CLAIMS_NOTE: Final = (
     "Slopes in Elo for each doubling, at cost: for each doubling of the whole cost. Intervals (95 "
@@ -31,82 +31,73 @@ _PARTS: Final = {"selfplay": "self-play time", "total": "total time"}
 
 def write_report(workdir: str | Path) -> Path:
     """Writes the figures, `interactive.html` and the page; returns the path of `report.html`."""
-    directory = Path(workdir)
-    found = study.load(directory)
-    interactive.write(directory, f"Correlation on {game_title(found.game)}", scatters(found))
-    return page.write(build(found), directory)
+    return report_parts.write(workdir, "Correlation", build, scatters)
 
 
 def build(found: Study) -> Page:
     """The page of a correlation study, figures drawn, nothing written yet."""
     own = found.results["correlation"][found.tournaments[0]["name"]]
-    sections = [
-        section
-        for played in found.tournaments
-        for section in _sections(found, played, first=played is found.tournaments[0])
-    ]
+    sections = [_section(found, played) for played in found.tournaments]
     return Page(
-        title=f"Outer or inner iterations: {game_title(found.game)}",
-        subtitle=f"{found.game}, preset {found.results.get('preset')}, {found.name}",
+        **report_parts.heading(found, "Outer or inner iterations"),
         verdicts=[
-            settings_page.tally(own["claims"], "claim"),
+            report_parts.tally(own["claims"], "claim"),
             _slopes_in_words(own["model"]),
             *(_front_in_words(kind, own["fronts"][kind]) for kind in _PARTS),
             "interactive.html, beside this page, has every setting over its cost; its points tell "
             "their settings.",
         ],
-        missing=settings_page.missing(found),
-        facts=settings_page.facts(found),
-        sections=[*sections, settings_page.record(found)],
+        missing=report_parts.missing(found),
+        facts=report_parts.facts(found),
+        sections=[*sections, report_parts.programs(found)],
     )
 
 
-def _sections(found: Study, played: Mapping[str, Any], *, first: bool) -> list[Section]:
-    name, title = str(played["name"]), str(played["title"])
+def _section(found: Study, played: Mapping[str, Any]) -> Section:
+    name = str(played["name"])
     analysed = found.results["correlation"][name]
     seconds = "Cost of one run alone: counted work times unit seconds of each phase, measured here."
-    plates = [
-        Plate(
+    text = (
+        (
+            "A larger m acts twice here: in training, and in the search of the tournament itself.",
+            "The next section has the same networks with equal search.",
+        )
+        if played is found.tournaments[0]
+        else ("The same networks again, with equal search: what m was worth in training.",)
+    )
+    return section(
+        str(played["title"]),
+        *text,
+        plate(
             f"{name}_panels",
             panels(found, played),
             "Elo over m and ep, a panel for each I and E",
             "000, Fig. 4; 003, Fig. 5. Mean over seeds. The papers' ratings are not published as "
             "numbers.",
         ),
-        Plate(
+        plate(
             f"{name}_times",
             times(found, played),
             "Elo over the time of self-play and of training",
             f"000, Fig. 5; 003, Fig. 6. {seconds}",
         ),
-        Plate(
+        plate(
             f"{name}_fronts",
             front_panels(found, played),
             "Pareto fronts at the largest I and E",
             "000, Fig. 6; 003, Fig. 7. Labels are (m, ep), bars standard errors of the ratings, "
             f"the line is the front. {seconds}",
         ),
-    ]
-    given = [
-        section.of_results("The papers' claims", analysed["claims"], _CLAIMS_NOTE, digits=2),
+        claims_section.of_results("The papers' claims", analysed["claims"], _CLAIMS_NOTE, digits=2),
         model(analysed["model"]),
         fronts(analysed["fronts"]),
-        settings_page.strength_table(played, folded=True),
-    ]
-    text = (
-        (
-            "A larger m acts twice here: in training, and in the search of the tournament itself.",
-            "The next section has the same networks with equal search.",
-        )
-        if first
-        else ("The same networks again, with equal search: what m was worth in training.",)
+        report_parts.strength_table(played, folded=True),
     )
-    return [Section(title, text=text, plates=tuple(plates), tables=tuple(given))]
 
 
 def _rated(found: Study, played: Mapping[str, Any]) -> list[dict[str, Any]]:
     """Settings with their values and means over seeds: elo, stderr, seconds by phase."""
-    rated = settings_page.strength(played)
+    rated = report_parts.strength(played)
     by_setting: dict[str, list[dict[str, Any]]] = {}
     for player in found.results["correlation"]["players"]:
         by_setting.setdefault(player["setting"], []).append(player)
@@ -126,7 +117,9 @@ def panels(found: Study, played: Mapping[str, Any]) -> Figure:
     """Nine panels (I x E), each over m and ep (000, Fig. 4)."""
     rated = _rated(found, played)
     lists = {letter: sorted({r[letter] for r in rated}) for letter in LETTERS}
-    figure, axes = style.new_figure(len(lists["I"]), len(lists["E"]), panel=(2.9, 2.5))
+    figure, axes = style.new_figure(
+        len(lists["I"]) * len(lists["E"]), columns=len(lists["E"]), panel=(2.9, 2.5)
+    )
     low, high = min(r["elo"] for r in rated), max(r["elo"] for r in rated)
     shades = None
     for place, (i, e) in enumerate((i, e) for i in lists["I"] for e in lists["E"]):
@@ -161,16 +154,9 @@ def _ticks(axes: Axes, lists: Mapping[str, Sequence[float]]) -> None:
 def times(found: Study, played: Mapping[str, Any]) -> Figure:
     """Elo by colour over the seconds of self-play and of training (000, Fig. 5)."""
     rated = _rated(found, played)
-    figure, (axes,) = style.new_figure(1, 1, panel=(6.2, 4.2))
-    drawn = axes.scatter(
-        [r["selfplay"] for r in rated],
-        [r["training"] for r in rated],
-        c=[r["elo"] for r in rated],
-        cmap=_MAP,
-        s=36,
-        edgecolors="white",
-        linewidths=0.5,
-    )
+    figure, (axes,) = style.new_figure(panel=(6.2, 4.2))
+    x, y, elo = ([r[key] for r in rated] for key in ("selfplay", "training", "elo"))
+    drawn = axes.scatter(x, y, c=elo, cmap=_MAP, s=36, edgecolors="white", linewidths=0.5)
     axes.set_xlabel("seconds of self-play")
     axes.set_ylabel("seconds of training")
     figure.colorbar(drawn, ax=axes, label="Elo")
@@ -182,12 +168,11 @@ def front_panels(found: Study, played: Mapping[str, Any]) -> Figure:
     """Elo over self-play time and over total time at the largest I and E (000, Fig. 6)."""
     corner = _corner(_rated(found, played))
     analysed = found.results["correlation"][played["name"]]["fronts"]
-    figure, axes = style.new_figure(1, 2, panel=(4.6, 3.7), share_y=True)
+    figure, axes = style.new_figure(2, panel=(4.6, 3.7), share_y=True)
     for panel, (kind, said) in zip(axes, _PARTS.items(), strict=True):
         for r in corner:
-            panel.errorbar([r[kind]], [r["elo"]], yerr=[r["stderr"]], fmt="o", color="#333333",
-                           markersize=4, elinewidth=0.8)  # fmt: skip
-            panel.annotate(f"({r['m']:g}, {r['ep']:g})", (r[kind], r["elo"]), xytext=(5, 3),
+            draw.error_bars(panel, r[kind], r["elo"], r["stderr"], "", color="#333333")
+            panel.annotate(_name(r), (r[kind], r["elo"]), xytext=(5, 3),
                            textcoords="offset points", fontsize=8)  # fmt: skip
         line = [(point["seconds"], point["elo"]) for point in analysed[kind]]
         panel.plot(*zip(*line, strict=True), color="#0072B2", zorder=1)
@@ -204,63 +189,63 @@ def _corner(rated: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
 def model(fitted: Mapping[str, Any]) -> Table:
     """Slopes of Elo and cost."""
     elo, cost = fitted["elo_for_each_doubling"], fitted["log2_cost_for_each_doubling"]
-    rows = tuple(
-        (
-            letter,
-            _number(elo[letter]["value"], 1),
-            interval((elo[letter]["low"], elo[letter]["high"]), 1),
-            _number(cost[letter]["value"], 2),
-            interval((cost[letter]["low"], cost[letter]["high"]), 2),
-            _per_cost(elo[letter]["value"], cost[letter]["value"]),
-        )
-        for letter in LETTERS
-    )
-    headers = (
-        "doubled", "Elo", "95 % interval", "log2 cost", "95 % interval", "Elo per doubled cost",
-    )  # fmt: skip
-    note = (
+    return table(
+        "Model of Elo and cost",
+        LETTERS,
+        {
+            "doubled": lambda letter: letter,
+            "Elo": lambda letter: maybe(elo[letter]["value"], 1),
+            "95 % interval of Elo": lambda letter: _bounds(elo[letter], 1),
+            "log2 cost": lambda letter: maybe(cost[letter]["value"], 2),
+            "95 % interval of log2 cost": lambda letter: _bounds(cost[letter], 2),
+            "Elo per doubled cost": lambda letter: _ratio(
+                elo[letter]["value"], cost[letter]["value"]
+            ),
+        },
         f"Linear models on log2 of I, E, m and ep, {percent(float(fitted['explained'] or 0))} of "
-        "the variance of Elo explained; intervals by resampling trainings."
+        "the variance of Elo explained; intervals by resampling trainings.",
     )
-    return Table("Model of Elo and cost", headers, rows, note)
 
 
-def _per_cost(elo: float | None, cost: float | None) -> str:
-    return NONE if elo is None or not cost else number(float(elo) / float(cost), 1)
+def _bounds(slope: Mapping[str, float | None], digits: int) -> str:
+    return interval((slope["low"], slope["high"]), digits)
 
 
-def _number(value: float | None, digits: int) -> str:
-    return NONE if value is None else number(float(value), digits)
+def _ratio(elo: float | None, cost: float | None) -> str:
+    return maybe(None if elo is None or not cost else elo / cost, 1)
 
 
 def fronts(found: Mapping[str, Sequence[Mapping[str, float]]]) -> Table:
     """The points of both fronts."""
-    rows = tuple(
-        (
-            _PARTS[kind],
-            f"({point['m']:g}, {point['ep']:g})",
-            duration(float(point["seconds"])),
-            number(float(point["elo"])),
-        )
-        for kind, points in found.items()
-        for point in points
+    return table(
+        "Pareto fronts",
+        [(kind, point) for kind, points in found.items() for point in points],
+        {
+            "over": lambda row: _PARTS[row[0]],
+            "(m, ep)": lambda row: _name(row[1]),
+            "cost": lambda row: duration(float(row[1]["seconds"])),
+            "Elo": lambda row: number(float(row[1]["elo"])),
+        },
+        text_columns=2,
     )
-    return Table("Pareto fronts", ("over", "(m, ep)", "cost", "Elo"), rows, text_columns=2)
+
+
+def _name(point: Mapping[str, float]) -> str:
+    return f"({point['m']:g}, {point['ep']:g})"
 
 
 def _slopes_in_words(fitted: Mapping[str, Any]) -> str:
     slopes = fitted["elo_for_each_doubling"]
-    parts = []
-    for letter in LETTERS:
-        one = slopes[letter]
-        if one["value"] is not None:
-            ends = interval((one["low"], one["high"]))
-            parts.append(f"{letter} {number(float(one['value']))} ({ends})")
+    parts = [
+        f"{letter} {number(float(slopes[letter]['value']))} ({_bounds(slopes[letter], 0)})"
+        for letter in LETTERS
+        if slopes[letter]["value"] is not None
+    ]
     return f"Elo for each doubling, with 95 % intervals: {joined(parts)}."
 
 
 def _front_in_words(kind: str, points: Sequence[Mapping[str, float]]) -> str:
-    listed = joined([f"({p['m']:g}, {p['ep']:g})" for p in points])
+    listed = joined([_name(point) for point in points])
     return f"Front of Elo over {_PARTS[kind]} at the largest I and E, as (m, ep): {listed}."
 
 
@@ -289,6 +274,6 @@ def scatters(found: Study) -> list[Scatter]:
 
 def _point(rated: Mapping[str, Any], kind: str, *, labelled: bool) -> Point:
     said = ", ".join(f"{letter} = {rated[letter]:g}" for letter in LETTERS)
-    label = f"({rated['m']:g}, {rated['ep']:g})" if labelled else ""
+    label = _name(rated) if labelled else ""
     text = f"{said}: {rated['elo']:.0f} ± {rated['stderr']:.0f} Elo, {duration(rated[kind])}"
     return Point(float(rated[kind]), float(rated["elo"]), text, label=label)

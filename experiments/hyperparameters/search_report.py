@@ -6,64 +6,63 @@ from typing import Any
 
 from matplotlib.figure import Figure
 
-from experiments.hyperparameters import settings_page
-from experiments.pages import interactive, page, study, style, tables
+from experiments.hyperparameters import report_parts
+from experiments.pages import page, record, style
 from experiments.pages.interactive import Point, Scatter
-from experiments.pages.page import Page, Plate, Section
+from experiments.pages.page import Page, plate, section
 from experiments.pages.study import Study
-from experiments.pages.tables import Table
-from experiments.pages.wording import duration, game_title, number, plural
+from experiments.pages.tables import Table, table
+from experiments.pages.wording import duration, number, plural
 
 _SHADES = {"search": "#D55E00", "grid": "#0072B2"}
 
 
 def write_report(workdir: str | Path) -> Path:
     """Writes the figures, `interactive.html` and the page; returns the path of `report.html`."""
-    directory = Path(workdir)
-    found = study.load(directory)
-    interactive.write(directory, f"Search on {game_title(found.game)}", scatters(found))
-    return page.write(build(found), directory)
+    return report_parts.write(workdir, "Search", build, scatters)
 
 
 def build(found: Study) -> Page:
     """The page of a search, figures drawn, nothing written yet."""
     searched = found.results["search"]
-    front = [t for t in searched["trials"] if t["on_front"]]
+    tried, grid = searched["trials"], searched.get("grid")
+    verdicts = [f"{plural(len(tried), 'trial')}, {len(_front(tried))} on the front."]
     sections = [
-        Section(
+        section(
             "Trials",
-            plates=(
-                Plate(
-                    "search_front",
-                    figure(searched["trials"]),
-                    "Elo against fixed opponents over the cost of a run",
-                    "The line is the Pareto front. Elo above the random player, all with the same "
-                    "number of simulations in rated games. Cost: counted work times unit seconds.",
-                ),
+            plate(
+                "search_front",
+                figure(tried),
+                "Elo against fixed opponents over the cost of a run",
+                "The line is the Pareto front. Elo above the random player, all with the same "
+                "number of simulations in rated games. Cost: counted work times unit seconds.",
             ),
-            tables=(trials(searched["trials"]),),
+            trials(tried),
         )
     ]
-    verdicts = [f"{plural(len(searched['trials']), 'trial')}, {len(front)} on the front."]
-    if "grid" in searched:
-        verdicts.append(_against(searched["grid"]))
+    if grid is not None:
+        verdicts.append(_against(grid))
         [played] = found.tournaments
-        sections.append(
-            Section("Against the grid", tables=(sides(searched["grid"]), ratings(played)))
-        )
-    given = [tables.settings(found), tables.other_settings(found)]
-    sections.append(Section("Settings", tables=tuple(t for t in given if t is not None)))
+        both = report_parts.strength_table(played, folded=True)
+        sections.append(section("Against the grid", sides(grid), both))
     return Page(
-        title=f"Search for I, E, m and ep: {game_title(found.game)}",
-        subtitle=f"{found.game}, preset {found.results.get('preset')}, {found.name}",
+        **report_parts.heading(found, "Search for I, E, m and ep"),
         verdicts=[
             *verdicts,
             "interactive.html, beside this page, tells the setting of each point.",
         ],
-        missing=[f"{n} failed: {why}" for n, why in (found.results.get("failed") or {}).items()],
+        missing=record.failures(found.results),
         facts=page.origin(found.results),
-        sections=sections,
+        sections=[
+            *sections,
+            section("Settings", record.settings(found), record.other_settings(found)),
+        ],
     )
+
+
+def _front(tried: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    """The trials of the Pareto front, cheapest first."""
+    return sorted((t for t in tried if t["on_front"]), key=lambda t: t["seconds"])
 
 
 def _against(grid: Mapping[str, Any]) -> str:
@@ -79,9 +78,9 @@ def _against(grid: Mapping[str, Any]) -> str:
 @style.styled
 def figure(tried: Sequence[Mapping[str, Any]]) -> Figure:
     """Elo over seconds, the front as a line."""
-    drawn, (axes,) = style.new_figure(1, 1, panel=(6.5, 4.0))
+    drawn, (axes,) = style.new_figure(panel=(6.5, 4.0))
     axes.plot([t["seconds"] for t in tried], [t["elo"] for t in tried], "o", color="#999999")
-    front = sorted((t for t in tried if t["on_front"]), key=lambda t: t["seconds"])
+    front = _front(tried)
     axes.plot([t["seconds"] for t in front], [t["elo"] for t in front], "o-", color="#D55E00")
     for t in front:
         axes.annotate(_short(t["values"]), (t["seconds"], t["elo"]), xytext=(5, 3),
@@ -97,37 +96,37 @@ def _short(values: Mapping[str, Any]) -> str:
 
 def trials(tried: Sequence[Mapping[str, Any]]) -> Table:
     """All trials, the strongest first."""
-    rows = tuple(
-        (
-            str(t["name"]),
-            *(f"{t['values'][letter]:g}" for letter in ("I", "E", "m", "ep")),
-            number(float(t["elo"])),
-            duration(float(t["seconds"])),
-            "yes" if t["on_front"] else "",
-        )
-        for t in sorted(tried, key=lambda t: -t["elo"])
+    return table(
+        "Trials",
+        sorted(tried, key=lambda t: -t["elo"]),
+        {
+            "trial": lambda t: str(t["name"]),
+            **{k: lambda t, k=k: f"{t['values'][k]:g}" for k in report_parts.LETTERS},
+            "Elo": lambda t: number(float(t["elo"])),
+            "cost": lambda t: duration(float(t["seconds"])),
+            "on the front": lambda t: "yes" if t["on_front"] else "",
+        },
     )
-    return Table("Trials", ("trial", "I", "E", "m", "ep", "Elo", "cost", "on the front"), rows)
 
 
 def sides(grid: Mapping[str, Any]) -> Table:
     """Both fronts in one pool."""
-    rows = tuple(
-        (p["side"], p["name"], number(float(p["elo"])), duration(float(p["seconds"])))
-        for p in sorted(grid["players"], key=lambda p: p["seconds"])
+    return table(
+        "Fronts in one tournament",
+        sorted(grid["players"], key=lambda p: p["seconds"]),
+        {
+            "of": lambda p: p["side"],
+            "player": lambda p: p["name"],
+            "Elo": lambda p: number(float(p["elo"])),
+            "cost": lambda p: duration(float(p["seconds"])),
+        },
+        text_columns=2,
     )
-    return Table("Fronts in one tournament", ("of", "player", "Elo", "cost"), rows, text_columns=2)
-
-
-def ratings(played: Mapping[str, Any]) -> Table:
-    """Means of both sides and the random player."""
-    return settings_page.strength_table(played, folded=True)
 
 
 def scatters(found: Study) -> list[Scatter]:
     """Trials, and both fronts, for hovering."""
     searched = found.results["search"]
-    front = sorted((t for t in searched["trials"] if t["on_front"]), key=lambda t: t["seconds"])
     shown = [
         Scatter(
             "Trials",
@@ -139,7 +138,7 @@ def scatters(found: Study) -> list[Scatter]:
                       f"{duration(t['seconds'])}", _SHADES["search"])
                 for t in searched["trials"]
             ),
-            tuple((t["seconds"], t["elo"]) for t in front),
+            tuple((t["seconds"], t["elo"]) for t in _front(searched["trials"])),
         )
     ]  # fmt: skip
     if "grid" in searched:

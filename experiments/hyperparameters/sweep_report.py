@@ -1,23 +1,23 @@
 """The report of the hyper-parameter sweep."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
-import numpy as np
 from matplotlib.figure import Figure
 
 from experiments import published
-from experiments.claims import section
+from experiments.claims import section as claims_section
 from experiments.claims.decision import METHOD
-from experiments.hyperparameters import settings_page
-from experiments.pages import interactive, page, study, style
+from experiments.hyperparameters import report_parts
+from experiments.pages import draw, style
+from experiments.pages.bands import Band, band_of
 from experiments.pages.interactive import Point, Scatter
-from experiments.pages.page import Page, Plate, Section
-from experiments.pages.study import Band, Study
-from experiments.pages.tables import Table
-from experiments.pages.wording import ABSENT, NONE, duration, game_title, number
+from experiments.pages.page import Page, plate, section
+from experiments.pages.study import Study
+from experiments.pages.tables import Table, table
+from experiments.pages.wording import duration, number, short
 
 PAPER: Final = "wang2021_sweep"
 _SHADES: Final = ("#0072B2", "#333333", "#D55E00")  # minimum, default, maximum
@@ -27,10 +27,7 @@ _MARKS: Final = ("v", "o", "^")
 
 def write_report(workdir: str | Path) -> Path:
     """Writes the figures, `interactive.html` and the page; returns the path of `report.html`."""
-    directory = Path(workdir)
-    found = study.load(directory)
-    interactive.write(directory, f"Sweep on {game_title(found.game)}", scatters(found))
-    return page.write(build(found), directory)
+    return report_parts.write(workdir, "Sweep", build, scatters)
 
 
 def build(found: Study) -> Page:
@@ -39,61 +36,54 @@ def build(found: Study) -> Page:
     parameters, remarks = swept["parameters"], swept["remarks"]
     [played] = found.tournaments
     return Page(
-        title=f"Which hyper-parameters matter: {game_title(found.game)}",
-        subtitle=f"{found.game}, preset {found.results.get('preset')}, {found.name}",
+        **report_parts.heading(found, "Which hyper-parameters matter"),
         verdicts=[
-            settings_page.tally(remarks, "remark"),
+            report_parts.tally(remarks, "remark"),
             _strongest(played),
             "interactive.html, beside this page, has cost, loss and strength of every setting; its "
             "points tell their settings.",
         ],
-        missing=settings_page.missing(found),
-        facts=settings_page.facts(found),
+        missing=report_parts.missing(found),
+        facts=report_parts.facts(found),
         sections=[
-            Section(
+            section(
                 "Training loss",
-                plates=(
-                    Plate(
-                        "sweep_losses",
-                        losses(found),
-                        "Training loss l₊ for three values of each hyper-parameter",
-                        "000, Fig. 3; 003, Fig. 4. Mean of the last epoch of each iteration; with "
-                        "several seeds the mean, bands ± 1 standard deviation over seeds. All else "
-                        "at the default; I is one run, looked at after different iterations. The "
-                        "papers' curves are not published as numbers.",
-                    ),
+                plate(
+                    "sweep_losses",
+                    losses(found),
+                    "Training loss l₊ for three values of each hyper-parameter",
+                    "000, Fig. 3; 003, Fig. 4. Mean of the last epoch of each iteration; with "
+                    "several seeds the mean, bands ± 1 standard deviation over seeds. All else "
+                    "at the default; I is one run, looked at after different iterations. The "
+                    "papers' curves are not published as numbers.",
                 ),
-                tables=(
-                    section.of_results(
-                        "The papers' remarks",
-                        remarks,
-                        f"{METHOD} Read together: the contrasts of a remark.",
-                    ),
+                claims_section.of_results(
+                    "The papers' remarks",
+                    remarks,
+                    f"{METHOD} Read together: the contrasts of a remark.",
                 ),
             ),
-            Section("Time and importance", tables=(table_3(found), table_4(found))),
-            Section(
+            section("Time and importance", table_3(found), table_4(found)),
+            section(
                 "Strength",
-                text=("The papers did not play the settings against each other.",),
-                plates=(
-                    Plate(
-                        "sweep_strength",
-                        strength(parameters, played),
-                        "Strength of the final networks",
-                        "One round robin of all settings with the same search. Bars: standard "
-                        "error, the larger of the spread over seeds and the rating's own. Grey "
-                        "line: the default.",
-                    ),
+                "The papers did not play the settings against each other.",
+                plate(
+                    "sweep_strength",
+                    strength(parameters, played),
+                    "Strength of the final networks",
+                    "One round robin of all settings with the same search. Bars: standard "
+                    "error, the larger of the spread over seeds and the rating's own. Grey "
+                    "line: the default.",
                 ),
-                tables=(settings_page.strength_table(played),),
+                report_parts.strength_table(played),
             ),
-            settings_page.record(found),
+            report_parts.programs(found),
         ],
     )
 
 
 def _strongest(played: Mapping[str, Any]) -> str:
-    rated = settings_page.strength(played)
+    rated = report_parts.strength(played)
     trained = {n: r for n, r in rated.items() if n not in ("untrained", "random")}
     best = max(trained, key=lambda name: trained[name][0])
     said = f"Strongest: {best}, {number(trained[best][0])} Elo"
@@ -113,18 +103,14 @@ def band(found: Study, setting: str) -> Band | None:
             iterations, values = found.series(player["training"], "loss/sum")
             kept = (iterations > 0) & (iterations <= player["iterations"])
             curves.append((iterations[kept], values[kept]))
-    return study.band_of(curves)
+    return band_of(curves)
 
 
 @style.styled
 def losses(found: Study) -> Figure:
     """Twelve panels, three curves each (000, Fig. 3)."""
     parameters = found.results["sweep"]["parameters"]
-    columns = min(3, len(parameters))
-    rows = math.ceil(len(parameters) / columns)
-    figure, panels = style.new_figure(
-        rows, columns, panel=(3.3, 2.5), spare=rows * columns - len(parameters)
-    )
+    figure, panels = style.new_figure(len(parameters), columns=3, panel=(3.3, 2.5))
     for panel, (axes, one) in enumerate(zip(panels, parameters, strict=True)):
         last, shown = 1, []
         for name, value in zip(one["settings"], one["values"], strict=True):
@@ -134,20 +120,15 @@ def losses(found: Study) -> Figure:
             kind = _kind(one, name)
             axes.plot([], [], _DASHES[kind], color=_SHADES[kind], label=f"{value:g}")
             axes.plot(drawn.iterations, drawn.mean, _DASHES[kind], color=_SHADES[kind])
-            if np.isfinite(drawn.sd).any():
-                low, high = drawn.mean - drawn.sd, drawn.mean + drawn.sd
-                axes.fill_between(
-                    drawn.iterations, low, high, color=_SHADES[kind], alpha=0.15, linewidth=0
-                )
-            style.mark_non_finite(axes, drawn.iterations, drawn.mean)
+            draw.spread(axes, drawn, _SHADES[kind])
+            draw.mark_non_finite(axes, drawn.iterations, drawn.mean)
             last = max(last, int(drawn.iterations[-1]))
             shown.append(drawn.mean)
         axes.set_title(f"({chr(ord('a') + panel)}) {one['letter']}")
         axes.legend(loc="best")
-        style.iteration_axis(axes, last)
-        style.limit_height(axes, shown, bottom=None)
-    for axes in panels[::columns]:
-        axes.set_ylabel("training loss l₊")
+        draw.iteration_axis(axes, last)
+        draw.limit_height(axes, shown, bottom=None)
+    style.label_rows(panels, "training loss l₊")
     return figure
 
 
@@ -160,8 +141,8 @@ def _kind(one: Mapping[str, Any], name: str) -> int:
 @style.styled
 def strength(parameters: Sequence[Mapping[str, Any]], played: Mapping[str, Any]) -> Figure:
     """Elo of every setting, by hyper-parameter."""
-    rated = settings_page.strength(played)
-    figure, (axes,) = style.new_figure(1, 1, panel=(9.0, 3.6))
+    rated = report_parts.strength(played)
+    figure, (axes,) = style.new_figure(panel=(9.0, 3.6))
     for place, one in enumerate(parameters):
         for name, value in zip(one["settings"], one["values"], strict=True):
             if name not in rated:
@@ -169,8 +150,8 @@ def strength(parameters: Sequence[Mapping[str, Any]], played: Mapping[str, Any])
             kind = _kind(one, name)
             elo, error, _ = rated[name]
             x = place + 0.27 * (kind - 1)
-            axes.errorbar([x], [elo], yerr=[error], fmt=_MARKS[kind], color=_SHADES[kind],
-                          markersize=5, elinewidth=0.9)  # fmt: skip
+            look = {"marker": _MARKS[kind], "color": _SHADES[kind]}
+            draw.error_bars(axes, x, elo, error, name, **look)
             if kind != 1:
                 axes.annotate(f"{value:g}", (x, elo), xytext=(4 * (kind - 1), 0),
                               textcoords="offset points", ha=("right", "", "left")[kind],
@@ -193,62 +174,63 @@ def strength(parameters: Sequence[Mapping[str, Any]], played: Mapping[str, Any])
 def table_3(found: Study) -> Table:
     """Time cost of different settings, theirs beside ours (000, Table 3)."""
     theirs = (published.load(PAPER) or {})["table_3"]
-    rows = []
-    for one in found.results["sweep"]["parameters"]:
-        row = theirs[one["letter"]]
-        time = one["seconds"]
-        rows.append(
-            (
-                one["letter"],
-                ", ".join(settings_page.value(v) for v in one["values"]),
-                *(_duration(x) for x in time["means"]),
-                number(_float(time["span"]), 1),
-                ABSENT if time["noise"] is None else number(_float(time["noise"]), 1),
-                one["type"],
-                " / ".join(number(h, 1) for h in row["hours"]),
-                row["type"],
-            )
-        )
-    headers = (
-        "parameter", "values", "minimum", "default", "maximum", "span, s", "noise, s", "type",
-        "published hours", "published type",
-    )  # fmt: skip
-    note = (
+
+    def mean(kind: int) -> Callable[[dict[str, Any]], str | None]:
+        def cell(one: dict[str, Any]) -> str | None:
+            means = zip(one["settings"], one["seconds"]["means"], strict=True)
+            known = [s for name, s in means if _kind(one, name) == kind and s is not None]
+            return duration(known[0]) if known else None
+
+        return cell
+
+    return table(
+        "Time cost by setting (000, Table 3)",
+        found.results["sweep"]["parameters"],
+        {
+            "parameter": lambda one: one["letter"],
+            "values": lambda one: ", ".join(short(float(value)) for value in one["values"]),
+            "minimum": mean(0),
+            "default": mean(1),
+            "maximum": mean(2),
+            "span, s": lambda one: _span(one["seconds"]["span"], 1),
+            "noise, s": lambda one: number(one["seconds"]["noise"], 1),
+            "type": lambda one: one["type"],
+            "published hours": lambda one: " / ".join(
+                number(hours, 1) for hours in theirs[one["letter"]]["hours"]
+            ),
+            "published type": lambda one: theirs[one["letter"]]["type"],
+        },
         "Cost of one run alone: its useful evaluations, gradient steps and arena games, counted, "
         "times unit seconds measured here for each phase. Time-sensitive: the span of the means "
         "exceeds the span that seeds alone exceed in 5 % of the cases (noise; Tukey's studentised "
-        "range). With one seed this is not decided. Published: one run each on a GTX 980 Ti."
+        "range). With one seed this is not decided. Published: one run each on a GTX 980 Ti.",
+        text_columns=2,
     )
-    return Table("Time cost by setting (000, Table 3)", headers, tuple(rows), note, text_columns=2)
 
 
 def table_4(found: Study) -> Table:
     """What matters for loss and for time, theirs beside ours (000, Table 4)."""
     theirs = (published.load(PAPER) or {})["table_4"]
-    default = {one["letter"]: one["values"][one["settings"].index("default")]
-               for one in found.results["sweep"]["parameters"]}  # fmt: skip
-    rows = tuple(
-        (
-            one["letter"],
-            settings_page.value(default[one["letter"]]),
-            one["best_for_loss"],
-            one["best_for_time"],
-            theirs[one["letter"]]["loss"],
-            theirs[one["letter"]]["time"],
-            number(_float(one["loss"]["span"]), 3),
-            ABSENT if one["loss"]["noise"] is None else number(_float(one["loss"]["noise"]), 3),
-        )
-        for one in found.results["sweep"]["parameters"]
-    )
-    headers = (
-        "parameter", "default", "loss", "time", "published loss", "published time",
-        "span of l₊", "noise of l₊",
-    )  # fmt: skip
-    note = (
+    return table(
+        "Importance for loss and time (000, Table 4)",
+        found.results["sweep"]["parameters"],
+        {
+            "parameter": lambda one: one["letter"],
+            "default": lambda one: short(float(one["values"][one["settings"].index("default")])),
+            "loss": lambda one: one["best_for_loss"],
+            "time": lambda one: one["best_for_time"],
+            "published loss": lambda one: theirs[one["letter"]]["loss"],
+            "published time": lambda one: theirs[one["letter"]]["time"],
+            "span of l₊": lambda one: _span(one["loss"]["span"], 3),
+            "noise of l₊": lambda one: number(one["loss"]["noise"], 3),
+        },
         "The value with the lowest l₊ in its last iteration, and the cheapest one; insignificant, "
-        "similar: the span does not exceed what seeds alone explain (as in the table of times)."
+        "similar: the span does not exceed what seeds alone explain (as in the table of times).",
     )
-    return Table("Importance for loss and time (000, Table 4)", headers, rows, note)
+
+
+def _span(value: float | None, digits: int) -> str:
+    return number(math.nan if value is None else float(value), digits)
 
 
 def scatters(found: Study) -> list[Scatter]:
@@ -268,11 +250,3 @@ def scatters(found: Study) -> list[Scatter]:
         Scatter("Strength over cost", "seconds of one run alone", "Elo", tuple(over_cost)),
         Scatter("Strength over training loss", "l+ of the last iteration", "Elo", tuple(over_loss)),
     ]
-
-
-def _float(value: float | None) -> float:
-    return math.nan if value is None else float(value)
-
-
-def _duration(seconds: float | None) -> str:
-    return NONE if seconds is None else duration(float(seconds))

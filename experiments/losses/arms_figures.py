@@ -1,6 +1,5 @@
 """The figures of a study of arms, one function each. A figure without data is None, never empty."""
 
-import math
 from collections.abc import Iterable
 from typing import Final
 
@@ -8,8 +7,8 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from experiments.losses.arms_study import Arms
-from experiments.pages import style
+from experiments.losses.arms_results import Arms
+from experiments.pages import draw, style
 from experiments.strength.ladder_figures import StrengthCurve
 
 _MARKERS: Final = ("o", "s", "^", "D", "v", "P", "X")
@@ -20,20 +19,15 @@ _WEIGHTS: Final = {"value": 0.0, "policy": 1.0}  # lambda of the targets that ar
 def strength(found: Arms) -> Figure:
     """Elo above random by iteration, a panel for each arm."""
     names = found.names
-    columns = min(len(names), 2)
-    rows = math.ceil(len(names) / columns)
-    figure, panels = style.new_figure(
-        rows, columns, panel=(4.4, 2.9), share_y=True, spare=rows * columns - len(names)
-    )
+    figure, panels = style.new_figure(len(names), columns=2, panel=(4.4, 2.9), share_y=True)
     for axes, name in zip(panels, names, strict=True):
         last = 1.0
         for target, group in found.curves(name).items():
-            style.draw_band(axes, group.band, target)
+            draw.band(axes, group.band, target)
             last = max(last, float(group.band.iterations[-1]))
         axes.set_title(name)
-        style.iteration_axis(axes, last)
-    for axes in panels[::columns]:
-        axes.set_ylabel("Elo above the random player")
+        draw.iteration_axis(axes, last)
+    style.label_rows(panels, "Elo above the random player")
     style.legend_below(figure, [style.handle(target) for target in found.targets], columns=6)
     return figure
 
@@ -42,25 +36,15 @@ def strength(found: Arms) -> Figure:
 def final(found: Arms) -> Figure:
     """Elo of the last measured networks by arm, losses side by side."""
     targets, names = found.targets, found.names
-    figure, (axes,) = style.new_figure(1, 1, panel=(max(6.0, 1.9 * len(names)), 3.4))
+    figure, (axes,) = style.new_figure(panel=(max(6.0, 1.9 * len(names)), 3.4))
     for place, name in enumerate(names):
         groups = found.curves(name)
         for index, target in enumerate(t for t in targets if t in groups):
             group, last = groups[target], groups[target].band.last
             x = place + 0.7 * ((index + 0.5) / len(targets) - 0.5)
-            shade = style.colour(target)
-            axes.plot(
-                np.full(len(group.band.seeds), x), group.band.seeds[:, last], ".", color=shade,
-                alpha=0.5, markersize=4,
-            )  # fmt: skip
-            axes.errorbar(
-                [x], [group.band.mean[last]], yerr=[group.error_of_mean(last)], color=shade,
-                marker=style.MARKERS.get(target, "o"), markersize=6, markeredgecolor="white",
-                elinewidth=1.5,
-            )  # fmt: skip
-    axes.set_xticks(range(len(names)), names)
-    axes.set_xlim(-0.5, len(names) - 0.5)
-    axes.grid(axis="x", visible=False)
+            _seeds(axes, x, group.band.seeds[:, last], style.colour(target))
+            draw.error_bars(axes, x, group.band.mean[last], group.error_of_mean(last), target)
+    draw.name_columns(axes, names)
     for place in range(1, len(names)):
         axes.axvline(place - 0.5, color="#DDDDDD", linewidth=0.8, zorder=0)
     axes.set_ylabel("Elo above the random player")
@@ -77,7 +61,7 @@ def sweep(found: Arms) -> Figure | None:
     """Strength at the end over lambda, a line for each arm; None without lambdas."""
     if not any(style.weight_of(target) is not None for target in found.targets):
         return None
-    figure, (axes,) = style.new_figure(1, 1, panel=(6.4, 3.4))
+    figure, (axes,) = style.new_figure(panel=(6.4, 3.4))
     handles = []
     for index, name in enumerate(found.names):
         marker = _MARKERS[index % len(_MARKERS)]
@@ -108,15 +92,15 @@ def _sweep_line(
 ) -> None:
     if not groups:
         return
-    last = {weight: group.band.last for weight, group in groups.items()}
+    ends = [(group, group.band.last) for group in groups.values()]
     x = np.array(list(groups)) + shift
-    for at, (weight, group) in zip(x, groups.items(), strict=True):
-        seeds = group.band.seeds[:, last[weight]]
-        axes.plot(np.full(len(seeds), at), seeds, ".", color=shade, alpha=0.4, markersize=3)
-    axes.errorbar(
-        x,
-        [float(group.band.mean[last[weight]]) for weight, group in groups.items()],
-        yerr=[group.error_of_mean(last[weight]) for weight, group in groups.items()],
-        color=shade, marker=marker, markersize=5, markeredgecolor="white", elinewidth=1.2,
-        linewidth=1.4,
-    )  # fmt: skip
+    for at, (group, last) in zip(x, ends, strict=True):
+        _seeds(axes, at, group.band.seeds[:, last], shade)
+    means = [float(group.band.mean[last]) for group, last in ends]
+    errors = [group.error_of_mean(last) for group, last in ends]
+    draw.error_bars(axes, x, means, errors, "", color=shade, marker=marker, linewidth=1.4)
+
+
+def _seeds(axes: Axes, x: float, elo: np.ndarray, shade: str) -> None:
+    """Single seeds as small points."""
+    axes.plot(np.full(len(elo), x), elo, ".", color=shade, alpha=0.45, markersize=3.5)

@@ -9,11 +9,11 @@ import numpy as np
 from experiments.claims import inference
 from experiments.claims.decision import METHOD, coverage
 from experiments.losses import arms_figures
-from experiments.losses.arms_study import Arms, load
+from experiments.losses.arms_results import Arms, load
 from experiments.pages import page, style
-from experiments.pages.page import Plate, Section
+from experiments.pages.page import Page, Section, plate, section
 from experiments.pages.study import Study
-from experiments.pages.tables import Table
+from experiments.pages.tables import Table, table
 from experiments.pages.wording import (
     NONE,
     duration,
@@ -32,17 +32,16 @@ def write_report(directory: Path) -> Path:
     return page.write(build(load(directory)), directory)
 
 
-def build(found: Arms) -> page.Page:
+def build(found: Arms) -> Page:
     """The page, figures drawn, nothing written yet."""
     results = found.results
-    sections = [_strength(found), _effects(found), _sweep(found), _self_play(found)]
-    return page.Page(
+    return Page(
         title=f"Arms of the loss study: {game_title(results['game'])}",
         subtitle=f"{results['game']}, preset {results['preset']}, {found.name}",
         verdicts=sentences(results),
         missing=_missing(found),
         facts=_facts(found),
-        sections=[s for s in sections if s.text or s.plates or s.tables],
+        sections=[_strength(found), _effects(found), _sweep(found), _self_play(found)],
     )
 
 
@@ -62,15 +61,12 @@ def sentences(results: dict[str, Any]) -> list[str]:
 
 
 def _find(results: dict[str, Any], kind: str, arm: str, target: str) -> dict[str, Any] | None:
-    for row in results.get("effects") or []:
-        if (row["kind"], row["arm"], row["target"]) == (kind, arm, target):
-            return row
-    return None
+    wanted, rows = (kind, arm, target), results.get("effects") or []
+    return next((r for r in rows if (r["kind"], r["arm"], r["target"]) == wanted), None)
 
 
 def _told(row: dict[str, Any]) -> str:
-    stderr = math.nan if row["stderr"] is None else row["stderr"]
-    return plus_minus(row["effect"], stderr)
+    return plus_minus(row["effect"], row["stderr"])
 
 
 def _change(row: dict[str, Any]) -> str:
@@ -95,20 +91,16 @@ def _missing(found: Arms) -> list[str]:
     return said
 
 
-def _facts(found: Arms) -> list[tuple[str, str]]:
+def _facts(found: Arms) -> page.Facts:
     results = found.results
-    facts = [
-        (f"Arm {arm['name']}", f"{arm['meaning']}{_changes(arm['changes'])}")
-        for arm in results["arms"]
-    ]
     seconds = sum(float(arm["cost"]["wall_seconds"]) for arm in results["arms"])
-    facts += [
+    return [
+        *((f"Arm {a['name']}", f"{a['meaning']}{_changes(a['changes'])}") for a in results["arms"]),
         ("Runs", f"{len(results['runs'])}, {len(found.targets)} losses in each arm"),
         ("Reports", ", ".join(f"{name}/report.html" for name in found.names)),
         ("Wall time", f"{duration(seconds)} without the last measurement"),
         *page.origin(results),
     ]
-    return facts
 
 
 def _changes(changes: dict[str, Any]) -> str:
@@ -122,10 +114,11 @@ def _changes(changes: dict[str, Any]) -> str:
 def _strength(found: Arms) -> Section:
     title = "Strength over training"
     if not found.results.get("ladder"):
-        return Section(title)
+        return section(title)
     measured = found.results["ladder"]
-    plates = [
-        Plate(
+    return section(
+        title,
+        plate(
             "arms_strength",
             arms_figures.strength(found),
             title,
@@ -135,42 +128,37 @@ def _strength(found: Arms) -> Section:
             "simulations, whatever they were trained with; networks did not meet. No published "
             "data: the papers have the plain arm only, without such a scale.",
         ),
-        Plate(
+        plate(
             "arms_final",
             arms_figures.final(found),
             "Strength at the end",
             "Last measured networks: mean ± standard error over seeds (or of the ratings, where "
             "larger), points single seeds.",
         ),
-    ]
-    return Section(title, plates=tuple(plates), tables=(_final_table(found),))
+        _final_table(found),
+    )
 
 
 def _final_table(found: Arms) -> Table:
-    rows = []
-    for target in found.targets:
-        cells = []
-        for name in found.names:
-            group = found.curves(name).get(target)
-            if group is None:
-                cells.append(NONE)
-                continue
-            last = group.band.last
-            cells.append(plus_minus(float(group.band.mean[last]), group.error_of_mean(last)))
-        rows.append((style.label(target), *cells))
-    return Table(
-        "Elo above random at the end",
-        ("minimised", *found.names),
-        tuple(rows),
-        "Means over seeds ± standard error.",
+    groups = {name: found.curves(name) for name in found.names}
+    rows = tuple(
+        (
+            style.label(target),
+            *(
+                own[target].mean_and_error(own[target].band.last) if target in own else NONE
+                for own in groups.values()
+            ),
+        )
+        for target in found.targets
     )
+    note = "Means over seeds ± standard error."
+    return Table("Elo above random at the end", ("minimised", *groups), rows, note)
 
 
 # ---- differences
 
 
 def _effects(found: Arms) -> Section:
-    rows = found.results.get("effects") or []
     titles = {
         "loss": "l_v against its rivals within an arm",
         "change": "Change of those differences from the plain arm",
@@ -178,26 +166,26 @@ def _effects(found: Arms) -> Section:
     }
     note = (
         "Differences of strength at the end, seed by seed (runs of a seed begin with the same "
-        f"weights in all arms): mean ± standard error. {METHOD} The rows of a "
-        "table are read together."
+        f"weights in all arms): mean ± standard error. {METHOD} The rows of a table are read "
+        "together."
     )
-    tables = tuple(
-        Table(
+    tables = [
+        table(
             title,
-            ("difference", "Elo", "interval", "of", "seeds"),
-            tuple(_effect_row(row) for row in rows if row["kind"] == kind),
+            [row for row in found.results.get("effects") or [] if row["kind"] == kind],
+            {
+                "difference": lambda row: row["words"],
+                "Elo": _told,
+                "interval": lambda row: interval((row["low"], row["high"])),
+                "of": _coverage,
+                "seeds": lambda row: str(row["seeds"]),
+            },
             note,
             folded=kind == "arm",
         )
         for kind, title in titles.items()
-        if any(row["kind"] == kind for row in rows)
-    )
-    return Section("What the arms change", tables=tables)
-
-
-def _effect_row(row: dict[str, Any]) -> tuple[str, ...]:
-    ends = interval((row["low"], row["high"]))
-    return row["words"], _told(row), ends, _coverage(row), str(row["seeds"])
+    ]
+    return section("What the arms change", *tables)
 
 
 def _coverage(row: dict[str, Any]) -> str:
@@ -210,57 +198,56 @@ def _coverage(row: dict[str, Any]) -> str:
 
 def _sweep(found: Arms) -> Section:
     title = "Between the value loss and the policy loss"
-    figure = arms_figures.sweep(found)
-    if figure is None:
-        return Section(title)
-    plate = Plate(
-        "arms_lambda",
-        figure,
-        title,
+    caption = (
         "Elo above random at the end of runs that minimise λ l_p + (1 - λ) l_v; λ = 0 is l_v, "
         "λ = 1 is l_p (the targets value and policy, where they were run), λ = 1/2 is half of l_+. "
         "Mean ± standard error, points single seeds. 000, section 5.3, defines it and runs only "
-        "the ends and the sum: no published data.",
+        "the ends and the sum: no published data."
     )
-    return Section(title, plates=(plate,))
+    return section(title, plate("arms_lambda", arms_figures.sweep(found), title, caption))
 
 
 # ---- how explored self-play was
 
 
 def _self_play(found: Arms) -> Section:
-    rows = []
-    for name, own in found.studies.items():
-        for target in own.targets:
-            rows.append((name, style.label(target), *_explored(own, target)))
-    headers = ("arm", "minimised", "distinct games", "distinct positions", "entropy", "accepted")
-    note = (
+    explored = table(
+        "How much self-play explored",
+        [
+            (name, target, _played(own, target), len(own.runs_of(target)))
+            for name, own in found.studies.items()
+            for target in own.targets
+        ],
+        {
+            "arm": lambda row: row[0],
+            "minimised": lambda row: style.label(row[1]),
+            "distinct games": lambda row: _share(row[2], "selfplay/distinct_games", "count/games"),
+            "distinct positions": lambda row: _share(
+                row[2], "selfplay/distinct_positions", "selfplay/positions"
+            ),
+            "entropy": lambda row: number(_mean(row[2], "selfplay/policy_entropy"), 3),
+            "accepted": lambda row: number(
+                sum(played.get("arena/accepted", 0) for played in row[2]) / row[3], 1
+            ),
+        },
         "Means over seeds and iterations of self-play: shares of games and of positions that "
         "differ within an iteration, entropy of the policy targets in nats; accepted networks of a "
-        "run. Few distinct games mean that self-play did not explore."
+        "run. Few distinct games mean that self-play did not explore.",
+        text_columns=2,
     )
-    table = Table("How much self-play explored", headers, tuple(rows), note, text_columns=2)
-    return Section("Self-play", tables=(table,) if rows else ())
+    return section("Self-play", explored)
 
 
-def _explored(own: Study, target: str) -> tuple[str, ...]:
-    played = [
-        row
-        for run in own.runs_of(target)
-        for iteration, row in own.rows.get(run.name, {}).items()
-        if iteration > 0
-    ]
-    if not played:
-        return (NONE,) * 4
+def _played(own: Study, target: str) -> list[dict[str, Any]]:
+    """The rows of all runs of a target but those of the untrained network."""
+    runs = [own.rows.get(run.name, {}) for run in own.runs_of(target)]
+    return [row for rows in runs for iteration, row in rows.items() if iteration > 0]
 
-    def mean(key: str, over: str | None = None) -> float:
-        values = [row[key] / (row[over] if over else 1.0) for row in played if row.get(key)]
-        return float(np.mean(values)) if values else math.nan
 
-    accepted = sum(row.get("arena/accepted", 0) for row in played) / len(own.runs_of(target))
-    return (
-        percent(mean("selfplay/distinct_games", "count/games")),
-        percent(mean("selfplay/distinct_positions", "selfplay/positions")),
-        number(mean("selfplay/policy_entropy"), 3),
-        number(accepted, 1),
-    )
+def _mean(rows: list[dict[str, Any]], key: str, over: str | None = None) -> float:
+    values = [row[key] / (row[over] if over else 1.0) for row in rows if row.get(key)]
+    return float(np.mean(values)) if values else math.nan
+
+
+def _share(rows: list[dict[str, Any]], key: str, over: str) -> str:
+    return percent(_mean(rows, key, over))

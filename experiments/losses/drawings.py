@@ -1,6 +1,5 @@
 """Drawings without data: boards as the papers show them, and the schema of the algorithm."""
 
-import math
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
@@ -65,11 +64,7 @@ def positions(games: Mapping[str, tuple[Game, np.ndarray | None]]) -> Figure | N
             shown.append(("end of a game", example, drawing.look_of(game)))
     if not shown:
         return None
-    columns = min(4, len(shown))
-    rows = math.ceil(len(shown) / columns)
-    figure, panels = style.new_figure(
-        rows, columns, panel=(2.3, 2.4), spare=rows * columns - len(shown)
-    )
+    figure, panels = style.new_figure(len(shown), panel=(2.3, 2.4))
     for axes, (title, stones, look) in zip(panels, shown, strict=True):
         _board(axes, stones, look)
         axes.set_title(title, fontsize=8.5)

@@ -2,18 +2,18 @@
 
 import math
 from collections.abc import Mapping
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from experiments import published
-from experiments.pages import style
-from experiments.pages.boxplots import NO_DATA
-from experiments.pages.study import Band, Run, Study, floats
-
-MEASURED: Final = ("policy", "value", "sum", "product")  # the losses that every run reports
+from experiments.losses.tables import MEASURED
+from experiments.pages import draw, style
+from experiments.pages.bands import Band, floats
+from experiments.pages.study import Run, Study
+from experiments.pages.wording import NO_DATA, plural
 
 # Panels of the self-play figure: metric, axis label, a second metric drawn dashed. Axes start at 0
 # except for those metrics whose zero means nothing.
@@ -51,18 +51,14 @@ def _loss_panels(
     if not bands:
         return None
     dashed = prefix == "heldout"
-    columns = 1 if len(bands) == 1 else 2
-    rows = math.ceil(len(bands) / columns)
-    figure, panels = style.new_figure(
-        rows, columns, panel=(4.5, 2.9), share_y=True, spare=rows * columns - len(bands)
-    )
+    figure, panels = style.new_figure(len(bands), columns=2, panel=(4.5, 2.9), share_y=True)
     last = max(band.iterations[-1] for found in bands.values() for band in found.values())
     for axes, (target, found) in zip(panels, bands.items(), strict=True):
         loss_panel(
             axes, study, target, found, dashed=dashed, curves=curves.get(target, {}), last=last
         )
         axes.set_title(panel_title(study, target))
-        style.iteration_axis(axes, last)
+        draw.iteration_axis(axes, last)
     everything = [
         values
         for found in bands.values()
@@ -74,13 +70,9 @@ def _loss_panels(
         for target in bands
         for curve in curves.get(target, {}).values()
     ]
-    style.limit_height(panels[0], everything)
-    for axes in panels[::columns]:
-        axes.set_ylabel(
-            "held-out loss (nats; squared error)"
-            if dashed
-            else "training loss (nats; squared error)"
-        )
+    draw.limit_height(panels[0], everything)
+    kind = "held-out" if dashed else "training"
+    style.label_rows(panels, f"{kind} loss (nats; squared error)")
     shown_losses = dict.fromkeys(loss for found in bands.values() for loss in found)
     handles = [style.handle(loss, linestyle="--" if dashed else "-") for loss in shown_losses]
     if dashed:
@@ -88,7 +80,7 @@ def _loss_panels(
     if curves:
         handles.append(style.key("published mean", linestyle=":"))
     else:
-        style.corner(panels[0], NO_DATA)
+        draw.corner(panels[0], NO_DATA)
     style.legend_below(figure, handles + style.bad_key(figure), columns=6)
     return figure
 
@@ -115,26 +107,14 @@ def loss_panel(
       dashed: `found` is of held-out games.
     """
     for loss, band in found.items():
-        style.draw_band(axes, band, loss, dashed=dashed, strong=loss == target)
+        draw.band(axes, band, loss, dashed=dashed, strong=loss == target)
         if dashed and (training := study.band(target, f"loss/{loss}")) is not None:
-            axes.plot(
-                training.iterations,
-                training.mean,
-                color=style.colour(loss),
-                linewidth=0.9,
-                alpha=0.75,
-                zorder=2,
-            )
+            look: dict[str, Any] = {"linewidth": 0.9, "alpha": 0.75, "zorder": 2}
+            axes.plot(training.iterations, training.mean, color=style.colour(loss), **look)
     for loss, curve in curves.items():
-        shown = curve.iterations <= last
-        axes.plot(
-            curve.iterations[shown],
-            curve.mean[shown],
-            ":",
-            linewidth=1.6,
-            color=style.colour(loss),
-            zorder=2.5,
-        )
+        shown, look = curve.iterations <= last, {"linewidth": 1.6, "zorder": 2.5}
+        x, y = curve.iterations[shown], curve.mean[shown]
+        axes.plot(x, y, ":", color=style.colour(loss), **look)
 
 
 def loss_bands(study: Study, target: str, prefix: str) -> dict[str, Band]:
@@ -148,14 +128,13 @@ def loss_bands(study: Study, target: str, prefix: str) -> dict[str, Band]:
 
 
 def panel_title(study: Study, target: str) -> str:
-    count = len(study.runs_of(target))
-    return f"minimising {style.label(target)}  ({count} seed{'s' * (count != 1)})"
+    return f"minimising {style.label(target)}  ({plural(len(study.runs_of(target)), 'seed')})"
 
 
 @style.styled
 def epochs(study: Study, run: Run) -> Figure | None:
     """Losses of every epoch of every iteration of one run (000, Fig. 2)."""
-    figure, (axes,) = style.new_figure(1, 1, panel=(7.6, 3.0))
+    figure, (axes,) = style.new_figure(panel=(7.6, 3.0))
     curves = {loss: _by_epoch(study, run, loss) for loss in MEASURED}
     curves = {loss: (x, y) for loss, (x, y) in curves.items() if len(x)}
     if not curves:
@@ -164,12 +143,12 @@ def epochs(study: Study, run: Run) -> Figure | None:
     for loss, (x, y) in curves.items():
         dots = "." if len(x) < 300 else ""
         axes.plot(x, y, color=style.colour(loss), linewidth=1.0, marker=dots, markersize=3)
-        style.mark_non_finite(axes, x[np.isfinite(x)], y[np.isfinite(x)])
-    style.iteration_axis(axes, last, text="iteration (a line is the epochs of one iteration)")
-    style.limit_height(axes, [y for _, y in curves.values()])
+        draw.mark_non_finite(axes, x[np.isfinite(x)], y[np.isfinite(x)])
+    draw.iteration_axis(axes, last, text="iteration (a line is the epochs of one iteration)")
+    draw.limit_height(axes, [y for _, y in curves.values()])
     axes.set_ylabel("training loss\n(nats; squared error)")
     axes.set_title(f"one run: minimising {style.label(run.target)}, seed {run.seed}")
-    style.corner(axes, NO_DATA)
+    draw.corner(axes, NO_DATA)
     handles = [style.handle(loss, marker=None) for loss in curves] + style.bad_key(figure)
     style.legend_below(figure, handles, columns=5)
     return figure
@@ -200,8 +179,7 @@ def health(study: Study) -> Figure | None:
     ]
     if not panels:
         return None
-    rows = math.ceil(len(panels) / 4)
-    figure, all_axes = style.new_figure(rows, 4, panel=(2.4, 2.05), spare=4 * rows - len(panels))
+    figure, all_axes = style.new_figure(len(panels), panel=(2.4, 2.05))
     last = max((i for run in study.runs if (i := study.reached(run.name)) is not None), default=1)
     for axes, (key, text, second) in zip(all_axes, panels, strict=True):
         for target in study.targets:
@@ -209,14 +187,14 @@ def health(study: Study) -> Figure | None:
         axes.set_ylabel(text, fontsize=8.5)
         if key == "selfplay/first_player_wins":
             axes.set_ylim(0, 1)
-            axes.axhline(0.5, color=style.FAINT, linewidth=1, linestyle=(0, (4, 3)))
+            draw.level(axes, 0.5)
         elif key not in AFLOAT:
             axes.set_ylim(bottom=0)
-        style.iteration_axis(axes, last)
+        draw.iteration_axis(axes, last)
     episodes = study.setting("selfplay.episodes")
     for axes, (key, _, _) in zip(all_axes, panels, strict=True):
         if key == "selfplay/distinct_games" and episodes:
-            axes.axhline(float(episodes), color=style.FAINT, linewidth=1, linestyle=(0, (4, 3)))
+            draw.level(axes, float(episodes))
             axes.set_ylim(top=1.12 * float(episodes))
     handles = [style.handle(target) for target in study.targets]
     style.legend_below(figure, handles + style.bad_key(figure), columns=6)
@@ -227,12 +205,9 @@ def _health_lines(axes: Axes, study: Study, target: str, key: str, second: str |
     band = study.band(target, key, first=1)
     if band is None:
         return
+    band = band._replace(sd=np.full(len(band.sd), np.nan))
     if key == "arena/accepted":  # 0 or 1 in an iteration: the running sum is what can be read
-        band = band._replace(
-            mean=np.cumsum(band.mean),
-            seeds=np.cumsum(band.seeds, axis=1),
-            sd=np.full(len(band.mean), np.nan),
-        )
-    style.draw_band(axes, band._replace(sd=np.full(len(band.sd), np.nan)), target, strong=False)
+        band = band._replace(mean=np.cumsum(band.mean), seeds=np.cumsum(band.seeds, axis=1))
+    draw.band(axes, band, target, strong=False)
     if second and (deepest := study.band(target, second, first=1)) is not None:
         axes.plot(deepest.iterations, deepest.mean, "--", color=style.colour(target), linewidth=1.0)

@@ -4,13 +4,12 @@ from typing import Any
 
 from experiments import published
 from experiments.claims import measured
-from experiments.losses import elo
-from experiments.pages import boxplots, page
-from experiments.pages.boxplots import NO_DATA
-from experiments.pages.page import Section
+from experiments.losses import elo_figures as elo
+from experiments.pages.page import Section, plate, section
 from experiments.pages.study import Study
-from experiments.pages.wording import number, plural
+from experiments.pages.wording import NO_DATA, number, plural
 from experiments.strength import ladder_figures as ladders
+from experiments.strength import papers_tournament as papers
 from experiments.strength import tournament_figures as pools
 
 
@@ -25,8 +24,9 @@ def training_elo(found: Study) -> Section:
         if elo.knows_arena(found)
         else "as the study's semantics says"
     )
-    plates = [
-        page.plate(
+    return section(
+        "Training Elo",
+        plate(
             "training_elo",
             elo.training_elo(found),
             "Training Elo",
@@ -34,7 +34,7 @@ def training_elo(found: Study) -> Section:
             f"arena games ({how}). Zero is the mean of that run's pool: levels of different runs "
             f"cannot be compared. Grey: the means of the other losses. {theirs}",
         ),
-        page.plate(
+        plate(
             "elo_bias",
             elo.bias(found),
             "Training Elo against anchored Elo",
@@ -45,42 +45,36 @@ def training_elo(found: Study) -> Section:
             "gap is the bias of self-play (000, section 6.3.2; 001, section V.B). Published was "
             "training Elo only.",
         ),
-    ]
-    return Section("Training Elo", plates=page.present(plates))
+    )
 
 
 def ladder(found: Study) -> Section:
     """Strength over training on one scale, where it was measured."""
     title = "Strength against fixed opponents"
-    measured = found.results.get("ladder")
+    played = found.results.get("ladder")
     groups = ladders.of_study(found)
-    if not measured or not groups:
-        return Section(title)
-    settings = measured["settings"]
-    m = settings["simulations"]
-    plate = page.plate(
+    if not played or not groups:
+        return section(title)
+    m = played["settings"]["simulations"]
+    shown = plate(
         "ladder",
-        ladders.figure(groups, measured["anchors"]),
+        ladders.figure(groups, played["anchors"]),
         title,
         "Kept networks against opponents that do not learn (dashed), who also played each other; "
         "networks did not meet. One pool, random = 0: unlike training Elo, levels of different "
         "runs can be compared, also with those of other studies on this board. Mean over seeds, "
         "band ± 1 standard deviation, thin lines single seeds. Untrained networks are one player "
-        f"a seed. {number(settings['games'])} games against each opponent, "
+        f"a seed. {number(played['settings']['games'])} games against each opponent, "
         f"{f'{m} simulations a move' if m else 'simulations a move as in training'}; "
-        f"{number(measured['games'])} games, {number(measured['distinct_games'])} distinct.",
+        f"{number(played['games'])} games, {number(played['distinct_games'])} distinct.",
     )
-    return Section(
-        title,
-        plates=page.present([plate]),
-        tables=(ladders.table(groups), ladders.anchors_table(measured)),
-    )
+    return section(title, shown, ladders.strengths(groups), ladders.opponents(played))
 
 
 def papers_tournament(found: Study) -> Section:
     """The final tournament among the papers' players."""
-    ratings = boxplots.papers_pool(found)
-    drawn = boxplots.figure({found.game: (found.game, ratings)})
+    ratings = papers.ratings(found)
+    drawn = papers.figure({found.game: (found.game, ratings)})
     caveat = (published.load(published.LOSSES) or {}).get("tournament_caveat", "")
     overlay = (
         f"Diamonds: the published ratings, mean ± standard deviation of their eight entries. "
@@ -91,7 +85,7 @@ def papers_tournament(found: Study) -> Section:
     if measured.one_model_per_target(found):
         overlay += " Here, too, the entries of a loss are one model: published semantics."
     players = sum(map(len, ratings.values()))
-    plate = page.plate(
+    shown = plate(
         "papers_tournament",
         drawn,
         "The papers' tournament",
@@ -99,29 +93,25 @@ def papers_tournament(found: Study) -> Section:
         f"({plural(players, 'player')}), full search, rated without the study's other entrants, so "
         f"that the pool is the papers' one. {overlay}",
     )
-    return Section("Tournament of the papers", plates=page.present([plate]))
+    return section("Tournament of the papers", shown)
 
 
 def tournament(found: Study, played: dict[str, Any], place: int) -> Section:
     title = str(played.get("title") or played.get("name") or "Tournament")
-    plate = page.plate(
+    shown = plate(
         f"tournament_{place + 1}",
         pools.figure(played),
         title,
         f"Every point is one player. {_terms(played)} The papers had no such players in their "
         "tournaments.",
     )
-    return Section(
+    return section(
         title if title.lower().startswith("tournament") else f"Tournament: {title}",
-        plates=page.present([plate]),
-        tables=page.given(
-            [
-                pools.targets(found, played),
-                pools.cross(played, by_player=False),
-                pools.ratings(played),
-                pools.cross(played, by_player=True),
-            ]
-        ),
+        shown,
+        pools.targets(found, played),
+        pools.cross(played, by_player=False),
+        pools.ratings(played),
+        pools.cross(played, by_player=True),
     )
 
 

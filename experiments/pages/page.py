@@ -1,5 +1,6 @@
 """One self-contained HTML page out of sections, figures and tables."""
 
+import dataclasses
 import io
 import re
 from collections.abc import Mapping, Sequence
@@ -20,6 +21,9 @@ _PNG_DPI = 160
 _SVG_DPI = 80  # of thin lines that are stored as an image inside an SVG
 
 
+Facts = list[tuple[str, str]]  # what was run, on what, at what cost: name and words
+
+
 @dataclass(frozen=True)
 class Plate:
     """A figure with its caption; `name` is its file name and its anchor."""
@@ -32,7 +36,7 @@ class Plate:
 
 @dataclass(frozen=True)
 class Section:
-    """A heading with text, figures and tables, shown in this order."""
+    """A heading with sentences, figures and tables, shown in this order."""
 
     title: str
     text: tuple[str, ...] = ()
@@ -52,11 +56,11 @@ class Page:
     subtitle: str
     verdicts: Sequence[str]
     missing: Sequence[str]
-    facts: Sequence[tuple[str, str]]
+    facts: Facts
     sections: Sequence[Section]
 
 
-def origin(results: Mapping[str, Any]) -> list[tuple[str, str]]:
+def origin(results: Mapping[str, Any]) -> Facts:
     """Facts about where a study's numbers come from, from its `results.json`."""
     environment = results.get("environment") or {}
     return [
@@ -71,18 +75,23 @@ def plate(name: str, figure: Figure | None, title: str, caption: str) -> Plate |
     return None if figure is None else Plate(name, figure, title, " ".join(caption.split()))
 
 
-def present(plates: Sequence[Plate | None]) -> tuple[Plate, ...]:
-    """Those that were drawn."""
-    return tuple(one for one in plates if one is not None)
-
-
-def given(tables: Sequence[Table | None]) -> tuple[Table, ...]:
-    """Those that have rows."""
-    return tuple(table for table in tables if table is not None)
+def section(title: str, *content: str | Plate | Table | None) -> Section:
+    """A section of sentences, figures and tables; what is None or without rows is left out."""
+    return Section(
+        title,
+        tuple(one for one in content if isinstance(one, str) and one),
+        tuple(one for one in content if isinstance(one, Plate)),
+        tuple(one for one in content if isinstance(one, Table) and one.rows),
+    )
 
 
 def write(page: Page, workdir: Path, *, name: str = "report.html") -> Path:
-    """Writes `figures/*.svg`, `figures/*.png` and the page; returns the path of the latter."""
+    """Writes `figures/*.svg`, `figures/*.png` and the page; returns the path of the latter.
+
+    Sections without content are left out.
+    """
+    shown_sections = [s for s in page.sections if s.text or s.plates or s.tables]
+    page = dataclasses.replace(page, sections=shown_sections)
     folder = workdir / "figures"
     folder.mkdir(parents=True, exist_ok=True)
     inlined = {}

@@ -12,8 +12,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from experiments import published
+from experiments.pages.bands import Band, band_of, floats
 from experiments.pages.wording import plural
-from experiments.strength import training_elo
+from jaxzero.runs import training_elo
 from jaxzero.runs.failures import FAILED
 from jaxzero.settings.config import ConfigError
 from jaxzero.workdir import read_json
@@ -28,21 +29,6 @@ class Run(NamedTuple):
     name: str
     target: str  # the loss that it minimised
     seed: int
-
-
-class Band(NamedTuple):
-    """One metric of several seeds, by iteration."""
-
-    iterations: np.ndarray  # int [N]
-    seeds: np.ndarray  # float [S, N], NaN where a run has no value
-    mean: np.ndarray  # float [N], over the seeds that reached the iteration
-    sd: np.ndarray  # float [N], sample standard deviation, NaN with fewer than two seeds
-    reached: np.ndarray  # int [N], how many seeds reached the iteration
-
-    @property
-    def last(self) -> int:
-        """Index of the last iteration that as many seeds reached as any: where to compare."""
-        return int(np.flatnonzero(self.reached == self.reached.max())[-1])
 
 
 @dataclass(frozen=True)
@@ -205,35 +191,6 @@ class Study:
             yield "The game was not recorded."
         elif published.loss_curves(self.game) is None:
             yield f"There is no published data for {self.game}."
-
-
-def floats(values: Any) -> np.ndarray:
-    """float [N] with NaN for None."""
-    return np.array([math.nan if value is None else float(value) for value in values], dtype=float)
-
-
-def band_of(series: list[tuple[np.ndarray, np.ndarray]], *, first: int = 0) -> Band | None:
-    """Mean and spread of several curves, each (iterations int [N_s], values float [N_s]).
-
-    A curve that ends early leaves the average from there on. A NaN or infinity inside a curve makes
-    the average of that iteration NaN: a diverged run must not vanish from a mean.
-    """
-    kept = [(its[its >= first], values[its >= first]) for its, values in series]
-    kept = [(its, values) for its, values in kept if len(its)]
-    if not kept:
-        return None
-    iterations = np.unique(np.concatenate([its for its, _ in kept]))
-    seeds = np.full((len(kept), len(iterations)), np.nan)
-    present = np.zeros(seeds.shape, dtype=bool)
-    for row, (its, values) in enumerate(kept):
-        columns = np.searchsorted(iterations, its)
-        seeds[row, columns], present[row, columns] = values, True
-    reached = present.sum(axis=0)
-    summands = np.where(present, np.where(np.isfinite(seeds), seeds, np.nan), 0.0)
-    mean = summands.sum(axis=0) / reached
-    squares = np.where(present, (summands - mean) ** 2, 0.0).sum(axis=0)
-    sd = np.where(reached > 1, np.sqrt(squares / np.maximum(reached - 1, 1)), np.nan)
-    return Band(iterations, seeds, mean, sd, reached)
 
 
 def load(workdir: Path) -> Study:

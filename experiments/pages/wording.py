@@ -4,8 +4,12 @@ import math
 from collections.abc import Sequence
 from typing import Any, Final
 
+import numpy as np
+from numpy.typing import ArrayLike
+
 ABSENT: Final = "not recorded"
 NONE: Final = "\N{EN DASH}"  # where no value can exist
+NO_DATA: Final = "no published data"
 TIMES: Final = "\N{MULTIPLICATION SIGN}"
 _MINUS: Final = "\N{MINUS SIGN}"
 _GLUE: Final = "\N{NO-BREAK SPACE}"
@@ -44,15 +48,41 @@ def plus_minus(value: float | None, error: float | None, digits: int = 0) -> str
     return f"{number(value, digits)}{_GLUE}±{_GLUE}{number(error, digits)}"
 
 
-def interval(ends: Sequence[float | None] | None, digits: int = 0) -> str:
-    """`-3 to 5`; a dash where there is none."""
-    if ends is None or any(end is None or math.isnan(end) for end in ends):
+def maybe(value: float | None, digits: int = 0) -> str:
+    """A number, or a dash where there is none."""
+    return NONE if value is None or math.isnan(value) else number(value, digits)
+
+
+def interval(bounds: Sequence[float | None] | None, digits: int = 0) -> str:
+    """`-3 to 5`, or a dash where there is none."""
+    low, high = bounds or (None, None)
+    if low is None or high is None or math.isnan(low):
         return NONE
-    return " to ".join(number(float(end), digits) for end in ends if end is not None)
+    return f"{number(float(low), digits)} to {number(float(high), digits)}"
 
 
-def percent(fraction: float) -> str:
-    return ABSENT if math.isnan(fraction) else f"{100 * fraction:.1f} %"
+def error_of_mean(values: ArrayLike) -> float:
+    """Standard error of the mean of float[N]; NaN with fewer than two."""
+    known = np.asarray(values, float)
+    return float(known.std(ddof=1)) / math.sqrt(len(known)) if len(known) > 1 else math.nan
+
+
+def mean_and_error(values: ArrayLike, digits: int = 0) -> str:
+    """Mean of float[N] ± its standard error."""
+    known = np.asarray(values, float)
+    return plus_minus(float(known.mean()), error_of_mean(known), digits)
+
+
+def mean_and_sd(values: ArrayLike, digits: int = 0) -> str:
+    """Mean of float[N] ± their standard deviation."""
+    known = np.asarray(values, float)
+    spread = float(known.std(ddof=1)) if len(known) > 1 else math.nan
+    return plus_minus(float(known.mean()), spread, digits)
+
+
+def percent(fraction: float, digits: int = 1) -> str:
+    """`12.3 %` of 0.123."""
+    return ABSENT if math.isnan(fraction) else f"{100 * fraction:.{digits}f} %"
 
 
 def duration(seconds: float | None) -> str:

@@ -2,18 +2,16 @@
 
 import math
 from collections.abc import Mapping
-from typing import Any, Final, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from matplotlib.figure import Figure
 
-from experiments.pages import style
-from experiments.pages.study import Band, Study, band_of, floats
-from experiments.pages.tables import Table
-from experiments.pages.wording import NONE, number, plus_minus
-
-# Runs that no target gives a colour to (Okabe and Ito's palette, the purple is Tol's).
-PALETTE: Final = ("#0072B2", "#D55E00", "#009E73", "#AA4499", "#56B4E9", "#B8860B", "#E69F00")
+from experiments.pages import draw, style
+from experiments.pages.bands import Band, band_of, floats
+from experiments.pages.study import Study
+from experiments.pages.tables import Table, table
+from experiments.pages.wording import number, plus_minus
 
 
 class StrengthCurve(NamedTuple):
@@ -33,6 +31,10 @@ class StrengthCurve(NamedTuple):
         count = max(len(errors), 1)
         of_ratings = math.sqrt(float((errors**2).sum())) / count
         return float(np.fmax(of_ratings, self.band.sd[at] / math.sqrt(count)))
+
+    def mean_and_error(self, at: int) -> str:
+        """`407 ± 21`: Elo in the mean over the runs."""
+        return plus_minus(float(self.band.mean[at]), self.error_of_mean(at))
 
 
 def groups_of(found: Mapping[str, Any], targets: Mapping[str, str]) -> dict[str, StrengthCurve]:
@@ -62,23 +64,17 @@ def groups_of(found: Mapping[str, Any], targets: Mapping[str, str]) -> dict[str,
 @style.styled
 def figure(groups: Mapping[str, StrengthCurve], anchors: list[dict[str, Any]]) -> Figure:
     """Elo above the random player by iteration, a curve for each group; dashed: the opponents."""
-    drawn, (axes,) = style.new_figure(1, 1, panel=(7.6, 3.6))
+    drawn, (axes,) = style.new_figure(panel=(7.6, 3.6))
     handles = []
     for place, (name, group) in enumerate(groups.items()):
-        shade = style.COLOURS.get(name, PALETTE[place % len(PALETTE)])
-        style.draw_band(axes, group.band, name, shade=shade)
+        shade = style.COLOURS.get(name, style.PALETTE[place % len(style.PALETTE)])
+        draw.band(axes, group.band, name, shade=shade)
         if len(group.band.seeds) == 1:  # no spread over seeds: the ratings' own errors
-            axes.errorbar(
-                group.band.iterations,
-                group.band.mean,
-                yerr=group.errors[0],
-                fmt="none",
-                ecolor=shade,
-                elinewidth=1.0,
-            )
+            x, mean, look = group.band.iterations, group.band.mean, {"color": shade, "marker": None}
+            draw.error_bars(axes, x, mean, group.errors[0], name, linestyle="", **look)
         handles.append(style.handle(name, color=shade))
-    style.levels(axes, [(anchor["name"], anchor["elo"]) for anchor in anchors])
-    style.iteration_axis(axes, max(group.band.iterations[-1] for group in groups.values()))
+    draw.levels(axes, [(anchor["name"], anchor["elo"]) for anchor in anchors])
+    draw.iteration_axis(axes, max(group.band.iterations[-1] for group in groups.values()))
     axes.set_ylabel("Elo above the random player")
     style.legend_below(drawn, handles, columns=5)
     return drawn
@@ -90,34 +86,36 @@ def of_study(study: Study) -> dict[str, StrengthCurve]:
     return {target: found[target] for target in study.targets if target in found}
 
 
-def table(groups: Mapping[str, StrengthCurve]) -> Table:
+def strengths(groups: Mapping[str, StrengthCurve]) -> Table:
     """Elo above random of every group at its first and its last measured iteration."""
-    rows = []
-    for name, group in groups.items():
-        band, last = group.band, group.band.last
-        first = (plus_minus(float(band.mean[0]), group.error_of_mean(0)),) if last else (NONE,)
-        rows.append(
-            (
-                style.label(name),
-                str(len(band.seeds)),
-                *first,
-                str(band.iterations[last]),
-                plus_minus(float(band.mean[last]), group.error_of_mean(last)),
-                number(float(band.mean[last] - band.mean[0])) if last else NONE,
-            )
-        )
-    headers = ("minimised", "seeds", "untrained", "iteration", "Elo above random", "gain")
-    note = (
+    return table(
+        "Strength against fixed opponents",
+        groups.items(),
+        {
+            "minimised": lambda item: style.label(item[0]),
+            "seeds": lambda item: str(len(item[1].band.seeds)),
+            "untrained": lambda item: item[1].mean_and_error(0) if item[1].band.last else None,
+            "iteration": lambda item: str(item[1].band.iterations[item[1].band.last]),
+            "Elo above random": lambda item: item[1].mean_and_error(item[1].band.last),
+            "gain": lambda item: _gain(item[1].band),
+        },
         "Means over seeds ± standard error, the larger of the spread over seeds and the ratings' "
-        "own error."
+        "own error.",
     )
-    return Table("Strength against fixed opponents", headers, tuple(rows), note)
 
 
-def anchors_table(found: Mapping[str, Any]) -> Table:
+def _gain(band: Band) -> str | None:
+    return number(float(band.mean[band.last] - band.mean[0])) if band.last else None
+
+
+def opponents(found: Mapping[str, Any]) -> Table:
     """The opponents' own ratings."""
-    rows = tuple(
-        (anchor["name"], number(float(anchor["elo"])), number(float(anchor["stderr"])))
-        for anchor in sorted(found["anchors"], key=lambda anchor: -anchor["elo"])
+    return table(
+        "Fixed opponents",
+        sorted(found["anchors"], key=lambda anchor: -anchor["elo"]),
+        {
+            "opponent": lambda anchor: anchor["name"],
+            "Elo above random": lambda anchor: number(float(anchor["elo"])),
+            "± error": lambda anchor: number(float(anchor["stderr"])),
+        },
     )
-    return Table("Fixed opponents", ("opponent", "Elo above random", "± error"), rows)

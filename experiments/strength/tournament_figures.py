@@ -1,20 +1,20 @@
 """Tournaments of a study: a figure by target, ratings with errors, and who scored against whom."""
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from experiments import published
 from experiments.claims.ranking import ranking
-from experiments.pages import style
-from experiments.pages.boxplots import BOX, NOTCH, box
-from experiments.pages.study import Study, floats
+from experiments.pages import draw, style
+from experiments.pages.bands import floats
+from experiments.pages.study import Study
 from experiments.pages.style import label
-from experiments.pages.tables import Table
-from experiments.pages.wording import ABSENT, NONE, number, percent
+from experiments.pages.tables import Table, table
+from experiments.pages.wording import ABSENT, NONE, interval, number, percent
 
 
 @style.styled
@@ -25,18 +25,18 @@ def figure(played: dict[str, Any]) -> Figure | None:
     if not len(elo) or not places:
         return None
     stderr = stderr if len(stderr) == len(elo) else np.full(len(elo), np.nan)
-    drawn, (axes,) = style.new_figure(1, 1, panel=(max(5.5, 1.25 * len(places) + 1.2), 3.9))
+    drawn, (axes,) = style.new_figure(panel=(max(5.5, 1.25 * len(places) + 1.2), 3.9))
     for place, (name, members) in enumerate(places.items()):
-        _column(axes, place, name, elo[members], stderr[members])
+        draw.box(axes, place, name, elo[members])
+        x, look = draw.beside(place, len(members), 0.3), {"marker": "o", "markeredgecolor": "white"}
+        draw.error_bars(axes, x, elo[members], stderr[members], name, linestyle="", **look)
     ticks = [f"{label(name)}\nn = {len(members)}" for name, members in places.items()]
-    axes.set_xticks(range(len(places)), ticks)
-    axes.set_xlim(-0.6, len(places) - 0.4)
-    axes.grid(axis="x", visible=False)
+    draw.name_columns(axes, ticks)
     axes.axhline(0, color="#AAAAAA", linewidth=0.8, zorder=0)
     axes.set_ylabel("Elo in the tournament (mean 0)")
     handles = [style.key("one player ± standard error", linestyle="", marker="o", markersize=5)]
-    if any(len(members) >= BOX for members in places.values()):
-        handles.append(style.key(f"box: quartiles and median, notched from {NOTCH} players"))
+    if any(len(members) >= draw.BOX for members in places.values()):
+        handles.append(style.key(f"box: quartiles and median, notched from {draw.NOTCH} players"))
     style.legend_below(drawn, handles, columns=3)
     return drawn
 
@@ -50,59 +50,28 @@ def columns(played: dict[str, Any]) -> dict[str, list[int]]:
     return {name: found[name] for name in style.in_order(found)}
 
 
-def _column(axes: Axes, place: int, name: str, elo: np.ndarray, stderr: np.ndarray) -> None:
-    """One column of a tournament figure: a box from three players on, and every player."""
-    shade = style.colour(name)
-    box(axes, place, name, elo)
-    spread = 0.3 if len(elo) > 1 else 0.0
-    x = place + np.linspace(-spread / 2, spread / 2, len(elo))
-    axes.errorbar(
-        x,
-        elo,
-        yerr=np.where(np.isfinite(stderr), stderr, 0.0),
-        fmt="o",
-        color=shade,
-        markersize=4.5,
-        markeredgecolor="white",
-        markeredgewidth=0.5,
-        elinewidth=0.9,
-        zorder=3,
-    )
-
-
-def targets(study: Study, played: dict[str, Any]) -> Table | None:
+def targets(study: Study, played: dict[str, Any]) -> Table:
     """Mean rating of every target's networks, with its interval."""
     rated = ranking(played)
-    if not rated:
-        return None
     theirs = published.tournament(study.game) or {}
-    rows = tuple(
-        (
-            label(r.target),
-            str(r.seeds),
-            number(r.mean, 1),
-            ABSENT if math.isnan(r.stderr) else number(r.stderr, 1),
-            f"{number(r.low, 0)} to {number(r.high, 0)}",
-            number(r.sd, 1) if r.seeds > 1 else NONE,
-            number(float(np.mean(theirs[r.target])), 0) if r.target in theirs else NONE,
-        )
-        for r in rated
-    )
-    headers = (
-        "minimised",
-        "seeds",
-        "mean Elo",
-        "± error",
-        "95 % interval",
-        "sd over seeds",
-        "published mean",
-    )
-    note = (
+    return table(
+        "Rating by loss",
+        rated,
+        {
+            "minimised": lambda r: label(r.target),
+            "seeds": lambda r: str(r.seeds),
+            "mean Elo": lambda r: number(r.mean, 1),
+            "± error": lambda r: ABSENT if math.isnan(r.stderr) else number(r.stderr, 1),
+            "95 % interval": lambda r: interval((r.low, r.high)),
+            "sd over seeds": lambda r: number(r.sd, 1) if r.seeds > 1 else None,
+            "published mean": lambda r: (
+                number(float(np.mean(theirs[r.target]))) if r.target in theirs else None
+            ),
+        },
         "The error of a mean is the larger of the spread over seeds and the ratings' own "
         "error; intervals use Student's t. Pools differ: compare order and gaps with the "
-        "published means, not levels."
+        "published means, not levels.",
     )
-    return Table("Rating by loss", headers, rows, note)
 
 
 def ratings(played: dict[str, Any]) -> Table | None:
@@ -113,24 +82,22 @@ def ratings(played: dict[str, Any]) -> Table | None:
     stderr = played.get("stderr") or [None] * len(elo)
     points, games = pairings(played)
     order = np.argsort(-np.nan_to_num(floats(elo), nan=-math.inf), kind="stable").tolist()
-    rows = []
-    for place, i in enumerate(order, start=1):
-        target, seed = players[i].get("target"), players[i].get("seed")
-        total = float(games[i].sum())
-        rows.append(
-            (
-                str(place),
-                str(players[i]["name"]),
-                label(str(target)) if target else NONE,
-                NONE if seed is None else str(seed),
-                number(elo[i], 1),
-                number(stderr[i], 1),
-                number(int(total)),
-                percent(points[i].sum() / total if total else math.nan),
-            )
-        )
-    headers = ("", "player", "minimised", "seed", "Elo", "± error", "games", "score")
-    return Table("Ratings", headers, tuple(rows), "", text_columns=3)
+    columns: dict[str, Callable[[int], str | None]] = {
+        "": lambda i: str(order.index(i) + 1),
+        "player": lambda i: str(players[i]["name"]),
+        "minimised": lambda i: label(t) if (t := players[i].get("target")) else None,
+        "seed": lambda i: None if players[i].get("seed") is None else str(players[i]["seed"]),
+        "Elo": lambda i: number(elo[i], 1),
+        "± error": lambda i: number(stderr[i], 1),
+        "games": lambda i: number(int(games[i].sum())),
+        "score": lambda i: share(points[i], games[i]),
+    }
+    return table("Ratings", order, columns, text_columns=3)
+
+
+def share(points: np.ndarray, games: np.ndarray) -> str:
+    """`53.1 %` of the points of some games."""
+    return percent(points.sum() / games.sum() if games.sum() else math.nan)
 
 
 def pairings(played: dict[str, Any]) -> tuple[np.ndarray, np.ndarray]:
@@ -156,19 +123,17 @@ def cross(played: dict[str, Any], *, by_player: bool) -> Table | None:
         if by_player
         else {label(name): ids for name, ids in columns(played).items()}
     )
-    rows = []
-    for name, mine in groups.items():
-        cells = [
-            _score(points[np.ix_(mine, theirs)], games[np.ix_(mine, theirs)])
-            if theirs != mine
-            else NONE
-            for theirs in groups.values()
-        ]
-        rows.append((name, *cells))
+    rows = tuple(
+        (name, *(_score(points, games, mine, theirs) for theirs in groups.values()))
+        for name, mine in groups.items()
+    )
     title = "Scores by player" if by_player else "Scores by loss"
     note = "Score in per cent of the row against the column, a draw counts half."
-    return Table(title, ("", *groups), tuple(rows), note, folded=by_player)
+    return Table(title, ("", *groups), rows, note, folded=by_player)
 
 
-def _score(points: np.ndarray, games: np.ndarray) -> str:
-    return f"{100 * points.sum() / games.sum():.1f}" if games.sum() else "not played"
+def _score(points: np.ndarray, games: np.ndarray, mine: list[int], theirs: list[int]) -> str:
+    if mine == theirs:
+        return NONE
+    own, played = points[np.ix_(mine, theirs)].sum(), games[np.ix_(mine, theirs)].sum()
+    return f"{100 * own / played:.1f}" if played else "not played"

@@ -6,23 +6,22 @@ from typing import Any, Final
 import numpy as np
 from matplotlib.figure import Figure
 
-from experiments.pages import page, style
-from experiments.pages.page import Plate, Section
-from experiments.pages.study import floats
-from experiments.pages.tables import Table
+from experiments.pages import draw, page, record, style
+from experiments.pages.bands import floats
+from experiments.pages.page import Page, Section, plate, section
+from experiments.pages.tables import Table, table
 from experiments.pages.wording import (
-    NONE,
     duration,
     game_title,
     joined,
+    maybe,
     number,
     percent,
     plural,
     plus_minus,
-    short,
 )
 from experiments.strength import tournament_figures
-from experiments.strength.ladder_figures import PALETTE
+from experiments.strength.tournament_figures import share
 from jaxzero import workdir
 
 PAGE: Final = "tournament.html"
@@ -41,20 +40,16 @@ def write_page(directory: Path, results: dict[str, Any]) -> Path:
     return page.write(build(directory.resolve().name, results), directory, name=PAGE)
 
 
-def build(name: str, results: dict[str, Any]) -> page.Page:
+def build(name: str, results: dict[str, Any]) -> Page:
     """The page of a finished tournament, figures drawn, nothing written yet."""
     played = by_rating(results["tournaments"][0])
-    return page.Page(
+    return Page(
         title=f"Tournament: {game_title(results['game'])}",
         subtitle=f"{results['game']}, {name}",
         verdicts=sentences(played),
         missing=_missing(played),
         facts=_facts(results, played),
-        sections=[
-            section
-            for section in (_ratings(played), _training(played), _scores(played), _circles(played))
-            if section.plates or section.tables or section.text
-        ],
+        sections=[_ratings(played), _training(played), _scores(played), _circles(played)],
     )
 
 
@@ -111,73 +106,61 @@ def _missing(played: dict[str, Any]) -> list[str]:
     return []
 
 
-def _facts(results: dict[str, Any], played: dict[str, Any]) -> list[tuple[str, str]]:
-    settings, environment = results["settings"], results["environment"]
-    m = settings["simulations"]
+def _facts(results: dict[str, Any], played: dict[str, Any]) -> page.Facts:
+    settings, m = results["settings"], results["settings"]["simulations"]
+    games = (
+        f"{number(played['games'])} ({number(played['games_per_pair'])} a pair, both colours), "
+        f"{number(played['distinct_games'])} of them distinct; "
+        f"{number(settings['openings'])} random plies before each pair of games"
+    )
+    ratings = (
+        f"Bayesian Elo, mean 0; moving first is worth {number(played['advantage'], 1)} Elo, "
+        f"draw Elo {number(played['draw_elo'], 1)}, both fitted"
+    )
     return [
         ("Runs", "; ".join(settings["runs"])),
         ("Players", number(len(played["players"]))),
-        (
-            "Games",
-            f"{number(played['games'])} ({number(played['games_per_pair'])} a pair, both colours), "
-            f"{number(played['distinct_games'])} of them distinct; "
-            f"{number(settings['openings'])} random plies before each pair of games",
-        ),
+        ("Games", games),
         ("Search", f"m = {m}" if m else "m = each network's own"),
-        (
-            "Ratings",
-            f"Bayesian Elo, mean 0; moving first is worth {number(played['advantage'], 1)} Elo, "
-            f"draw Elo {number(played['draw_elo'], 1)}, both fitted",
-        ),
+        ("Ratings", ratings),
         ("Evaluations", number(int(played["evaluations"]))),
         ("Wall time", duration(results["cost"]["wall_seconds"])),
-        ("Software", ", ".join(f"{k} {short(v)}" for k, v in environment["packages"].items())),
+        *record.software(results),
         *page.origin(results),
     ]
 
 
 def _ratings(played: dict[str, Any]) -> Section:
-    return Section(
-        "Ratings",
-        plates=(
-            Plate(
-                "ratings",
-                ratings_figure(played),
-                "Ratings",
-                "Points are ratings, bars their standard errors against the mean of all, which is "
-                "0. Grey: players that do not learn.",
-            ),
-        ),
-        tables=(ratings_table(played),),
+    caption = (
+        "Points are ratings, bars their standard errors against the mean of all, which is "
+        "0. Grey: players that do not learn."
     )
+    shown = plate("ratings", ratings_figure(played), "Ratings", caption)
+    return section("Ratings", shown, ratings_table(played))
 
 
 def ratings_table(played: dict[str, Any]) -> Table:
     """Every player, best first (`by_rating`)."""
     points, games = tournament_figures.pairings(played)
-    elo, errors, better = played["elo"], played["stderr"], played["superiority"]
-    rows = []
-    for i, player in enumerate(played["players"]):
-        total = float(games[i].sum())
-        m = player.get("simulations")
-        rows.append(
-            (
-                str(i + 1),
-                player["name"],
-                NONE if m is None else str(m),
-                number(elo[i], 1),
-                number(errors[i], 1),
-                percent(better[i][i + 1]) if i + 1 < len(elo) else NONE,
-                number(int(total)),
-                percent(points[i].sum() / total) if total else NONE,
-            )
-        )
-    headers = ("", "player", "m", "Elo", "± error", "above the next", "games", "score")
-    note = (
+    players, better = played["players"], played["superiority"]
+    last = len(players) - 1
+    return table(
+        "Ratings",
+        range(len(players)),
+        {
+            "": lambda i: str(i + 1),
+            "player": lambda i: players[i]["name"],
+            "m": lambda i: str(m) if (m := players[i].get("simulations")) else None,
+            "Elo": lambda i: number(played["elo"][i], 1),
+            "± error": lambda i: number(played["stderr"][i], 1),
+            "above the next": lambda i: percent(better[i][i + 1]) if i < last else None,
+            "games": lambda i: number(int(games[i].sum())),
+            "score": lambda i: share(points[i], games[i]) if games[i].sum() else None,
+        },
         "m: simulations of a move. Above the next: likelihood that the player is stronger than the "
-        "one below it. Games: distinct ones, a repeated game counts once."
+        "one below it. Games: distinct ones, a repeated game counts once.",
+        text_columns=2,
     )
-    return Table("Ratings", headers, tuple(rows), note, text_columns=2)
 
 
 def _colours(played: dict[str, Any]) -> dict[tuple[Any, Any], str]:
@@ -186,7 +169,7 @@ def _colours(played: dict[str, Any]) -> dict[tuple[Any, Any], str]:
     runs = dict.fromkeys(p["run"] for p in learned)
     if len(runs) == 1:
         return {(p["run"], p["target"]): style.colour(str(p["target"])) for p in learned}
-    shades = {run: PALETTE[i % len(PALETTE)] for i, run in enumerate(sorted(runs))}
+    shades = {run: style.PALETTE[i % len(style.PALETTE)] for i, run in enumerate(sorted(runs))}
     return {(p["run"], p["target"]): shades[p["run"]] for p in learned}
 
 
@@ -198,7 +181,7 @@ def _colour(player: dict[str, Any], colours: dict[tuple[Any, Any], str]) -> str:
 def ratings_figure(played: dict[str, Any]) -> Figure:
     """Every player's rating with its error, best on top."""
     players, colours = played["players"], _colours(played)
-    figure, (axes,) = style.new_figure(1, 1, panel=(7.6, 0.55 + 0.21 * len(players)))
+    figure, (axes,) = style.new_figure(panel=(7.6, 0.55 + 0.21 * len(players)))
     for place, player in enumerate(players):
         axes.errorbar(
             played["elo"][place],
@@ -218,15 +201,15 @@ def ratings_figure(played: dict[str, Any]) -> Figure:
 def _training(played: dict[str, Any]) -> Section:
     curves = training_curves(played)
     if not curves:
-        return Section("Over training")
-    plate = Plate(
+        return section("Over training")
+    shown = plate(
         "training",
         training_figure(played),
         "Ratings over training",
         "Networks of one run after several iterations, in this tournament: unlike training Elo, "
         "all curves have one scale. Bars are standard errors.",
     )
-    return Section("Over training", plates=(plate,))
+    return section("Over training", shown)
 
 
 def training_curves(played: dict[str, Any]) -> dict[str, list[int]]:
@@ -259,7 +242,7 @@ def training_curves(played: dict[str, Any]) -> dict[str, list[int]]:
 def training_figure(played: dict[str, Any]) -> Figure:
     """Rating by iteration, a line for each member; dashed: players that do not learn."""
     curves, colours = training_curves(played), _colours(played)
-    figure, (axes,) = style.new_figure(1, 1, panel=(7.6, 3.4))
+    figure, (axes,) = style.new_figure(panel=(7.6, 3.4))
     players = played["players"]
     labelled: set[str] = set()
     one_run = len({key[0] for key in colours}) == 1
@@ -279,71 +262,61 @@ def training_figure(played: dict[str, Any]) -> Figure:
         )
         labelled.add(group)
     last = max(players[i]["iteration"] for indices in curves.values() for i in indices)
-    style.iteration_axis(axes, last)
+    draw.iteration_axis(axes, last)
     rated = zip(players, played["elo"], strict=True)
-    style.levels(axes, [(player["name"], elo) for player, elo in rated if not player.get("run")])
+    draw.levels(axes, [(player["name"], elo) for player, elo in rated if not player.get("run")])
     axes.set_ylabel("Elo (mean of all players 0)")
     figure.legend(loc="outside lower center", ncols=4)
     return figure
 
 
 def _scores(played: dict[str, Any]) -> Section:
-    names = [player["name"] for player in played["players"]]
-    numbers = tuple(str(i + 1) for i in range(len(names)))
     points, games = tournament_figures.pairings(played)
     with np.errstate(invalid="ignore"):
-        share = 100 * points / games
-
-    def square(title: str, cells: np.ndarray, digits: int, note: str) -> Table:
-        rows = tuple(
-            (
-                numbers[i],
-                names[i],
-                *(
-                    NONE if i == j or np.isnan(cells[i, j]) else number(float(cells[i, j]), digits)
-                    for j in range(len(names))
-                ),
-            )
-            for i in range(len(names))
-        )
-        headers = ("", "player", *numbers)
-        folded = len(names) >= _WIDE
-        return Table(title, headers, rows, note, text_columns=2, folded=folded)
-
-    return Section(
+        scores = points / games
+    return section(
         "Who scored against whom",
-        tables=(
-            square("Cross table", share, 0, "Score in per cent of the row against the column, best "
-                   "players first; a draw counts half, a repeated game once."),
-            square("Likelihood of superiority", 100 * np.array(played["superiority"]), 0,
-                   "Likelihood in per cent that the row's player is stronger than the column's, "
-                   "from all games."),
-        ),
+        _square(played, "Cross table", scores, "Score in per cent of the row against the column, "
+                "best players first; a draw counts half, a repeated game once."),
+        _square(played, "Likelihood of superiority", np.array(played["superiority"]),
+                "Likelihood in per cent that the row's player is stronger than the column's, from "
+                "all games."),
     )  # fmt: skip
+
+
+def _square(played: dict[str, Any], title: str, shares: np.ndarray, note: str) -> Table:
+    """Players against players, in per cent; shares float[P, P], NaN where there is none."""
+    cells = 100 * shares
+    np.fill_diagonal(cells, np.nan)
+    rows = tuple(
+        (str(i), player["name"], *(maybe(float(cell)) for cell in row))
+        for i, (player, row) in enumerate(zip(played["players"], cells, strict=True), start=1)
+    )
+    headers = ("", "player", *(str(i + 1) for i in range(len(rows))))
+    return Table(title, headers, rows, note, text_columns=2, folded=len(rows) >= _WIDE)
 
 
 def _circles(played: dict[str, Any]) -> Section:
     circles = played["intransitive"]
-    names = [player["name"] for player in played["players"]]
     if not circles["of"]:
-        return Section("Circles")
-    text = (
+        return section("Circles")
+    shown = circles["triples"][:_SHOWN_TRIPLES]
+    more = circles["count"] - len(shown)
+    names = [player["name"] for player in played["players"]]
+    rows = tuple(
+        (*(names[i] for i in triple["players"]), *map(percent, triple["scores"]))
+        for triple in shown
+    )
+    headers = ("first", "second", "third", "1st : 2nd", "2nd : 3rd", "3rd : 1st")
+    note = "The circle whose lowest score is highest comes first." + (
+        f" {plural(more, 'more circle')}: see results.json." if more else ""
+    )
+    return section(
+        "Circles",
         f"{number(circles['count'])} of {plural(circles['of'], 'triple')} of players who all met: "
         "the first beat the second, the second the third and the third the first, each by more "
         "than half of the points. Replaying the same games with the ratings' own chances makes "
         f"{plus_minus(circles['expected'], circles['spread'], 1)} (mean and standard deviation "
         "of 200 replays): only what is clearly above that is a trait of the players.",
+        Table("Circles", headers, rows, note, text_columns=3) if rows else None,
     )
-    shown = circles["triples"][:_SHOWN_TRIPLES]
-    rows = tuple(
-        (*(names[i] for i in triple["players"]), *(percent(s) for s in triple["scores"]))
-        for triple in shown
-    )
-    if not rows:
-        return Section("Circles", text)
-    more = circles["count"] - len(rows)
-    note = "The circle whose lowest score is highest comes first." + (
-        f" {plural(more, 'more circle')}: see results.json." if more else ""
-    )
-    headers = ("first", "second", "third", "1st : 2nd", "2nd : 3rd", "3rd : 1st")
-    return Section("Circles", text, tables=(Table("Circles", headers, rows, note, text_columns=3),))

@@ -10,9 +10,9 @@ import pytest
 
 from experiments import cost
 from experiments.costs import clock, cost_model, cost_strength, phases
-from experiments.costs import report as cost_page
 from experiments.costs.clock import Calibration, Clock, Cost, Timing
 from experiments.costs.cost_model import Job
+from experiments.losses import cost_section as cost_page
 from experiments.losses import report
 from experiments.pages import study
 from jaxzero import runs, workdir
@@ -193,7 +193,7 @@ def test_a_network_beyond_the_metrics_is_left_out(tmp_path: Path) -> None:
 
 def test_the_report_has_a_section_when_the_file_exists(tmp_path: Path) -> None:
     run, rows = made_up_run(tmp_path)
-    assert not cost_page.section(study.load(tmp_path)).tables
+    assert not cost_page.section_of(study.load(tmp_path)).tables
     workdir.write_json(tmp_path / cost.FILE, cost.describe(run, rows, TIMED))
     text = report.write_report(tmp_path).read_text()
     for title in ("Where the time goes", "Elo above random at equal cost", "Strength for its cost"):
@@ -204,7 +204,7 @@ def test_the_report_has_a_section_when_the_file_exists(tmp_path: Path) -> None:
 def test_without_a_ladder_there_is_cost_but_no_strength(tmp_path: Path) -> None:
     run, rows = made_up_run(tmp_path, ladder=False)
     workdir.write_json(tmp_path / cost.FILE, cost.describe(run, rows, TIMED))
-    section = cost_page.section(study.load(tmp_path))
+    section = cost_page.section_of(study.load(tmp_path))
     assert [plate.name for plate in section.plates] == ["cost"]
     assert not any("equal cost" in table.title for table in section.tables)
 

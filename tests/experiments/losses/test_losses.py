@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 from experiments.claims import ranking
-from experiments.losses import drawings, elo, sentences
-from experiments.pages import boxplots
+from experiments.losses import drawings, sentences
+from experiments.losses import elo_figures as elo
 from experiments.pages.study import Study, load
-from experiments.strength import absolute_report
+from experiments.strength import absolute_section, papers_tournament
 from jaxzero.games import make_game
 from jaxzero.ratings import bayes_elo
 from tests.experiments import made_up
@@ -29,14 +29,14 @@ def test_the_papers_pool_is_rated_without_the_others(full):
                 p = 1 / (1 + 10 ** (-(strength[a] - strength[b]) / 400))
                 rows.append([a, b, round(1000 * p), 0, 1000 - round(1000 * p)])
     changed = {**played, "results": rows}
-    pool = boxplots.papers_pool(Study("s", {"tournaments": [changed]}, {}))
+    pool = papers_tournament.ratings(Study("s", {"tournaments": [changed]}, {}))
     assert list(pool) == [*made_up.TARGETS, "random"]  # the untrained one is not in it
     expected = np.delete(strength, 8)
     expected = expected - expected.mean()
     np.testing.assert_allclose(
         np.concatenate([pool[name] for name in pool]), expected, rtol=0.02, atol=2
     )
-    twice = boxplots.papers_pool(Study("s", {"tournaments": [changed, changed]}, {}))
+    twice = papers_tournament.ratings(Study("s", {"tournaments": [changed, changed]}, {}))
     assert [len(found) for found in twice.values()] == [4, 4, 4, 4, 2]
     # As published, the first-listed is thought to have an advantage of 32.8: of equal players the
     # later one comes out stronger.
@@ -45,7 +45,7 @@ def test_the_papers_pool_is_rated_without_the_others(full):
         "tournaments": [{**played, "results": even}],
         "switches": {"elo_first_listed_advantage": True},
     }
-    rated = np.concatenate(list(boxplots.papers_pool(Study("s", results, {})).values()))
+    rated = np.concatenate(list(papers_tournament.ratings(Study("s", results, {})).values()))
     assert (np.diff(rated) > 1).all()
 
 
@@ -152,7 +152,7 @@ def test_absolute_strength_is_told_where_it_was_measured(full):
         study = load(folder)
     finally:
         (folder / "absolute_strength.json").unlink()
-    section = absolute_report.section(study)
+    section = absolute_section.section_of(study)
     [table] = section.tables
     cells = [cell.replace("\N{NO-BREAK SPACE}", " ") for row in table.rows for cell in row]
     assert {"0.613 ± 0.010", "0.824 ± 0.010", "0.777", "random", "0.512"} <= set(cells)

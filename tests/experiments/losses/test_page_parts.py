@@ -5,9 +5,10 @@ import math
 
 import numpy as np
 
-from experiments.pages import tables
+from experiments.pages import record
+from experiments.pages.bands import band_of
 from experiments.pages.page import inline
-from experiments.pages.study import band_of, load
+from experiments.pages.study import load
 from experiments.pages.wording import duration, number, plus_minus
 from experiments.strength import tournament_figures
 
@@ -37,7 +38,7 @@ def test_a_band_keeps_ended_and_diverged_runs_apart():
 
 def test_settings_table_names_the_papers_letters(full):
     folder, _ = full
-    table = tables.settings(load(folder))
+    table = record.settings(load(folder))
     assert table is not None
     assert [row[0] for row in table.rows] == [
         "I",
@@ -62,7 +63,7 @@ def test_settings_tables_have_all_values_tried_and_the_switches_as_they_were(ful
     tried = [{"name": "default", "values": {}}, {"name": "m=7", "values": {"m": 7}}]
     results = found.results | {"config": config, "switches": {"keep_tree": False}}
     study = dataclasses.replace(found, results=results | {"settings": tried})
-    table, others = tables.settings(study), tables.other_settings(study)
+    table, others = record.settings(study), record.other_settings(study)
     assert table is not None
     assert others is not None
     values = {row[0]: row[3] for row in table.rows}
@@ -73,7 +74,7 @@ def test_settings_tables_have_all_values_tried_and_the_switches_as_they_were(ful
     assert ("switches.small_draw_value", "yes") in others.rows
     every = [{"name": f"m={m}", "values": {"m": m}} for m in (9, 8)]
     study = dataclasses.replace(found, results=results | {"settings": every})
-    table = tables.settings(study)
+    table = record.settings(study)
     assert table is not None
     assert {row[0]: row[3] for row in table.rows}["m"] == "8, 9"
 

@@ -1,7 +1,6 @@
 """Figures and tables that need several studies: the same losses on other boards."""
 
 import dataclasses
-import math
 import re
 from collections.abc import Mapping, Sequence
 from typing import Final
@@ -13,12 +12,24 @@ from matplotlib.figure import Figure
 from experiments import published
 from experiments.claims import effort
 from experiments.claims.measured import Group
-from experiments.losses import elo, figures
-from experiments.pages import boxplots, style
-from experiments.pages.boxplots import NO_DATA, RANDOM
-from experiments.pages.study import Band, Study, band_of
-from experiments.pages.tables import Table
-from experiments.pages.wording import NONE, game_title, number, plus_minus, short
+from experiments.losses import elo_figures as elo
+from experiments.losses import figures
+from experiments.pages import draw, style
+from experiments.pages.bands import Band, band_of
+from experiments.pages.study import Study
+from experiments.pages.tables import Table, table
+from experiments.pages.wording import (
+    NO_DATA,
+    TIMES,
+    error_of_mean,
+    game_title,
+    mean_and_error,
+    mean_and_sd,
+    number,
+    short,
+)
+from experiments.strength import papers_tournament as papers
+from experiments.strength.papers_tournament import RANDOM
 
 OTHELLO: Final = re.compile(r"othello_(\d+)x\1")
 
@@ -56,7 +67,9 @@ def losses(groups: Sequence[Group]) -> Figure | None:
     found = [{t: figures.loss_bands(study, t, "loss") for t in targets} for study in studies]
     if not any(bands for one in found for bands in one.values()):
         return None
-    figure, panels = style.new_figure(len(groups), len(targets), panel=(2.6, 2.0))
+    figure, panels = style.new_figure(
+        len(groups) * len(targets), columns=len(targets), panel=(2.6, 2.0)
+    )
     shown: dict[str, None] = {}
     for row, (study, title) in enumerate(zip(studies, titles(groups), strict=True)):
         curves = published.loss_curves(study.game) or {}
@@ -66,14 +79,14 @@ def losses(groups: Sequence[Group]) -> Figure | None:
         for axes, target in zip(own, targets, strict=True):
             bands, theirs = found[row][target], curves.get(target, {})
             figures.loss_panel(axes, study, target, bands, curves=theirs, last=last)
-            style.iteration_axis(axes, last, text="iteration" if row == len(groups) - 1 else "")
+            draw.iteration_axis(axes, last, text="iteration" if row == len(groups) - 1 else "")
             means = [band.mean for band in bands.values()]
             means += [curve.mean[curve.iterations <= last] for curve in theirs.values()]
-            style.limit_height(axes, means)
+            draw.limit_height(axes, means)
             if not bands:
-                style.corner(axes, "no runs")
+                draw.corner(axes, "no runs")
             elif not theirs:
-                style.corner(axes, NO_DATA)
+                draw.corner(axes, NO_DATA)
             if row == 0:
                 axes.set_title(f"minimising {style.label(target)}", fontsize=8.5)
             shown |= dict.fromkeys(bands)
@@ -93,7 +106,7 @@ def training_elo(groups: Sequence[Group]) -> Figure | None:
     studies = [merged(group) for group in groups]
     if not any(elo.knows_arena(study) for study in studies):
         return None
-    figure, panels = style.new_figure(len(groups), 3, panel=(3.1, 2.15))
+    figure, panels = style.new_figure(3 * len(groups), columns=3, panel=(3.1, 2.15))
     for row, (study, title) in enumerate(zip(studies, titles(groups), strict=True)):
         ours, theirs, level = panels[3 * row : 3 * row + 3]
         rated = {t: band_of(elo.as_authors(study, t)) for t in study.targets}
@@ -126,20 +139,20 @@ def _published_bands(board: str) -> dict[str, Band | None]:
 def _lines(axes: Axes, bands: Mapping[str, Band | None], absent: str) -> None:
     known = {target: band for target, band in bands.items() if band is not None}
     for target, band in known.items():
-        style.draw_band(axes, band, target, strong=False, seeds=False)
+        draw.band(axes, band, target, strong=False, seeds=False)
     if known:
-        style.iteration_axis(axes, max(band.iterations[-1] for band in known.values()))
+        draw.iteration_axis(axes, max(band.iterations[-1] for band in known.values()))
     else:
         axes.set_xticks([])
         axes.set_yticks([])
-        axes.text(0.5, 0.5, absent, transform=axes.transAxes, ha="center", color=style.FAINT)
+        draw.nothing(axes, absent)
 
 
 def tournaments(groups: Sequence[Group]) -> Figure | None:
     """A panel of boxes for each board (000, Fig. 11; 003, Fig. 10)."""
-    return boxplots.figure(
+    return papers.figure(
         {
-            title: (group.board, boxplots.papers_pool(merged(group)))
+            title: (group.board, papers.ratings(merged(group)))
             for title, group in zip(titles(groups), groups, strict=True)
         }
     )
@@ -154,15 +167,14 @@ def sizes(groups: Sequence[Group]) -> Figure | None:
     by_semantics: dict[str, dict[int, dict[str, np.ndarray]]] = {}
     for group in groups:
         if found := OTHELLO.fullmatch(group.board):
-            pool = boxplots.papers_pool(merged(group))
+            pool = papers.ratings(merged(group))
             if set(pool) - {RANDOM}:
                 by_semantics.setdefault(group.semantics, {})[int(found[1])] = pool
     shown = {meant: pools for meant, pools in by_semantics.items() if len(pools) > 1}
     if not shown:
         return None
-    figure, panels = style.new_figure(
-        1, len(shown), panel=(5.4 if len(shown) == 1 else 4.2, 3.4), share_y=True
-    )
+    panel = (5.4 if len(shown) == 1 else 4.2, 3.4)
+    figure, panels = style.new_figure(len(shown), panel=panel, share_y=True)
     for axes, (meant, pools) in zip(panels, shown.items(), strict=True):
         _size_lines(axes, pools)
         axes.set_title(f"{meant} semantics")
@@ -182,18 +194,8 @@ def _size_lines(axes: Axes, pools: Mapping[int, Mapping[str, np.ndarray]]) -> No
         beside = 0.03 * (place - (len(targets) - 1) / 2)  # equal means do not cover each other
         own = [size for size in known if target in pools[size]]
         elos = [pools[size][target] for size in own]
-        errors = [x.std(ddof=1) / math.sqrt(len(x)) if len(x) > 1 else 0.0 for x in elos]
-        axes.errorbar(
-            [size + beside for size in own],
-            [float(x.mean()) for x in elos],
-            yerr=errors,
-            color=style.colour(target),
-            marker=style.MARKERS.get(target, "o"),
-            markersize=5,
-            linewidth=1.8,
-            elinewidth=1.0,
-            capsize=2,
-        )
+        x, means = [size + beside for size in own], [float(x.mean()) for x in elos]
+        draw.error_bars(axes, x, means, [error_of_mean(x) for x in elos], target, linewidth=1.8)
         published_sizes = [size for size in known if target in theirs[size]]
         axes.plot(
             [size + beside for size in published_sizes],
@@ -204,65 +206,66 @@ def _size_lines(axes: Axes, pools: Mapping[int, Mapping[str, np.ndarray]]) -> No
             markersize=4.5,
             linewidth=1.2,
         )
-    axes.set_xticks(known, [f"{size}\N{MULTIPLICATION SIGN}{size}" for size in known])
+    axes.set_xticks(known, [f"{size}{TIMES}{size}" for size in known])
     axes.margins(x=0.08, y=0.12)
     axes.set_xlabel("board of Othello")
-    unknown = [f"{size}\N{MULTIPLICATION SIGN}{size}" for size in known if not theirs[size]]
+    unknown = [f"{size}{TIMES}{size}" for size in known if not theirs[size]]
     if unknown:
-        style.corner(axes, f"{NO_DATA} for {', '.join(unknown)}")
+        draw.corner(axes, f"{NO_DATA} for {', '.join(unknown)}")
 
 
-def ratings(groups: Sequence[Group]) -> Table | None:
+def ratings(groups: Sequence[Group]) -> Table:
     """Mean tournament Elo in the papers' pool, by board and target, the published beside it."""
-    rows = []
-    for title, group in zip(titles(groups), groups, strict=True):
-        theirs = published.tournament(group.board) or {}
-        for target, found in boxplots.papers_pool(merged(group)).items():
-            error = found.std(ddof=1) / math.sqrt(len(found)) if len(found) > 1 else math.nan
-            rows.append(
-                (
-                    title,
-                    style.label(target),
-                    number(len(found)),
-                    plus_minus(float(found.mean()), float(error)),
-                    _published_mean(theirs, target),
-                )
-            )
-    headers = ("board", "minimised", "players", "mean Elo", "published")
-    note = (
+    theirs = {group.board: published.tournament(group.board) or {} for group in groups}
+    return table(
+        "Tournament Elo by board",
+        [
+            (title, group.board, target, found)
+            for title, group in zip(titles(groups), groups, strict=True)
+            for target, found in papers.ratings(merged(group)).items()
+        ],
+        {
+            "board": lambda row: row[0],
+            "minimised": lambda row: style.label(row[2]),
+            "players": lambda row: number(len(row[3])),
+            "mean Elo": lambda row: mean_and_error(row[3]),
+            "published": lambda row: (
+                mean_and_sd(theirs[row[1]][row[2]]) if row[2] in theirs[row[1]] else NO_DATA
+            ),
+        },
         "Mean ± standard error over networks; published: mean ± standard deviation of eight "
-        "entries of one model. Pool of the trained networks and the random player, mean 0."
+        "entries of one model. Pool of the trained networks and the random player, mean 0.",
+        text_columns=2,
     )
-    title = "Tournament Elo by board"
-    return Table(title, headers, tuple(rows), note, text_columns=2) if rows else None
 
 
-def _published_mean(theirs: Mapping[str, np.ndarray], target: str) -> str:
-    if target not in theirs:
-        return NO_DATA
-    spread = float(theirs[target].std(ddof=1)) if len(theirs[target]) > 1 else math.nan
-    return plus_minus(float(theirs[target].mean()), spread)
-
-
-def runs(groups: Sequence[Group]) -> Table:
+def runs(groups: Sequence[Group]) -> Table | None:
     """Which directories were counted."""
-    rows = []
-    for title, group in zip(titles(groups), groups, strict=True):
-        for directory, study in zip(group.directories, group.studies, strict=True):
-            seeds = {len(study.runs_of(target)) for target in study.targets}
-            share = effort.fraction(study)
-            environment = study.results.get("environment") or {}
-            rows.append(
-                (
-                    title,
-                    group.semantics,
-                    str(directory),
-                    " to ".join(dict.fromkeys(number(s) for s in (min(seeds), max(seeds)))),
-                    short(study.setting("train.iterations")),
-                    NONE if share is None else f"{100 * share:.2g} %",
-                    str(environment.get("commit", NONE)),
-                )
-            )
-    headers = ("board", "semantics", "directory", "seeds per loss", "I", "of the papers' computing",
-               "commit")  # fmt: skip
-    return Table("Runs", headers, tuple(rows), effort.FORMULA, text_columns=3)
+
+    def seeds(study: Study) -> str:
+        counts = {len(study.runs_of(target)) for target in study.targets}
+        return " to ".join(dict.fromkeys(number(s) for s in (min(counts), max(counts))))
+
+    def share(study: Study) -> str | None:
+        known = effort.fraction(study)
+        return None if known is None else f"{100 * known:.2g} %"
+
+    return table(
+        "Runs",
+        [
+            (title, group, directory, study)
+            for title, group in zip(titles(groups), groups, strict=True)
+            for directory, study in zip(group.directories, group.studies, strict=True)
+        ],
+        {
+            "board": lambda row: row[0],
+            "semantics": lambda row: row[1].semantics,
+            "directory": lambda row: str(row[2]),
+            "seeds per loss": lambda row: seeds(row[3]),
+            "I": lambda row: short(row[3].setting("train.iterations")),
+            "of the papers' computing": lambda row: share(row[3]),
+            "commit": lambda row: (row[3].results.get("environment") or {}).get("commit"),
+        },
+        effort.FORMULA,
+        text_columns=3,
+    )

@@ -8,9 +8,10 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from experiments import published
-from experiments.pages import style
-from experiments.pages.boxplots import NO_DATA
-from experiments.pages.study import Band, Study, band_of, floats
+from experiments.pages import draw, style
+from experiments.pages.bands import Band, band_of, floats
+from experiments.pages.study import Study
+from experiments.pages.wording import NO_DATA
 
 Series = tuple[np.ndarray, np.ndarray]  # iterations int[N], Elo float[N]
 AS_AUTHORS: Final = "training Elo as the authors computed it (32.8 for the newer network)"
@@ -72,11 +73,7 @@ def bias(study: Study) -> Figure | None:
     shown = {target: found for target in study.targets if (found := _gains_of(study, target))}
     if not shown:
         return None
-    columns = min(4, len(shown))
-    rows = -(-len(shown) // columns)
-    figure, panels = style.new_figure(
-        rows, columns, panel=(2.55, 2.7), share_y=True, spare=rows * columns - len(shown)
-    )
+    figure, panels = style.new_figure(len(shown), panel=(2.55, 2.7), share_y=True)
     theirs = published.training_elo(study.game) or {}
     last = max(band.iterations[-1] for found in shown.values() for band in found.values())
     for axes, (target, found) in zip(panels, shown.items(), strict=True):
@@ -85,30 +82,19 @@ def bias(study: Study) -> Figure | None:
         end = tournament_gains(study, target)
         if np.isfinite(end).any():
             spread = float(np.nanstd(end, ddof=1)) if len(end) > 1 else 0.0
-            axes.errorbar(
-                last,
-                np.nanmean(end),
-                yerr=spread,
-                fmt="*",
-                color="#222222",
-                markersize=9,
-                capsize=2.5,
-                elinewidth=1.0,
-                zorder=5,
-                clip_on=False,
-            )
+            look = {"marker": "*", "markersize": 9, "zorder": 5, "clip_on": False}
+            draw.error_bars(axes, last, np.nanmean(end), spread, target, color=style.INK, **look)
         if target in theirs:
             curve = theirs[target]
             until = curve.iterations <= last
             axes.plot(curve.iterations[until], (curve.mean - curve.mean[0])[until], ":",
-                      color="#222222", linewidth=1.5)  # fmt: skip
+                      color=style.INK, linewidth=1.5)  # fmt: skip
         else:
-            style.corner(axes, NO_DATA)
+            draw.corner(axes, NO_DATA)
         axes.axhline(0, color="#999999", linewidth=0.8, zorder=1)
         axes.set_title(style.label(target))
-        style.iteration_axis(axes, last)
-    for axes in panels[::columns]:
-        axes.set_ylabel("Elo above the untrained network")
+        draw.iteration_axis(axes, last)
+    style.label_rows(panels, "Elo above the untrained network")
     handles = [style.key(text, **_LOOKS[kind]) for kind, text in _TEXTS.items()]
     handles.append(style.key("tournament, mean ± sd", linestyle="", marker="*", markersize=9))
     if theirs:
@@ -143,15 +129,8 @@ def _gain_line(axes: Axes, kind: str, band: Band, shade: str) -> None:
     if kind == "anchored":  # few points
         errors = np.where(np.isfinite(band.sd), band.sd, 0.0)
         axes.errorbar(band.iterations, band.mean, yerr=errors, fmt="none", ecolor=shade, capsize=2)
-    elif np.isfinite(band.sd).any() and kind != "computed":
-        axes.fill_between(
-            band.iterations,
-            band.mean - band.sd,
-            band.mean + band.sd,
-            color=shade,
-            alpha=0.13,
-            linewidth=0,
-        )
+    elif kind != "computed":
+        draw.spread(axes, band, shade)
     axes.plot(band.iterations, band.mean, color=shade, zorder=3, **_LOOKS[kind])
 
 
@@ -168,22 +147,22 @@ def training_elo(study: Study) -> Figure | None:
     if not ours:
         return None
     theirs = published.training_elo(study.game) or {}
-    columns = len(ours)
-    figure, panels = style.new_figure(2 if theirs else 1, columns, panel=(2.4, 2.35))
-    upper, lower = panels[:columns], panels[columns:]
+    count = 2 * len(ours) if theirs else len(ours)
+    figure, panels = style.new_figure(count, columns=len(ours), panel=(2.4, 2.35))
+    upper, lower = panels[: len(ours)], panels[len(ours) :]
     last = max(band.iterations[-1] for band in ours.values())
     for axes, (target, band) in zip(upper, ours.items(), strict=True):
         for other in ours.values():
             axes.plot(other.iterations, other.mean, color="#D0D0D0", linewidth=1.0, zorder=1)
-        style.draw_band(axes, band, target)
+        draw.band(axes, band, target)
         axes.set_title(style.label(target))
-        style.iteration_axis(axes, last)
+        draw.iteration_axis(axes, last)
     for axes, target in zip(lower, ours, strict=False):
         _published_elo(axes, target, theirs)
     for row in (upper, lower):
-        style.same_height(row)
+        draw.same_height(row)
     if not theirs:
-        style.corner(upper[0], NO_DATA)
+        draw.corner(upper[0], NO_DATA)
     upper[0].set_ylabel("training Elo, this study")
     if lower:
         lower[0].set_ylabel("training Elo, published")
@@ -201,17 +180,10 @@ def training_elo(study: Study) -> Figure | None:
 def _published_elo(axes: Axes, target: str, theirs: dict[str, published.Curve]) -> None:
     for curve in theirs.values():
         axes.plot(curve.iterations, curve.mean, color="#D0D0D0", linewidth=1.0, zorder=1)
-    style.iteration_axis(axes, max(curve.iterations[-1] for curve in theirs.values()))
+    draw.iteration_axis(axes, max(curve.iterations[-1] for curve in theirs.values()))
     if target not in theirs:
-        axes.text(0.5, 0.5, NO_DATA, transform=axes.transAxes, ha="center", color=style.FAINT)
+        draw.nothing(axes, NO_DATA)
         return
     curve, shade = theirs[target], style.colour(target)
-    axes.fill_between(
-        curve.iterations,
-        curve.mean - curve.sd,
-        curve.mean + curve.sd,
-        color=shade,
-        alpha=0.15,
-        linewidth=0,
-    )
+    draw.spread(axes, curve, shade)
     axes.plot(curve.iterations, curve.mean, ":", color=shade, linewidth=1.8)

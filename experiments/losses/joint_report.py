@@ -6,13 +6,12 @@ from pathlib import Path
 import numpy as np
 
 from experiments import published
-from experiments.claims import section
+from experiments.claims import section as claims_section
 from experiments.claims.losses import decide
 from experiments.claims.measured import Group
-from experiments.losses import drawings, over_boards
-from experiments.pages.boxplots import NO_DATA
-from experiments.pages.page import Page, Plate, Section
-from experiments.pages.wording import ABSENT, game_title, joined, plural
+from experiments.losses import drawings, joint_figures
+from experiments.pages.page import Page, Section, plate, section
+from experiments.pages.wording import ABSENT, NO_DATA, game_title, joined, plural
 from jaxzero.games import Game, make_game
 from jaxzero.settings.config import ConfigError
 
@@ -28,18 +27,18 @@ def build(groups: Sequence[Group], command: str = ABSENT) -> Page:
     semantics = list(dict.fromkeys(group.semantics for group in groups))
     studies = [study for group in groups for study in group.studies]
     sections = [
-        section.section(findings),
+        claims_section.section(findings),
         _losses(groups),
         _elo(groups),
         _tournaments(groups),
         games({g.board: g.directories[0] for g in groups}, {}),
-        Section("Runs", tables=(over_boards.runs(groups),)),
+        section("Runs", joint_figures.runs(groups)),
     ]
     nothing = ["The papers claim nothing about the losses on these boards."]
     return Page(
         title=TITLE,
         subtitle=joined([game_title(board) for board in boards]),
-        verdicts=section.summary(findings) or nothing,
+        verdicts=claims_section.summary(findings) or nothing,
         missing=[f"{study.name}: {text}" for study in studies for text in study.missing],
         facts=[
             ("Runs", plural(sum(len(study.runs) for study in studies), "run")),
@@ -47,27 +46,22 @@ def build(groups: Sequence[Group], command: str = ABSENT) -> Page:
             ("Semantics", joined(semantics)),
             ("Command", command),
         ],
-        sections=[s for s in sections if s.text or s.plates or s.tables],
+        sections=sections,
     )
 
 
 def _losses(groups: Sequence[Group]) -> Section:
-    drawn = over_boards.losses(groups)
-    if drawn is None:
-        return Section("Losses")
     caption = (
         "000, Figs. 7 to 9; 001, Figs. 2 to 4; 003, Fig. 8. A row for each board, a column for "
         "each minimised loss (drawn thicker): mean over seeds of the last epoch of each "
         "iteration, band ± 1 standard deviation, thin lines single seeds. Dotted: published mean "
         f"of 8 runs, whose settings may differ; where there is none, {NO_DATA}."
     )
-    return Section("Losses", plates=(Plate("losses", drawn, "Training losses", caption),))
+    drawn = joint_figures.losses(groups)
+    return section("Losses", plate("losses", drawn, "Training losses", caption))
 
 
 def _elo(groups: Sequence[Group]) -> Section:
-    drawn = over_boards.training_elo(groups)
-    if drawn is None:
-        return Section("Training Elo")
     caption = (
         "000, Fig. 10; 001, Fig. 5; 003, Fig. 9. Left: a run's networks rated from its own arena "
         "games as the authors did it (32.8 Elo for the newer network), the mean of each run 0, so "
@@ -75,34 +69,35 @@ def _elo(groups: Sequence[Group]) -> Section:
         "player from games against opponents that do not learn, one scale for all runs of a study "
         f"({NO_DATA}). Mean over seeds, band ± 1 standard deviation."
     )
-    title = "Training Elo against anchored Elo"
-    return Section("Training Elo", plates=(Plate("training_elo", drawn, title, caption),))
+    title, drawn = "Training Elo against anchored Elo", joint_figures.training_elo(groups)
+    return section("Training Elo", plate("training_elo", drawn, title, caption))
 
 
 def _tournaments(groups: Sequence[Group]) -> Section:
-    plates, text = [], []
-    if (drawn := over_boards.tournaments(groups)) is not None:
-        caption = (
+    sizes = joint_figures.sizes(groups)
+    return section(
+        "Tournaments",
+        plate(
+            "tournaments",
+            joint_figures.tournaments(groups),
+            "The papers' tournament by board",
             "000, Fig. 11; 001, Fig. 6; 003, Fig. 10. Final networks and a random player, full "
             "search, rated without a study's other entrants. Diamonds: the published ratings, mean "
             "± standard deviation of eight entries of one model; in published semantics ours are "
-            "one model too."
-        )
-        plates.append(Plate("tournaments", drawn, "The papers' tournament by board", caption))
-    if (drawn := over_boards.sizes(groups)) is not None:
-        caption = (
+            "one model too.",
+        ),
+        plate(
+            "othello_sizes",
+            sizes,
+            "Elo over Othello's board size",
             "003, Fig. 11. Mean tournament Elo (mean of the pool 0) of the networks of each loss, "
-            "± standard error over seeds, over the size of the board; dotted: published means."
-        )
-        plates.append(Plate("othello_sizes", drawn, "Elo over Othello's board size", caption))
-    else:
-        text.append(
-            "Elo over the size of Othello's board (003, Fig. 11) needs finished runs on two sizes "
-            "or more."
-        )
-    table = over_boards.ratings(groups)
-    return Section(
-        "Tournaments", tuple(text), plates=tuple(plates), tables=() if table is None else (table,)
+            "± standard error over seeds, over the size of the board; dotted: published means.",
+        ),
+        "Elo over the size of Othello's board (003, Fig. 11) needs finished runs on two sizes or "
+        "more."
+        if sizes is None
+        else None,
+        joint_figures.ratings(groups),
     )
 
 
@@ -113,20 +108,24 @@ def games(directories: Mapping[str, Path | None], values: Mapping[str, str]) -> 
       directories: by board a run directory whose recorded games may serve as examples.
       values: of the settings by the papers' letters; none where studies differ.
     """
-    plates = []
     shown = {name: found for name, path in directories.items() if (found := _game(name, path))}
-    if (drawn := drawings.positions(shown)) is not None:
-        caption = (
+    return section(
+        "Games and algorithm",
+        plate(
+            "boards",
+            drawings.positions(shown),
+            "Boards",
             "000, 001 and 003, Fig. 1. The position in which a game starts, and the end of a short "
-            "recorded one where there is one."
-        )
-        plates.append(Plate("boards", drawn, "Boards", caption))
-    caption = (
-        "003, Fig. 2. One iteration: self-play fills the window D with positions, a candidate "
-        "learns from it, the arena decides whether it becomes the best network."
+            "recorded one where there is one.",
+        ),
+        plate(
+            "schema",
+            drawings.schema(values),
+            "The algorithm",
+            "003, Fig. 2. One iteration: self-play fills the window D with positions, a candidate "
+            "learns from it, the arena decides whether it becomes the best network.",
+        ),
     )
-    plates.append(Plate("schema", drawings.schema(values), "The algorithm", caption))
-    return Section("Games and algorithm", plates=tuple(plates))
 
 
 def _game(name: str, directory: Path | None) -> tuple[Game, np.ndarray | None] | None:

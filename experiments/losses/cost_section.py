@@ -1,7 +1,6 @@
 """Cost in the report of a loss study: phases, model against clock, strength for its cost."""
 
-import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, Final
 
 import numpy as np
@@ -9,11 +8,19 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from experiments.claims import inference
-from experiments.pages import style
-from experiments.pages.page import Plate, Section
+from experiments.pages import draw, style
+from experiments.pages.page import Section, plate, section
 from experiments.pages.study import Study
-from experiments.pages.tables import Table
-from experiments.pages.wording import NONE, duration, number, plus_minus, short
+from experiments.pages.tables import Table, table
+from experiments.pages.wording import (
+    duration,
+    interval,
+    maybe,
+    number,
+    plural,
+    plus_minus,
+    short,
+)
 
 SOURCE: Final = "measured_cost"  # where `study.load` puts cost.json
 PHASES: Final = {
@@ -27,23 +34,25 @@ MEASURES: Final = {
     "flops": "floating-point operations",
     "seconds": "calibrated seconds",
 }
+_LOOP: Final = ("selfplay", "training", "arena")  # what Equation 2 knows
 _TITLE: Final = "Cost and strength for it"
 _POINTS = 40
 
 
-def section(study: Study) -> Section:
+def section_of(study: Study) -> Section:
     """What `experiments.cost` measured; empty where it was not run."""
     found = study.results.get(SOURCE)
     if not found:
-        return Section(_TITLE)
+        return section(_TITLE)
     timed = found["calibration"]
     elsewhere = (
         f" Trained on {found['trained_on']}: clock and calibration are of different devices."
         if found["trained_on"] not in (None, timed["device"])
         else ""
     )
-    plates = [
-        Plate(
+    return section(
+        _TITLE,
+        plate(
             "cost",
             phases_figure(study, found),
             "Where the time goes",
@@ -52,32 +61,33 @@ def section(study: Study) -> Section:
             "phase compiled alone (000, section 4.4, Equation 2). Right: the same for all runs "
             "together against the wall time that training took, both from the end of iteration 1."
             f"{elsewhere}",
+        ),
+        plate(
+            "strength_cost",
+            strength_figure(study, found["courses"], found["equal_cost"]),
+            "Strength for its cost",
+            "Elo above the random player against what a run had spent, on the scale of the "
+            "fixed opponents: mean over seeds between kept networks, thin lines single seeds. "
+            "Dotted: the largest cost that all runs reached, where the tables compare. No "
+            "published data.",
         )
-    ]
-    if found.get("courses"):
-        plates.append(
-            Plate(
-                "strength_cost",
-                strength_figure(study, found["courses"], found["equal_cost"]),
-                "Strength for its cost",
-                "Elo above the random player against what a run had spent, on the scale of the "
-                "fixed opponents: mean over seeds between kept networks, thin lines single seeds. "
-                "Dotted: the largest cost that all runs reached, where the tables compare. No "
-                "published data.",
-            )
-        )
-    tables = [_phases_table(study, found), _prediction(found), *_equal(found), *_papers(found)]
-    return Section(_TITLE, plates=tuple(plates), tables=tuple(tables))
+        if found.get("courses")
+        else None,
+        _phases_table(study, found),
+        _prediction(found),
+        *_equal(found),
+        *_papers(found),
+    )
 
 
 @style.styled
 def phases_figure(study: Study, found: dict[str, Any]) -> Figure:
     """Seconds by phase of each loss, and the prediction against the clock."""
-    figure, (left, right) = style.new_figure(1, 2, panel=(4.4, 2.9))
+    figure, (left, right) = style.new_figure(2, panel=(4.4, 2.9))
     for place, (_, runs) in enumerate(_by_target(study, found)):
         start = 0.0
         for phase, (_, shade) in PHASES.items():
-            width = float(np.mean([run["phase_seconds"][phase] for run in runs]))
+            width = _mean([run["phase_seconds"] for run in runs], phase)
             left.barh(place, width, left=start, color=shade, height=0.65)
             start += width
     targets = [target for target, _ in _by_target(study, found)]
@@ -88,7 +98,7 @@ def phases_figure(study: Study, found: dict[str, Any]) -> Figure:
     wall = found["wall"]
     right.plot(wall["iterations"], wall["measured"], color=style.INK, linewidth=1.6)
     right.plot(wall["iterations"], wall["predicted"], "--", color="#D55E00", linewidth=1.6)
-    style.iteration_axis(right, wall["iterations"][-1])
+    draw.iteration_axis(right, wall["iterations"][-1])
     right.set_ylabel("seconds, all runs")
     handles = [style.key(name, color=shade, linewidth=5) for name, shade in PHASES.values()] + [
         style.key("measured", color=style.INK),
@@ -113,7 +123,7 @@ def strength_figure(
     study: Study, courses: Sequence[dict[str, Any]], equal: dict[str, Any]
 ) -> Figure:
     """Elo against cost, a panel for each measure of it."""
-    figure, panels = style.new_figure(1, len(MEASURES), panel=(3.2, 2.9), share_y=True)
+    figure, panels = style.new_figure(len(MEASURES), panel=(3.2, 2.9), share_y=True)
     targets = [t for t in study.targets if any(c["target"] == t for c in courses)]
     for axes, (measure, text) in zip(panels, MEASURES.items(), strict=True):
         for target in targets:
@@ -139,61 +149,60 @@ def _course_lines(axes: Axes, courses: Sequence[dict[str, Any]], measure: str, t
 
 
 def _phases_table(study: Study, found: dict[str, Any]) -> Table:
-    rows = []
-    for target, runs in _by_target(study, found):
-        seconds = [np.mean([run["phase_seconds"][phase] for run in runs]) for phase in PHASES]
-        rows.append(
-            (
-                style.label(target),
-                *(number(float(value), 1) for value in seconds),
-                number(float(sum(seconds)), 1),
-                f"{np.mean([run['evaluations'] for run in runs]):.3g}",
-                f"{np.mean([run['flops'] for run in runs]):.3g}",
-                number(float(np.mean([run["accepted"] for run in runs])), 1),
-            )
-        )
-    headers = (
-        "minimised",
-        *(name for name, _ in PHASES.values()),
-        "all",
-        "evaluations",
-        "FLOP",
-        "accepted",
-    )
+    def seconds(runs: Sequence[dict[str, Any]]) -> list[float]:
+        return [_mean([run["phase_seconds"] for run in runs], phase) for phase in PHASES]
+
     units = found["calibration"]["units"]
     told = (
         f"of an evaluation in self-play {units['selfplay']:.3g}, of a minibatch "
         f"{units['training']:.3g}, of an evaluation in the arena {units['arena']:.3g}, of "
         f"measuring an iteration {units['measuring']:.3g}"
     )
-    note = (
+    return table(
+        "Cost of a run by phase",
+        _by_target(study, found),
+        {
+            "minimised": lambda row: style.label(row[0]),
+            **{
+                name: lambda row, k=k: number(seconds(row[1])[k], 1)
+                for k, (name, _) in enumerate(PHASES.values())
+            },
+            "all": lambda row: number(sum(seconds(row[1])), 1),
+            "evaluations": lambda row: f"{_mean(row[1], 'evaluations'):.3g}",
+            "FLOP": lambda row: f"{_mean(row[1], 'flops'):.3g}",
+            "accepted": lambda row: number(_mean(row[1], "accepted"), 1),
+        },
         f"Seconds of a run alone, mean over seeds: counted work times the timed seconds {told} "
         f"({number(found['calibration']['together'])} runs timed together). FLOP: matrix products "
-        f"of the network, {found['flops_per_evaluation']:.3g} an evaluation."
+        f"of the network, {found['flops_per_evaluation']:.3g} an evaluation.",
     )
-    return Table("Cost of a run by phase", headers, tuple(rows), note)
+
+
+def _mean(runs: Sequence[dict[str, Any]], key: str) -> float:
+    return float(np.mean([run[key] for run in runs]))
+
+
+def _by_phase(seconds: dict[str, float], total: float, digits: int) -> tuple[str, ...]:
+    return tuple(number(x, digits) for x in (*(seconds[phase] for phase in _LOOP), total))
 
 
 def _prediction(found: dict[str, Any]) -> Table:
     prior, wall = found["equation_2"], found["wall"]
-    rows = [
-        (name, *(number(prior[key][phase], 1) for phase in ("selfplay", "training", "arena")),
-         number(sum(prior[key].values()), 1))
+    rows = tuple(
+        (name, *_by_phase(prior[key], sum(prior[key].values()), 1))
         for key, name in (
             ("predicted", "Equation 2, from settings and mean length of games"),
             ("counted", "counted work"),
         )
-    ]  # fmt: skip
-    ratio = NONE if wall["ratio"] is None else number(wall["ratio"], 2)
+    )
     note = (
         "Seconds of all runs. Counted work has less than Equation 2: a position in which the game "
         "is over needs no evaluation. From the end of iteration 1 the counted work predicts "
-        f"{duration(wall['predicted'][-1])} on {number(wall['devices'])} "
-        f"device{'s' * (wall['devices'] != 1)}, measured were {duration(wall['measured'][-1])}: "
-        f"predicted over measured {ratio}."
+        f"{duration(wall['predicted'][-1])} on {plural(wall['devices'], 'device')}, measured were "
+        f"{duration(wall['measured'][-1])}: predicted over measured {maybe(wall['ratio'], 2)}."
     )
     headers = ("seconds by", "self-play", "training", "arena", "all three")
-    return Table("The papers' time cost function", headers, tuple(rows), note)
+    return Table("The papers' time cost function", headers, rows, note)
 
 
 def _equal(found: dict[str, Any]) -> list[Table]:
@@ -207,59 +216,45 @@ def _equal(found: dict[str, Any]) -> list[Table]:
     )
     first = next(iter(equal.values()))
     at = tuple(f"at {one['cost']:.3g} {MEASURES[m]}" for m, one in equal.items())
-    strengths = tuple(
-        (style.label(row["target"]), *(_told(one["targets"][i]) for one in equal.values()))
-        for i, row in enumerate(first["targets"])
-    )
-    differences = tuple(
-        (
-            f"{row['plus']} less {row['minus']}",
-            *(_told(one["differences"][i]) for one in equal.values()),
+
+    def at_equal_cost(kind: str, titles: Iterable[str]) -> tuple[tuple[str, ...], ...]:
+        return tuple(
+            (title, *(_told(one[kind][i]) for one in equal.values()))
+            for i, title in enumerate(titles)
         )
-        for i, row in enumerate(first["differences"])
+
+    targets = at_equal_cost("targets", (style.label(row["target"]) for row in first["targets"]))
+    differences = at_equal_cost(
+        "differences", (f"{row['plus']} less {row['minus']}" for row in first["differences"])
     )
     return [
-        Table("Elo above random at equal cost", ("minimised", *at), strengths, note),
+        Table("Elo above random at equal cost", ("minimised", *at), targets, note),
         Table("Differences at equal cost", ("difference", *at), differences, note),
     ]
 
 
 def _told(row: dict[str, Any]) -> str:
-    stderr = math.nan if row["stderr"] is None else row["stderr"]
-    interval = "" if row["low"] is None else f" ({number(row['low'])} to {number(row['high'])})"
-    return plus_minus(row["elo"], stderr) + interval
+    known = row["low"] is not None
+    bounds = f" ({interval((row['low'], row['high']))})" if known else ""
+    return plus_minus(row["elo"], row["stderr"]) + bounds
 
 
-def _papers(found: dict[str, Any]) -> list[Table]:
+def _papers(found: dict[str, Any]) -> list[Table | None]:
     theirs = found.get("papers")
     if not theirs:
         return []
-    phases = ("selfplay", "training", "arena")
-    ours = theirs["hours"]
+    ours, default = theirs["hours"], theirs["published_hours"]
     hours = (
         (
             f"one run at the papers' settings on {found['game']}, this network and device: "
             "Equation 2, predicted",
-            *(number(ours[phase], 2) for phase in phases),
-            number(sum(ours.values()), 2),
+            *_by_phase(ours, sum(ours.values()), 2),
         ),
         (
             "the papers' default run, othello_6x6, GTX 980 Ti: 44 published, phases fitted to "
             "Table 3",
-            *(number(theirs["published_phases"][phase], 1) for phase in phases),
-            number(theirs["published_hours"], 1),
+            *_by_phase(theirs["published_phases"], default, 1),
         ),
-    )
-    rows = tuple(
-        (
-            f"{row['letter']} = {short(float(row['value']))}" if row["letter"] else "default",
-            row["called"] or NONE,
-            number(row["published"], 1),
-            number(row["published"] / theirs["published_hours"], 2),
-            number(row["fitted"] / theirs["table_3"][0]["fitted"], 2),
-            number(row["ours"], 2),
-        )
-        for row in theirs["table_3"]
     )
     return [
         Table(
@@ -269,10 +264,19 @@ def _papers(found: dict[str, Any]) -> list[Table]:
             "Theirs by phase was not published: seconds of a simulation and of a minibatch that "
             "suit the 25 hours of Table 3 best.",
         ),
-        Table(
+        table(
             "Table 3 of the papers, and what Equation 2 makes of it",
-            ("setting", "called", "hours", "over default", "Equation 2, fitted", "our seconds"),
-            rows,
+            theirs["table_3"],
+            {
+                "setting": _setting,
+                "called": lambda row: row["called"] or None,
+                "hours": lambda row: number(row["published"], 1),
+                "over default": lambda row: number(row["published"] / default, 2),
+                "Equation 2, fitted": lambda row: number(
+                    row["fitted"] / theirs["table_3"][0]["fitted"], 2
+                ),
+                "our seconds": lambda row: number(row["ours"], 2),
+            },
             "Hours of one run on 6x6 Othello (000 and 003, Table 3). Over the default run: "
             "published; by Equation 2 with the seconds fitted to the table; with the seconds "
             "measured here, of this study's network and board. T', c, lr, d and u do not occur in "
@@ -281,3 +285,7 @@ def _papers(found: dict[str, Any]) -> list[Table]:
             folded=True,
         ),
     ]
+
+
+def _setting(row: dict[str, Any]) -> str:
+    return f"{row['letter']} = {short(float(row['value']))}" if row["letter"] else "default"

@@ -5,9 +5,9 @@ from typing import Any, Final
 
 import numpy as np
 
-from experiments.published import ADVANTAGE
 from jaxzero.ratings import bayes_elo
 
+_ADVANTAGE: Final = 32.8  # of BayesElo for the first-listed player, in the papers' ratings
 _NEEDED: Final = (
     "arena/opponent",
     *(f"arena/{result}" for result in ("wins", "draws", "losses")),
@@ -45,7 +45,7 @@ def rate(rows: Iterable[Mapping[str, Any]], *, published: bool) -> dict[str, Any
     results[:, :2] = numbers.reshape(-1, 2)
     rated = bayes_elo(
         results,
-        advantage=ADVANTAGE if published else "fit",
+        advantage=_ADVANTAGE if published else "fit",
         num_players=len(iterations),
     )
     return {"iterations": iterations.tolist(), "elo": rated.elo, "stderr": rated.stderr}

@@ -11,15 +11,19 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from experiments.pages import style
-from experiments.pages.boxplots import NO_DATA
-from experiments.pages.page import Plate, Section
+from experiments.pages import draw, style
+from experiments.pages.page import Section, plate, section
 from experiments.pages.study import Study
 from experiments.pages.tables import Table
-from experiments.pages.wording import NONE, number, plural, plus_minus
+from experiments.pages.wording import NO_DATA, NONE, number, plural, plus_minus
 
 TITLE: Final = "Absolute strength"
 STAGES: Final = ("early", "middle", "late")
+_DIAGONAL: Final[dict[str, Any]] = {
+    "color": "#999999",
+    "linewidth": 0.9,
+    "linestyle": draw.DASHES,
+}
 _FEWEST = 5  # positions in a bin from which its mean is drawn
 _COLUMNS: Final = (
     ("network alone", ("network", "contested", "weak")),
@@ -32,19 +36,18 @@ _COLUMNS: Final = (
 HEADERS: Final = tuple(title for title, _ in _COLUMNS)
 
 
-def section(study: Study) -> Section:
+def section_of(study: Study) -> Section:
     """Figures and table of a study that was measured; else without content."""
     found = study.results.get("absolute_strength")
     if not found or not found.get("targets"):
-        return Section(TITLE)
+        return section(TITLE)
     count = found["positions"]
-    text = (
+    return section(
+        TITLE,
         f"{plural(count['found'], 'position')} of random games, solved exactly; in "
         f"{number(count['contested'])} of them, the contested ones, some legal move gives away "
         "result. The same positions were put to all players, whoever else was asked.",
-    )
-    plates = (
-        Plate(
+        plate(
             "absolute_moves",
             moves(found),
             "Moves that keep the result",
@@ -54,7 +57,7 @@ def section(study: Study) -> Section:
             "positions span" + (", and over training" if len(_iterations(found)) > 1 else "") + ". "
             f"Mean over seeds ± standard error. Not in the papers: {NO_DATA}.",
         ),
-        Plate(
+        plate(
             "value_calibration",
             calibration(found),
             "Calibration of the value",
@@ -62,8 +65,8 @@ def section(study: Study) -> Section:
             f"bins of the value with at least {_FEWEST} positions, all seeds of a loss together; "
             f"the diagonal is perfect. Not in the papers: {NO_DATA}.",
         ),
+        strengths(found),
     )
-    return Section(TITLE, text, plates, (table(found),))
 
 
 def _iterations(found: dict[str, Any]) -> list[int]:
@@ -92,7 +95,7 @@ def _value(record: dict[str, Any], path: Sequence[str]) -> tuple[float, float]:
 def moves(found: dict[str, Any]) -> Figure:
     """Move accuracy by target: network and search, by stage and, where known, over training."""
     several = len(_iterations(found)) > 1
-    figure, panels = style.new_figure(1, 3 if several else 2, panel=(3.3, 3.1), share_y=True)
+    figure, panels = style.new_figure(3 if several else 2, panel=(3.3, 3.1), share_y=True)
     records = _last(found)
     _by_target(panels[0], records, found["players"])
     for record in records:
@@ -101,7 +104,7 @@ def moves(found: dict[str, Any]) -> Figure:
     panels[1].set_xticks(range(len(STAGES)), STAGES)
     panels[1].set_xlabel("plies, in thirds")
     panels[1].set_xlim(-0.3, len(STAGES) - 0.7)
-    style.corner(panels[0], NO_DATA)
+    draw.corner(panels[0], NO_DATA)
     if several:
         for record in records:
             own = sorted(
@@ -110,7 +113,7 @@ def moves(found: dict[str, Any]) -> Figure:
             )
             points = [_value(r, ("search", "contested", "weak")) for r in own]
             _points(panels[2], np.array([r["iteration"] for r in own]), points, record["target"])
-        style.iteration_axis(panels[2], _iterations(found)[-1])
+        draw.iteration_axis(panels[2], _iterations(found)[-1])
     panels[0].set_ylabel("share of moves that keep the result")
     handles = [style.handle(record["target"]) for record in records]
     handles.append(style.key("network alone", linestyle="", marker="o", markerfacecolor="white"))
@@ -123,74 +126,45 @@ def _by_target(
     axes: Axes, records: Sequence[dict[str, Any]], players: dict[str, dict[str, Any]]
 ) -> None:
     for place, record in enumerate(records):
-        shade = style.colour(record["target"])
         for shift, part in ((-0.13, "network"), (0.13, "search")):
             mean, error = _value(record, (part, "contested", "weak"))
-            axes.errorbar(
-                place + shift,
-                mean,
-                yerr=0.0 if math.isnan(error) else error,
-                fmt=style.MARKERS.get(record["target"], "o"),
-                color=shade,
-                markerfacecolor="white" if part == "network" else shade,
-                markersize=6,
-                elinewidth=1.2,
-                capsize=2.5,
-            )
+            face = {} if part == "search" else {"markerfacecolor": "white"}
+            draw.error_bars(axes, place + shift, mean, error, record["target"], **face)
     for name, moves_of in players.items():
         value = moves_of["contested"]["weak"]
         if value is None:
             continue
-        axes.axhline(value, color=style.FAINT, linewidth=0.9, linestyle=(0, (4, 3)), zorder=1)
+        draw.level(axes, value)
         axes.text(len(records) - 0.45, value, name, fontsize=7.5, color="#555555", ha="right",
                   va="bottom")  # fmt: skip
-    axes.set_xticks(range(len(records)), [style.label(r["target"]) for r in records])
-    axes.set_xlim(-0.5, len(records) - 0.4)
+    draw.name_columns(axes, [style.label(r["target"]) for r in records])
     axes.tick_params(axis="x", labelsize=7.5)
-    axes.grid(axis="x", visible=False)
 
 
 def _points(axes: Axes, x: np.ndarray, points: Sequence[tuple[float, float]], target: str) -> None:
-    errors = [0.0 if math.isnan(error) else error for _, error in points]
-    axes.errorbar(
-        x,
-        [mean for mean, _ in points],
-        yerr=errors,
-        color=style.colour(target),
-        marker=style.MARKERS.get(target, "o"),
-        markersize=5,
-        linewidth=1.6,
-        elinewidth=1.0,
-        capsize=2,
-    )
+    means, errors = zip(*points, strict=True)
+    draw.error_bars(axes, x, means, errors, target, linewidth=1.6)
 
 
 @style.styled
 def calibration(found: dict[str, Any]) -> Figure:
     """Exact over predicted value, a panel for each stage."""
-    figure, panels = style.new_figure(1, len(STAGES), panel=(3.0, 3.0), share_y=True)
+    figure, panels = style.new_figure(len(STAGES), panel=(3.0, 3.0), share_y=True)
     records = _last(found)
     last = _iterations(found)[-1]
     for axes, stage in zip(panels, STAGES, strict=True):
-        axes.plot([-1, 1], [-1, 1], color="#999999", linewidth=0.9, linestyle=(0, (4, 3)))
+        axes.plot([-1, 1], [-1, 1], **_DIAGONAL)
         for record in records:
             own = [n for n in found["networks"]
                    if n["target"] == record["target"] and n["iteration"] == last]  # fmt: skip
             x, y = _pooled([network["value"][stage]["bins"] for network in own])
-            axes.plot(
-                x,
-                y,
-                color=style.colour(record["target"]),
-                marker=style.MARKERS.get(record["target"], "o"),
-                markersize=4.5,
-                linewidth=1.5,
-            )
+            draw.error_bars(axes, x, y, np.nan, record["target"], linewidth=1.5)
         axes.set_title(stage)
         axes.set_xlim(-1.05, 1.05)
         axes.set_ylim(-1.05, 1.05)
         axes.set_xlabel("value of the network")
     panels[0].set_ylabel("mean exact result")
-    style.corner(panels[-1], NO_DATA)
+    draw.corner(panels[-1], NO_DATA)
     handles = [style.handle(record["target"]) for record in records]
     handles.append(style.key("perfect", color="#999999", linestyle=(0, (4, 3)), linewidth=0.9))
     style.legend_below(figure, handles, columns=5)
@@ -209,14 +183,10 @@ def _pooled(networks: Sequence[Sequence[dict[str, Any]]]) -> tuple[np.ndarray, n
     return np.array(x), np.array(y)
 
 
-def table(found: dict[str, Any]) -> Table:
+def strengths(found: dict[str, Any]) -> Table:
     """Shares and errors by target after the last measured iteration, and of fixed players."""
-    rows = [
-        (style.label(record["target"]), number(record["seeds"]), *cells(record))
-        for record in _last(found)
-    ]
+    rows = [(style.label(r["target"]), number(r["seeds"]), *cells(r)) for r in _last(found)]
     rows += [(name, NONE, *cells({"search": one})) for name, one in found["players"].items()]
-    headers = ("player", "seeds", *HEADERS)
     constant = found["positions"].get("constant_mse")
     known = "" if constant is None else f" The best constant has {number(constant, 3)}."
     note = (
@@ -224,7 +194,8 @@ def table(found: dict[str, Any]) -> Table:
         "move keeps the result (best move: reaches the best score); value error: mean squared, of "
         f"the network without search.{known} Mean over seeds ± standard error."
     )
-    return Table("Moves and values against exact solutions", headers, tuple(rows), note)
+    title = "Moves and values against exact solutions"
+    return Table(title, ("player", "seeds", *HEADERS), tuple(rows), note)
 
 
 def cells(record: dict[str, Any]) -> tuple[str, ...]:

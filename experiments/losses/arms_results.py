@@ -4,10 +4,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from experiments.pages import study
+from experiments.pages import study, style
 from experiments.pages.study import Study
 from experiments.strength import ladder_figures
-from experiments.strength.ladder_figures import PALETTE, StrengthCurve
+from experiments.strength.ladder_figures import StrengthCurve
 from jaxzero import workdir
 
 
@@ -45,7 +45,7 @@ class Arms:
 
     def shade(self, arm: str) -> str:
         """An arm's colour, where losses are not what is told apart."""
-        return PALETTE[self.names.index(arm) % len(PALETTE)]
+        return style.PALETTE[self.names.index(arm) % len(style.PALETTE)]
 
 
 def load(directory: Path) -> Arms:

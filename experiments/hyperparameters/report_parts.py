@@ -1,0 +1,128 @@
+"""What the reports of the hyper-parameter studies share: facts, failures, programs, strength."""
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Final
+
+from experiments.claims.ranking import ranking
+from experiments.pages import interactive, page, record, study
+from experiments.pages.interactive import Scatter
+from experiments.pages.page import Page, Section, section
+from experiments.pages.study import Study
+from experiments.pages.tables import Table, table
+from experiments.pages.wording import (
+    ABSENT,
+    TIMES,
+    duration,
+    game_title,
+    number,
+    plural,
+    plus_minus,
+)
+
+LETTERS: Final = ("I", "E", "m", "ep")
+Strength = tuple[float, float, int]  # mean Elo, its standard error, seeds
+
+
+def write(
+    workdir: str | Path,
+    title: str,
+    build: Callable[[Study], Page],
+    scatters: Callable[[Study], Sequence[Scatter]],
+) -> Path:
+    """Writes the figures, `interactive.html` and the page; returns the path of `report.html`."""
+    directory = Path(workdir)
+    found = study.load(directory)
+    interactive.write(directory, f"{title} on {game_title(found.game)}", scatters(found))
+    return page.write(build(found), directory)
+
+
+def heading(found: Study, asks: str) -> dict[str, str]:
+    """Title and subtitle of a page."""
+    preset = found.results.get("preset")
+    return {
+        "title": f"{asks}: {game_title(found.game)}",
+        "subtitle": f"{found.game}, preset {preset}, {found.name}",
+    }
+
+
+def facts(found: Study) -> page.Facts:
+    """What was run, on what, at what cost."""
+    cost, runs = found.results.get("cost") or {}, found.results.get("runs") or []
+    settings = number(len(found.results.get("settings") or []))
+    programs = plural(len(cost.get("programs") or []), "group")
+    return [
+        ("Settings", f"{settings} {TIMES} {plural(len({run['seed'] for run in runs}), 'seed')}"),
+        ("Runs", f"{number(len(runs))} (settings that differ in I alone are one run, looked at "
+         "after different iterations)"),
+        ("Programs", f"{programs}, compiled in {duration(cost.get('compile_seconds'))} in all"),
+        ("Wall time of training", duration(cost.get("wall_seconds"))),
+        ("Semantics", str(found.setting("semantics") or ABSENT)),
+        *page.origin(found.results),
+    ]  # fmt: skip
+
+
+def missing(found: Study) -> list[str]:
+    """Settings that failed, and what else the reader must know."""
+    alone = len({run["seed"] for run in found.results.get("runs") or []}) == 1
+    return record.failures(found.results) + alone * [
+        "One seed of each setting, as in the papers: differences between settings cannot be "
+        "told from differences between seeds."
+    ]
+
+
+def programs(found: Study) -> Section:
+    """Programs, and all settings."""
+    compiled = table(
+        "Programs",
+        (found.results.get("cost") or {}).get("programs") or [],
+        {
+            "group, by the sizes of its program": lambda p: str(p["group"]),
+            "runs": lambda p: number(p["runs"]),
+            "compiling, s": lambda p: number(float(p["compile_seconds"]), 1),
+            "in all, s": lambda p: number(float(p["seconds"]), 1),
+        },
+        "Members of a group use as much of the program's sizes as their settings say.",
+    )
+    others = (record.settings(found), record.other_settings(found))
+    return section("Settings and programs", compiled, *others)
+
+
+def tally(decided: Sequence[Mapping[str, Any]], what: str) -> str:
+    """`Of the 12 remarks 2 are reproduced, 10 undecided.`"""
+    counts: dict[str, int] = {}
+    for claim in decided:
+        counts[claim["verdict"]] = counts.get(claim["verdict"], 0) + 1
+    listed = ", ".join(f"{number(n)} {verdict}" for verdict, n in counts.items())
+    return f"Of the papers' {plural(len(decided), what)} on these runs: {listed}."
+
+
+def strength(played: Mapping[str, Any]) -> dict[str, Strength]:
+    """By setting, untrained and random too.
+
+    The error is the larger of the spread over seeds and the ratings' own.
+    """
+    rated = ranking(played, trained_only=False)
+    return {one.target: (one.mean, one.stderr, one.seeds) for one in rated}
+
+
+def strength_table(played: Mapping[str, Any], *, folded: bool = False) -> Table:
+    """Settings by Elo, best first."""
+    m = played.get("num_simulations")
+    rated = sorted(strength(played).items(), key=lambda item: -item[1][0])
+    return table(
+        str(played["title"]),
+        enumerate(rated, 1),
+        {
+            "": lambda row: str(row[0]),
+            "setting": lambda row: row[1][0],
+            "Elo ± standard error": lambda row: plus_minus(*row[1][1][:2]),
+            "seeds": lambda row: str(row[1][1][2]),
+        },
+        f"{plural(int(played['games']), 'game')}, "
+        f"{number(int(played['distinct_games']))} distinct; "
+        f"{'each its own number of' if m is None else m} simulations a move, temperature 0; "
+        f"advantage of the first mover {number(float(played['advantage']), 1)} Elo.",
+        text_columns=2,
+        folded=folded,
+    )
