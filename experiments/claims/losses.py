@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from experiments.claims import decision, effort, inference, measured, papers
 from experiments.claims.decision import Decided
 from experiments.claims.inference import Estimate
-from experiments.claims.measured import Group, Key
+from experiments.claims.measured import BoardStudies, Key
 from experiments.claims.papers import Claim, Contrast
 
 
@@ -14,7 +14,7 @@ from experiments.claims.papers import Claim, Contrast
 class Findings:
     """All that was decided, and from what."""
 
-    groups: tuple[Group, ...]
+    groups: tuple[BoardStudies, ...]
     decided: tuple[Decided, ...]
 
     def compute(self, one: Decided, contrast: Contrast) -> float | None:
@@ -29,9 +29,9 @@ class Findings:
         return min((share for share in spent if share is not None), default=None)
 
 
-def decide(groups: Sequence[Group]) -> Findings:
+def decide(groups: Sequence[BoardStudies]) -> Findings:
     """All claims that the runs say something about, for each semantics apart."""
-    by_semantics: dict[str, dict[str, Group]] = {}
+    by_semantics: dict[str, dict[str, BoardStudies]] = {}
     for group in groups:
         by_semantics.setdefault(group.semantics, {})[group.board] = group
     decided = []
@@ -44,7 +44,7 @@ def decide(groups: Sequence[Group]) -> Findings:
 
 
 def _decide(
-    claim: Claim, semantics: str, contrasts: Sequence[Contrast], boards: Mapping[str, Group]
+    claim: Claim, semantics: str, contrasts: Sequence[Contrast], boards: Mapping[str, BoardStudies]
 ) -> Decided:
     missing: list[str] = []
     estimates = [_estimate(contrast, boards, missing) for contrast in contrasts]
@@ -59,7 +59,7 @@ def _decide(
 
 
 def _estimate(
-    contrast: Contrast, boards: Mapping[str, Group], missing: list[str]
+    contrast: Contrast, boards: Mapping[str, BoardStudies], missing: list[str]
 ) -> Estimate | None:
     """Seed by seed on a board, boards independent; notes in words what is missing."""
 

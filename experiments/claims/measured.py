@@ -25,7 +25,7 @@ Key: TypeAlias = tuple[int, int]  # (directory, seed): runs are paired within a 
 
 
 @dataclass(frozen=True)
-class Group:
+class BoardStudies:
     """Studies of one board under one semantics with equal settings, their seeds different.
 
     Attributes:
@@ -79,7 +79,7 @@ def _seeds(study: Study) -> list[int]:
     return sorted(seeds | {run.seed for run in study.runs})
 
 
-def load(directories: Iterable[Path]) -> tuple[Group, ...]:
+def load(directories: Iterable[Path]) -> tuple[BoardStudies, ...]:
     """Finished loss studies, grouped by board and semantics.
 
     Raises:
@@ -88,7 +88,7 @@ def load(directories: Iterable[Path]) -> tuple[Group, ...]:
     return together((directory, _open(directory)) for directory in directories)
 
 
-def together(studies: Iterable[tuple[Path, Study]]) -> tuple[Group, ...]:
+def together(studies: Iterable[tuple[Path, Study]]) -> tuple[BoardStudies, ...]:
     """The same of studies that were read already, with their directories.
 
     Raises:
@@ -102,7 +102,7 @@ def together(studies: Iterable[tuple[Path, Study]]) -> tuple[Group, ...]:
             for earlier, other in members[:at]:
                 _check_together(earlier, other, directory, study)
     return tuple(
-        Group(board, meant, *(tuple(column) for column in zip(*members, strict=True)))
+        BoardStudies(board, meant, *(tuple(column) for column in zip(*members, strict=True)))
         for (board, meant), members in grouped.items()
     )
 

@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 
 from experiments import published
 from experiments.claims import effort
-from experiments.claims.measured import Group
+from experiments.claims.measured import BoardStudies
 from experiments.losses import elo_figures as elo
 from experiments.losses import figures
 from experiments.pages import draw, style
@@ -34,7 +34,7 @@ from experiments.strength.papers_tournament import RANDOM
 OTHELLO: Final = re.compile(r"othello_(\d+)x\1")
 
 
-def merged(group: Group) -> Study:
+def merged(group: BoardStudies) -> Study:
     """The studies of a group as one: same settings, other seeds."""
     first, *others = group.studies
     if not others:
@@ -49,18 +49,18 @@ def merged(group: Group) -> Study:
     return dataclasses.replace(first, results=results, rows=rows)
 
 
-def _union(group: Group, key: str) -> dict[str, object]:
+def _union(group: BoardStudies, key: str) -> dict[str, object]:
     return {n: x for study in group.studies for n, x in (study.results.get(key) or {}).items()}
 
 
-def titles(groups: Sequence[Group]) -> list[str]:
+def titles(groups: Sequence[BoardStudies]) -> list[str]:
     """`Othello 6x6`, with the semantics where they differ or are not the corrected ones."""
     plain = {group.semantics for group in groups} == {"corrected"}
     return [game_title(g.board) + ("" if plain else f" ({g.semantics})") for g in groups]
 
 
 @style.styled
-def losses(groups: Sequence[Group]) -> Figure | None:
+def losses(groups: Sequence[BoardStudies]) -> Figure | None:
     """Training losses, a row for each board and a column for each target (000, Figs. 7 to 9)."""
     studies = [merged(group) for group in groups]
     targets = style.in_order({target for study in studies for target in study.targets})
@@ -98,7 +98,7 @@ def losses(groups: Sequence[Group]) -> Figure | None:
 
 
 @style.styled
-def training_elo(groups: Sequence[Group]) -> Figure | None:
+def training_elo(groups: Sequence[BoardStudies]) -> Figure | None:
     """Training Elo as the authors computed it, as published, and Elo against fixed opponents.
 
     A row for each board (000, Fig. 10; 003, Fig. 9), the three side by side.
@@ -148,7 +148,7 @@ def _lines(axes: Axes, bands: Mapping[str, Band | None], absent: str) -> None:
         draw.nothing(axes, absent)
 
 
-def tournaments(groups: Sequence[Group]) -> Figure | None:
+def tournaments(groups: Sequence[BoardStudies]) -> Figure | None:
     """A panel of boxes for each board (000, Fig. 11; 003, Fig. 10)."""
     return papers.figure(
         {
@@ -159,7 +159,7 @@ def tournaments(groups: Sequence[Group]) -> Figure | None:
 
 
 @style.styled
-def sizes(groups: Sequence[Group]) -> Figure | None:
+def sizes(groups: Sequence[BoardStudies]) -> Figure | None:
     """Mean tournament Elo over the size of Othello's board, a line for each target (003, Fig. 11).
 
     None with fewer than two sizes under one semantics.
@@ -214,7 +214,7 @@ def _size_lines(axes: Axes, pools: Mapping[int, Mapping[str, np.ndarray]]) -> No
         draw.corner(axes, f"{NO_DATA} for {', '.join(unknown)}")
 
 
-def ratings(groups: Sequence[Group]) -> Table:
+def ratings(groups: Sequence[BoardStudies]) -> Table:
     """Mean tournament Elo in the papers' pool, by board and target, the published beside it."""
     theirs = {group.board: published.tournament(group.board) or {} for group in groups}
     return table(
@@ -239,7 +239,7 @@ def ratings(groups: Sequence[Group]) -> Table:
     )
 
 
-def runs(groups: Sequence[Group]) -> Table | None:
+def runs(groups: Sequence[BoardStudies]) -> Table | None:
     """Which directories were counted."""
 
     def seeds(study: Study) -> str:

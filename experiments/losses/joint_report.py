@@ -8,7 +8,7 @@ import numpy as np
 from experiments import published
 from experiments.claims import section as claims_section
 from experiments.claims.losses import decide
-from experiments.claims.measured import Group
+from experiments.claims.measured import BoardStudies
 from experiments.losses import drawings, joint_figures
 from experiments.pages.page import Page, Section, plate, section
 from experiments.pages.wording import ABSENT, NO_DATA, game_title, joined, plural
@@ -18,7 +18,7 @@ from jaxzero.settings.config import ConfigError
 TITLE = "Which loss to minimise, over boards"
 
 
-def build(groups: Sequence[Group], command: str = ABSENT) -> Page:
+def build(groups: Sequence[BoardStudies], command: str = ABSENT) -> Page:
     """The page of all groups, figures drawn, nothing written yet; `command`: that made it."""
     order = {board: place for place, board in enumerate(published.boards())}
     groups = sorted(groups, key=lambda group: order.get(group.board, len(order)))
@@ -50,7 +50,7 @@ def build(groups: Sequence[Group], command: str = ABSENT) -> Page:
     )
 
 
-def _losses(groups: Sequence[Group]) -> Section:
+def _losses(groups: Sequence[BoardStudies]) -> Section:
     caption = (
         "000, Figs. 7 to 9; 001, Figs. 2 to 4; 003, Fig. 8. A row for each board, a column for "
         "each minimised loss (drawn thicker): mean over seeds of the last epoch of each "
@@ -61,7 +61,7 @@ def _losses(groups: Sequence[Group]) -> Section:
     return section("Losses", plate("losses", drawn, "Training losses", caption))
 
 
-def _elo(groups: Sequence[Group]) -> Section:
+def _elo(groups: Sequence[BoardStudies]) -> Section:
     caption = (
         "000, Fig. 10; 001, Fig. 5; 003, Fig. 9. Left: a run's networks rated from its own arena "
         "games as the authors did it (32.8 Elo for the newer network), the mean of each run 0, so "
@@ -73,7 +73,7 @@ def _elo(groups: Sequence[Group]) -> Section:
     return section("Training Elo", plate("training_elo", drawn, title, caption))
 
 
-def _tournaments(groups: Sequence[Group]) -> Section:
+def _tournaments(groups: Sequence[BoardStudies]) -> Section:
     sizes = joint_figures.sizes(groups)
     return section(
         "Tournaments",
