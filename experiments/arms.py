@@ -17,8 +17,7 @@ from ml_collections import ConfigDict
 
 from experiments import ladder, loss_ablation, notebook
 from experiments.configs.arms import ARMS, KEYS, PLAIN, arm_config
-from experiments.losses import arm_effects
-from experiments.losses import arms_report as arms_page
+from experiments.losses import variant_effects, variant_report
 from experiments.losses.report import write_report
 from experiments.shell import cli
 from experiments.shell import study as shell
@@ -103,9 +102,9 @@ def compare(study: StudyRun) -> None:
                 for run, curve in one["runs"].items()
             }
         }
-        strengths = arm_effects.final_strengths(results["runs"], results["ladder"]["runs"])
-        results["effects"] = arm_effects.rows(arm_effects.effects(strengths))
-    study.finish(results, arms_page.write_report)
+        strengths = variant_effects.final_strengths(results["runs"], results["ladder"]["runs"])
+        results["effects"] = variant_effects.rows(variant_effects.effects(strengths))
+    study.finish(results, variant_report.write_report)
 
 
 def describe(config: ConfigDict, directory: Path, opened: dict[str, Run]) -> dict[str, Any]:

@@ -13,8 +13,7 @@ from ml_collections import ConfigDict
 from experiments import arms, loss_ablation
 from experiments.configs.arms import ARMS, KEYS, PRESETS, arm_config, get_config
 from experiments.configs.loss_ablation import get_config as get_study
-from experiments.losses import arm_effects
-from experiments.losses import arms_report as arms_page
+from experiments.losses import variant_effects, variant_report
 from experiments.pages import style
 from experiments.shell.study import StudyRun
 from jaxzero import workdir
@@ -184,7 +183,7 @@ def made_up(arm_names: tuple[str, ...] = ("plain", "dirichlet")) -> dict[str, An
                 listed.append({"name": name, "arm": arm, "target": target, "seed": seed})
                 end = 500 + lead[arm] * (target == "value") + 40 * seed + rng.normal(0, 3)
                 curves[name] = {"iterations": [0, 4], "elo": [300.0, end], "stderr": [20.0, 15.0]}
-    strengths = arm_effects.final_strengths(listed, curves)
+    strengths = variant_effects.final_strengths(listed, curves)
     return {
         "study": "arms",
         "game": "connect_four_5x5",
@@ -201,7 +200,7 @@ def made_up(arm_names: tuple[str, ...] = ("plain", "dirichlet")) -> dict[str, An
             "settings": {"simulations": 6},
             "anchors": [{"name": "random", "elo": 0.0, "stderr": 0.0}],
         },
-        "effects": arm_effects.rows(arm_effects.effects(strengths)),
+        "effects": variant_effects.rows(variant_effects.effects(strengths)),
     }
 
 
@@ -221,15 +220,15 @@ def test_differences_are_taken_seed_by_seed() -> None:
 
 def test_only_seeds_of_both_sides_count() -> None:
     strengths = {("plain", "value"): {0: 10.0, 1: 30.0}, ("plain", "policy"): {1: 10.0, 2: 99.0}}
-    [effect] = arm_effects.effects(strengths)
+    [effect] = variant_effects.effects(strengths)
     assert (effect.estimate.effect, effect.estimate.seeds) == (20.0, 1)
     strengths["plain", "policy"] = {7: 0.0}
-    assert arm_effects.effects(strengths) == []
+    assert variant_effects.effects(strengths) == []
 
 
 def test_the_page_says_what_the_noise_changes(tmp_path: Path) -> None:
     workdir.write_json(tmp_path / workdir.RESULTS, made_up())
-    text = arms_page.write_report(tmp_path).read_text()
+    text = variant_report.write_report(tmp_path).read_text()
     assert "the arm matters" in text
     assert "Between the value loss and the policy loss" in text
     drawn = {path.stem for path in (tmp_path / "figures").glob("*.svg")}
@@ -241,7 +240,7 @@ def test_a_page_without_strengths_says_so(tmp_path: Path) -> None:
     results = made_up()
     del results["ladder"], results["effects"]
     workdir.write_json(tmp_path / workdir.RESULTS, results)
-    assert "arms are not compared" in arms_page.write_report(tmp_path).read_text()
+    assert "arms are not compared" in variant_report.write_report(tmp_path).read_text()
 
 
 @pytest.mark.slow

@@ -7,7 +7,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from experiments.losses.arms_results import Arms
+from experiments.losses.variant_results import SearchVariants
 from experiments.pages import draw, style
 from experiments.strength.ladder_figures import StrengthCurve
 
@@ -16,7 +16,7 @@ _WEIGHTS: Final = {"value": 0.0, "policy": 1.0}  # lambda of the targets that ar
 
 
 @style.styled
-def strength(found: Arms) -> Figure:
+def strength(found: SearchVariants) -> Figure:
     """Elo above random by iteration, a panel for each arm."""
     names = found.names
     figure, panels = style.new_figure(len(names), columns=2, panel=(4.4, 2.9), share_y=True)
@@ -33,7 +33,7 @@ def strength(found: Arms) -> Figure:
 
 
 @style.styled
-def final(found: Arms) -> Figure:
+def final(found: SearchVariants) -> Figure:
     """Elo of the last measured networks by arm, losses side by side."""
     targets, names = found.targets, found.names
     figure, (axes,) = style.new_figure(panel=(max(6.0, 1.9 * len(names)), 3.4))
@@ -57,7 +57,7 @@ def final(found: Arms) -> Figure:
 
 
 @style.styled
-def sweep(found: Arms) -> Figure | None:
+def sweep(found: SearchVariants) -> Figure | None:
     """Strength at the end over lambda, a line for each arm; None without lambdas."""
     if not any(style.weight_of(target) is not None for target in found.targets):
         return None

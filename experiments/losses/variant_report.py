@@ -8,8 +8,8 @@ import numpy as np
 
 from experiments.claims import inference
 from experiments.claims.decision import METHOD, coverage
-from experiments.losses import arms_figures
-from experiments.losses.arms_results import Arms, load
+from experiments.losses import variant_figures
+from experiments.losses.variant_results import SearchVariants, load
 from experiments.pages import page, style
 from experiments.pages.page import Page, Section, plate, section
 from experiments.pages.study import Study
@@ -32,7 +32,7 @@ def write_report(directory: Path) -> Path:
     return page.write(build(load(directory)), directory)
 
 
-def build(found: Arms) -> Page:
+def build(found: SearchVariants) -> Page:
     """The page, figures drawn, nothing written yet."""
     results = found.results
     return Page(
@@ -78,7 +78,7 @@ def _change(row: dict[str, Any]) -> str:
     return f"{told}, {ends}: {'the arm matters' if surely else 'may be nothing'}."
 
 
-def _missing(found: Arms) -> list[str]:
+def _missing(found: SearchVariants) -> list[str]:
     said = [f"Arm {name} has no directory." for name in found.names if name not in found.studies]
     if not found.results.get("ladder"):
         said.append("No strength was measured (study.ladder_games=0): arms are not compared.")
@@ -91,7 +91,7 @@ def _missing(found: Arms) -> list[str]:
     return said
 
 
-def _facts(found: Arms) -> page.Facts:
+def _facts(found: SearchVariants) -> page.Facts:
     results = found.results
     seconds = sum(float(arm["cost"]["wall_seconds"]) for arm in results["arms"])
     return [
@@ -111,7 +111,7 @@ def _changes(changes: dict[str, Any]) -> str:
 # ---- strength
 
 
-def _strength(found: Arms) -> Section:
+def _strength(found: SearchVariants) -> Section:
     title = "Strength over training"
     if not found.results.get("ladder"):
         return section(title)
@@ -120,7 +120,7 @@ def _strength(found: Arms) -> Section:
         title,
         plate(
             "arms_strength",
-            arms_figures.strength(found),
+            variant_figures.strength(found),
             title,
             "A panel for each arm, a curve for each loss: mean over seeds, band ± 1 standard "
             "deviation, thin lines single seeds. All networks played fixed opponents (random = 0) "
@@ -130,7 +130,7 @@ def _strength(found: Arms) -> Section:
         ),
         plate(
             "arms_final",
-            arms_figures.final(found),
+            variant_figures.final(found),
             "Strength at the end",
             "Last measured networks: mean ± standard error over seeds (or of the ratings, where "
             "larger), points single seeds.",
@@ -139,7 +139,7 @@ def _strength(found: Arms) -> Section:
     )
 
 
-def _final_table(found: Arms) -> Table:
+def _final_table(found: SearchVariants) -> Table:
     groups = {name: found.curves(name) for name in found.names}
     rows = tuple(
         (
@@ -158,7 +158,7 @@ def _final_table(found: Arms) -> Table:
 # ---- differences
 
 
-def _effects(found: Arms) -> Section:
+def _effects(found: SearchVariants) -> Section:
     titles = {
         "loss": "l_v against its rivals within an arm",
         "change": "Change of those differences from the plain arm",
@@ -196,7 +196,7 @@ def _coverage(row: dict[str, Any]) -> str:
 # ---- lambda
 
 
-def _sweep(found: Arms) -> Section:
+def _sweep(found: SearchVariants) -> Section:
     title = "Between the value loss and the policy loss"
     caption = (
         "Elo above random at the end of runs that minimise λ l_p + (1 - λ) l_v; λ = 0 is l_v, "
@@ -204,13 +204,13 @@ def _sweep(found: Arms) -> Section:
         "Mean ± standard error, points single seeds. 000, section 5.3, defines it and runs only "
         "the ends and the sum: no published data."
     )
-    return section(title, plate("arms_lambda", arms_figures.sweep(found), title, caption))
+    return section(title, plate("arms_lambda", variant_figures.sweep(found), title, caption))
 
 
 # ---- how explored self-play was
 
 
-def _self_play(found: Arms) -> Section:
+def _self_play(found: SearchVariants) -> Section:
     explored = table(
         "How much self-play explored",
         [

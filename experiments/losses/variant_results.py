@@ -1,4 +1,4 @@
-"""A study of arms, read once: its results, and the study of each arm."""
+"""The loss study under several searches (arms), read once: its results, and the study of each."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,7 +12,7 @@ from jaxzero import workdir
 
 
 @dataclass(frozen=True)
-class Arms:
+class SearchVariants:
     """A study of arms, read.
 
     Attributes:
@@ -48,9 +48,9 @@ class Arms:
         return style.PALETTE[self.names.index(arm) % len(style.PALETTE)]
 
 
-def load(directory: Path) -> Arms:
+def load(directory: Path) -> SearchVariants:
     """Reads `results.json` and the arms' own directories."""
     results = workdir.read_json(directory / workdir.RESULTS)
     places = {arm["name"]: directory / arm["name"] for arm in results["arms"]}
     studies = {name: study.load(place) for name, place in places.items() if place.is_dir()}
-    return Arms(directory.resolve().name, results, studies)
+    return SearchVariants(directory.resolve().name, results, studies)
