@@ -254,7 +254,7 @@ def test_groups_have_the_larger_of_two_errors() -> None:
     assert group.error_of_mean(1) == pytest.approx(60 / np.sqrt(2) / np.sqrt(2))
     [alone] = pictures.groups_of(made_up(1), targets).values()
     assert alone.error_of_mean(1) == 40
-    rows = pictures.table({"sum": group}).rows
+    rows = pictures.strengths({"sum": group}).rows
     assert [cell.replace("\N{NO-BREAK SPACE}", " ") for cell in rows[0][1:]] == [
         "2", "100 ± 21", "10", "330 ± 30", "230",
     ]  # fmt: skip
