@@ -20,7 +20,7 @@ from experiments.configs.hyperparameter_correlation import KEYS
 from experiments.hyperparameters import correlation_report as report
 from experiments.hyperparameters import elo_model, setting_study
 from experiments.hyperparameters.setting_study import Plan
-from experiments.hyperparameters.setting_tournament import RoundRobin
+from experiments.hyperparameters.setting_tournament import make_pool
 from experiments.hyperparameters.settings import FIELDS, Setting, make_setting
 from experiments.shell import cli
 from experiments.shell.study import StudyRun
@@ -72,7 +72,7 @@ def conclude(study: StudyRun) -> StudySummary:
     found, _, listed, costs = setting_study.finished(study, planned)
     same = config.study.tournament_simulations
     own = [_m(planned, player.setting) for player in listed]
-    pool = RoundRobin(config, listed, found, most=max(same, *own))
+    pool = make_pool(config, listed, found, most=max(same, *own))
     results = setting_study.described(study, planned)
     values = {setting.name: dict(setting.values) for setting in planned.settings}
     players: list[dict[str, Any]] = [

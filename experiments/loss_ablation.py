@@ -133,16 +133,15 @@ def play_tournaments(
     Pool: all runs' final networks, the untrained network of each seed, plain MCTS with rollouts and
     a random player; temperature 0 (000 section 6.3: m = 100, c = 1, 20 rounds).
     """
-    players = pool.Pool(config, trained, members)
-    published = trained.spec.switches.elo_first_listed_advantage
+    players = pool.of_trained(config, trained, members)
+    networks = len(players.entries) - 2  # without plain MCTS and the random player
     tournaments = {}
     for name, simulations in (
         ("final", config.study.tournament_simulations),
         ("low", config.study.low_simulations),
     ):
         key = jax.random.key(2 * config.seed + 1)
-        match = players.play(simulations, key, f"{name} tournament")
-        tournaments[name] = pool.rate(match, len(players.entries), published=published)
+        tournaments[name] = players.play([simulations] * networks, key, f"{name} tournament")
     return tournaments, players.entries
 
 

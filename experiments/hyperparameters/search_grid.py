@@ -8,7 +8,7 @@ from ml_collections import ConfigDict
 
 from experiments.hyperparameters import group_training, pareto
 from experiments.hyperparameters.setting_study import Player
-from experiments.hyperparameters.setting_tournament import RoundRobin
+from experiments.hyperparameters.setting_tournament import make_pool
 from experiments.strength import tournament_files
 from jaxzero import workdir
 from jaxzero.settings.config import ConfigError
@@ -74,7 +74,7 @@ def against_grid(
         players.append(Player(f"grid/{p['name']}", "grid", p["seed"], training, p["iterations"]))
         seconds.append(float(p["seconds"]["total"]))
     m = config.study.tournament_simulations
-    pool = RoundRobin(config, players, found, most=m)
+    pool = make_pool(config, players, found, most=m)
     played = pool.play([m] * len(players), key, "fronts")
     elos = [float(x) for x in played.ratings.elo[: len(players)]]
     entry = tournament_files.entry(

@@ -16,10 +16,10 @@ from jaxzero.matches import tournament
 from jaxzero.matches.arena import Match
 from jaxzero.matches.round_robin import compile_round_robin
 from jaxzero.matches.tournament import Tournament
-from jaxzero.players import Players
 from jaxzero.runs import Member, without_optimiser
 from jaxzero.runs.runner import Trained
 from jaxzero.training import iteration
+from jaxzero.training.spec import Spec
 
 
 def networks_of(trained: Trained, members: Sequence[Member]) -> tuple[list[Entry], Any]:
@@ -31,7 +31,6 @@ def networks_of(trained: Trained, members: Sequence[Member]) -> tuple[list[Entry
     seeds = sorted({m.seed for m in members})
     going = [i for i, m in enumerate(members) if m.name not in trained.failed]
     entries = [Entry(members[i].name, "trained", members[i].target, members[i].seed) for i in going]
-    entries += [Entry(f"untrained_seed{s}", "untrained", None, s) for s in seeds]
     finals = without_optimiser(trained.states.learner)
     if spec.switches.tournament_one_model_per_target:
         last = {members[i].target: i for i in going}
@@ -39,57 +38,99 @@ def networks_of(trained: Trained, members: Sequence[Member]) -> tuple[list[Entry
     if going != list(range(len(members))):
         index = jnp.array(going)
         finals = jax.tree.map(lambda x: x[index], finals)
+    return with_untrained(spec, entries, finals, seeds)
+
+
+def with_untrained(
+    spec: Spec, entries: Sequence[Entry], networks: Any, seeds: Sequence[int]
+) -> tuple[list[Entry], Any]:
+    """Networks [P], and the untrained ones of S seeds behind them: entries and learners [P + S]."""
     start = jax.jit(jax.vmap(lambda seed: iteration.init(spec, seed).learner))
     untrained = without_optimiser(start(jnp.array(seeds, jnp.int32)))
-    return entries, jax.tree.map(lambda a, b: jnp.concatenate([a, b]), finals, untrained)
+    more = [Entry(f"untrained_seed{seed}", "untrained", None, seed) for seed in seeds]
+    return [*entries, *more], jax.tree.map(
+        lambda a, b: jnp.concatenate([a, b]), networks, untrained
+    )
 
 
 class Pool:
-    """All networks of a study, one rollout player and a random one; plays at any m.
+    """Networks of a study and opponents that never learn; plays at any numbers of simulations.
 
     Attributes:
       entries: the players.
     """
 
-    def __init__(self, config: ConfigDict, trained: Trained, members: Sequence[Member]) -> None:
-        self._config, self._spec = config, trained.spec
-        networks, self._networks = networks_of(trained, members)
-        others, self._opponents = opponents.build(
-            trained.spec.game, (f"mcts_{config.study.rollout_simulations}", "random")
-        )
-        self._count = len(networks)
-        self.entries = [*networks, *others]
-        self._programs: dict[int, Callable[..., Match]] = {}
+    def __init__(
+        self,
+        config: ConfigDict,
+        spec: Spec,
+        entries: Sequence[Entry],
+        networks: Any,
+        others: Sequence[str],
+        *,
+        most: int,
+    ) -> None:
+        """Builds the players; nothing is compiled yet.
 
-    def play(self, simulations: int, key: jax.Array, title: str | None = None) -> Match:
-        """A round robin, the networks with m simulations. Has a bar if it has a title."""
-        kinds = self._kinds(simulations)
-        # Sequential halving, and mctx's loop, are compiled for their m; else one program takes any.
-        static = simulations if self._spec.search.fixes_simulations else 0
-        if static not in self._programs:
-            self._programs[static] = self._compile(kinds)
-        return self._programs[static]([players.params for players in kinds], key, title)
+        Args:
+          config: the study's; `study.tournament_games`, c and the search are its own.
+          spec: of all networks.
+          entries: of the networks, [P].
+          networks: learners [P].
+          others: names of the opponents.
+          most: the largest number of simulations.
+        """
+        self._config, self._spec, self._networks, self._most = config, spec, networks, most
+        found, self._opponents = opponents.build(spec.game, others)
+        self._count = len(entries)
+        self.entries = [*entries, *found]
+        self._programs: dict[tuple[int, ...], Callable[..., Match]] = {}
 
-    def _kinds(self, simulations: int) -> list[Players]:
-        study = self._config.study
+    def match(self, simulations: Sequence[int], key: Any, title: str | None = None) -> Match:
+        """Everyone against everyone, temperature 0.
+
+        Args:
+          simulations: m of each network.
+          key: consumed.
+          title: of a bar; None: no bar.
+        """
         networks = network_players(
             self._spec,
             self._networks,
-            [simulations] * self._count,
+            simulations,
             [self._config.search.c_puct] * self._count,
             tree_moves=self._config.search.tree_moves,
-            most=max(study.tournament_simulations, study.low_simulations),
+            most=self._most,
         )
-        return [networks, *self._opponents]
+        kinds = [networks, *self._opponents]
+        # Sequential halving, and mctx's loop, are compiled for their m; else one program takes any.
+        static = tuple(simulations) if self._spec.search.fixes_simulations else ()
+        if static not in self._programs:
+            self._programs[static] = compile_round_robin(
+                self._spec.game,
+                kinds,
+                games_per_direction=self._config.study.tournament_games // 2,
+                opening_plies=self._spec.opening_plies,
+                draw_for_asked=self._spec.search.draw_for_asked,
+            )
+        return self._programs[static]([players.params for players in kinds], key, title)
 
-    def _compile(self, kinds: Sequence[Players]) -> Callable[..., Match]:
-        return compile_round_robin(
-            self._spec.game,
-            kinds,
-            games_per_direction=self._config.study.tournament_games // 2,
-            opening_plies=self._spec.opening_plies,
-            draw_for_asked=self._spec.search.draw_for_asked,
-        )
+    def play(self, simulations: Sequence[int], key: Any, title: str | None = None) -> Tournament:
+        """A match, rated."""
+        published = self._spec.switches.elo_first_listed_advantage
+        return rate(self.match(simulations, key, title), len(self.entries), published=published)
+
+
+def of_trained(config: ConfigDict, trained: Trained, members: Sequence[Member]) -> Pool:
+    """All networks of a loss study, one rollout player and a random one."""
+    study = config.study
+    return Pool(
+        config,
+        trained.spec,
+        *networks_of(trained, members),
+        (f"mcts_{study.rollout_simulations}", "random"),
+        most=max(study.tournament_simulations, study.low_simulations),
+    )
 
 
 def rate(match: Match, num_players: int, *, published: bool) -> Tournament:

@@ -274,9 +274,9 @@ def test_both_tournaments_search_as_much_as_they_say(
         return search_players(game, evaluate, searchers, options, **more)
 
     monkeypatch.setattr(contestants, "search_players", look)
-    players = pool.Pool(config, Trained(spec, population.stack(states), 0.0, 0.0), members)
+    players = pool.of_trained(config, Trained(spec, population.stack(states), 0.0, 0.0), members)
     for m in (6, 9, 6):
-        networks, rollouts, _ = players.play(m, None)
+        networks, rollouts, _ = players.match([m] * 3, None)
         assert networks.num_simulations.tolist() == [m] * 3
         assert rollouts.num_simulations.tolist() == [3]
     assert len(made) == (1 if algorithm == "puct" else 2)
