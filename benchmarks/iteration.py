@@ -23,7 +23,7 @@ from benchmarks.timing import Effort, Thunk, interleave
 from jaxzero.loops import MEMBER_AXIS
 from jaxzero.matches import arena
 from jaxzero.runs import flops, population
-from jaxzero.training import gate, heldout, iteration, learner, replay
+from jaxzero.training import episodes, gate, heldout, learner, replay
 from jaxzero.training.replay import Examples
 from jaxzero.training.spec import Hyper, Spec
 
@@ -113,17 +113,12 @@ def count(spec: Spec, hyper: Hyper, epochs: int = 1) -> Counts:
       epochs: that the candidate is trained for before it meets the untrained network.
     """
     best = setups.network(spec)
-    trajectory, seen = jax.jit(functools.partial(iteration.self_play, spec, hyper))(
+    trajectory, seen = jax.jit(functools.partial(episodes.self_play, spec, hyper))(
         best, jax.random.key(1)
     )
     examples, number = jax.jit(replay.from_trajectory, static_argnums=1)(trajectory, spec.positions)
-    observation = jax.eval_shape(lambda: spec.game.observe(spec.game.init()))
-    window = replay.add(
-        replay.empty(spec.window, spec.positions, observation, spec.game.num_actions),
-        examples,
-        number,
-        jnp.int32(1),
-    )
+    empty = replay.empty(spec.replay.window, examples)
+    window = replay.add(empty, examples, number, jnp.int32(1))
     few = dataclasses.replace(hyper, epochs=jnp.int32(epochs))
     candidate, _ = jax.jit(functools.partial(training.epoch, spec, few))(
         best, window, jax.random.key(2)
@@ -134,24 +129,24 @@ def count(spec: Spec, hyper: Hyper, epochs: int = 1) -> Counts:
     calls = spec.num_simulations + 1  # evaluations of a search
     positions = float(seen["selfplay/positions"])
     moved = match.actions >= 0
-    opening = spec.opening_plies * float(match.played.sum())
-    plies = float(moved.any((1, 2)).sum()) - spec.opening_plies
+    opening = spec.arena.opening_plies * float(match.played.sum())
+    plies = float(moved.any((1, 2)).sum()) - spec.arena.opening_plies
     selfplay = Evaluations(
-        all_lanes=float(trajectory.valid.any(1).sum()) * spec.episodes * calls,
+        all_lanes=float(trajectory.valid.any(1).sum()) * spec.selfplay.episodes * calls,
         unfinished=float(seen["count/selfplay_simulations"]) + positions,
         useful=float(seen["count/selfplay_useful_evaluations"]),
         made=float(seen["count/selfplay_evaluations"]),
     )
     gate = Evaluations(
-        all_lanes=plies * spec.arena_games * calls,
+        all_lanes=plies * spec.arena.games * calls,
         unfinished=(float(moved.sum()) - opening) * calls,
         useful=float(match.cost.useful_evaluations),
         made=float(match.cost.evaluations),
     )
     return Counts(
         positions=positions,
-        selfplay_ticks=selfplay.made / calls / spec.episodes,
-        arena_ticks=gate.made / calls / spec.arena_games,
+        selfplay_ticks=selfplay.made / calls / spec.selfplay.episodes,
+        arena_ticks=gate.made / calls / spec.arena.games,
         shares={
             f"{phase} {kind}": share
             for phase, found in (("selfplay", selfplay), ("arena", gate))
@@ -188,8 +183,8 @@ def _match(spec: Spec, hyper: Hyper, two: Any, key: jax.Array) -> arena.Match:
         spec.game,
         [gate.network_players(spec, hyper, two)],
         key,
-        games_per_direction=spec.arena_games // 2,
-        opening_plies=spec.opening_plies,
+        games_per_direction=spec.arena.games // 2,
+        opening_plies=spec.arena.opening_plies,
         draw_for_asked=spec.search.draw_for_asked,
     )
 
@@ -199,8 +194,9 @@ def units(point: Point, spec: Spec, hyper: Hyper, held: Heldout) -> dict[str, Th
     games, `steps` minibatches, the measured losses of an iteration."""
     members = max(point.members, 1)
     network, key = setups.network(spec), jax.random.key(0)
-    window = setups.window(spec, -(-point.steps * spec.batch_size // spec.num_images))
-    new = jax.tree.map(lambda x: x[1 % spec.window], window.examples)  # where iteration 1 lies
+    window = setups.window(spec, -(-point.steps * spec.train.batch_size // spec.num_images))
+    slot = 1 % spec.replay.window  # where iteration 1 lies
+    new = jax.tree.map(lambda x: x[slot], window.examples)
 
     def search_of(games: int) -> Any:
         states = setups.positions(spec.game, games, jax.random.key(3))
@@ -209,7 +205,7 @@ def units(point: Point, spec: Spec, hyper: Hyper, held: Heldout) -> dict[str, Th
 
     def arena_move(network: Any) -> Any:  # of the two players one after the other, as in a match
         two = jax.tree.map(lambda x: jnp.stack([x, x]), dataclasses.replace(network, opt_state=()))
-        return jax.lax.map(search_of(spec.arena_games // 2), two)
+        return jax.lax.map(search_of(spec.arena.games // 2), two)
 
     def measuring(network: Any) -> Any:
         counted = jnp.ones((spec.positions,), bool)
@@ -220,7 +216,7 @@ def units(point: Point, spec: Spec, hyper: Hyper, held: Heldout) -> dict[str, Th
 
     one_epoch = dataclasses.replace(hyper, epochs=jnp.int32(1))
     phases = {
-        "self-play": search_of(spec.episodes),
+        "self-play": search_of(spec.selfplay.episodes),
         "arena": arena_move,
         "training": lambda network: training.epoch(spec, one_epoch, network, window, key),
         "measuring": measuring,
@@ -257,7 +253,7 @@ def _measure(point: Point, effort: Effort) -> Mapping[str, Measured]:
     ceiling, members = matmul.amount / times["matmul"], max(point.members, 1)
 
     examples = counted.positions * spec.num_images  # of one iteration
-    steps = {w: steps_of(spec, hyper, examples * w) for w in range(1, spec.window + 1)}
+    steps = {w: steps_of(spec, hyper, examples * w) for w in range(1, spec.replay.window + 1)}
     unit = {
         "self-play": times["self-play"] / members,
         "arena": times["arena"] / members,
@@ -267,15 +263,15 @@ def _measure(point: Point, effort: Effort) -> Mapping[str, Measured]:
     number = {
         "self-play": counted.selfplay_ticks,
         "arena": counted.arena_ticks,
-        "training": steps[spec.window],
+        "training": steps[spec.replay.window],
         "measuring": 1.0,
     }
     calls, forward = spec.num_simulations + 1, flops.forward(spec)
     evaluated = spec.positions + held[1].size
     work = {  # FLOP of a unit
-        "self-play": calls * spec.episodes * forward,
-        "arena": calls * spec.arena_games * forward,
-        "training": training.flop_per_example(spec) * spec.batch_size,
+        "self-play": calls * spec.selfplay.episodes * forward,
+        "arena": calls * spec.arena.games * forward,
+        "training": training.flop_per_example(spec) * spec.train.batch_size,
         "measuring": evaluated * forward,
     }
     details = {
@@ -300,7 +296,7 @@ def _measure(point: Point, effort: Effort) -> Mapping[str, Measured]:
     }
     fixed = sum(number[p] * unit[p] for p in ("self-play", "arena", "measuring"))
     total = sum(
-        fixed + steps[min(i, spec.window)] * unit["training"]
+        fixed + steps[min(i, spec.replay.window)] * unit["training"]
         for i in range(1, point.iterations + 1)
     )
     found["hours of a run, predicted"] = Measured(
@@ -310,7 +306,7 @@ def _measure(point: Point, effort: Effort) -> Mapping[str, Measured]:
             "iterations": point.iterations,
             "positions_per_iteration": counted.positions,
             "first_iteration_seconds": fixed + steps[1] * unit["training"],
-            "full_window_seconds": fixed + steps[spec.window] * unit["training"],
+            "full_window_seconds": fixed + steps[spec.replay.window] * unit["training"],
         },
     )
     found[f"hours of {point.runs} runs, predicted"] = Measured(
@@ -321,4 +317,4 @@ def _measure(point: Point, effort: Effort) -> Mapping[str, Measured]:
 
 def steps_of(spec: Spec, hyper: Hyper, examples: float) -> float:
     """Minibatches of an iteration with so many examples in its window."""
-    return max(examples // spec.batch_size, 1) * int(hyper.epochs)
+    return max(examples // spec.train.batch_size, 1) * int(hyper.epochs)

@@ -188,7 +188,7 @@ def predict_training(device: NamedSharding, point: training.Point) -> Predicted:
     """Of one minibatch of a point (of all members)."""
     _say(training.name(point))
     spec, hyper = _spec_of(training.settings(point))
-    window = jax.eval_shape(lambda: setups.window(spec, spec.batch_size))
+    window = jax.eval_shape(lambda: setups.window(spec, spec.train.batch_size))
     key = jax.eval_shape(lambda: jax.random.key(0))
     program: Any = functools.partial(training.epoch, spec, hyper)
     if point.members:
@@ -261,8 +261,9 @@ def _hours(move: Predicted, step: Predicted, *, members: int) -> dict[str, Any]:
     """Of the papers' 32 runs on 6x6 Othello, all together. Arena moves count as self-play's."""
     spec, hyper = setups.make({"network.channels": 32})
     counts = iteration.count(spec, hyper)
+    examples = counts.positions * spec.num_images  # of one iteration
     steps = [
-        iteration.steps_of(spec, hyper, counts.positions * spec.num_images * min(i, spec.window))
+        iteration.steps_of(spec, hyper, examples * min(i, spec.replay.window))
         for i in range(1, 101)
     ]
     moves = 100 * (counts.selfplay_ticks + 2 * counts.arena_ticks)

@@ -16,7 +16,7 @@ from benchmarks import search, setups
 from benchmarks.cases import Case, Measured
 from benchmarks.timing import Effort, Thunk, interleave
 from jaxzero.loops import MEMBER_AXIS
-from jaxzero.training import iteration
+from jaxzero.training import episodes
 from jaxzero.training.spec import Hyper, Spec
 
 
@@ -104,7 +104,7 @@ def _whole_games(
 ) -> tuple[Thunk, Thunk, int, dict[str, float]]:
     """(the games, the bare network working as long, moves of all games at once, metrics)."""
     networks = [setups.network(spec, seed) for seed in range(max(point.members, 1))]
-    play: Callable = functools.partial(iteration.self_play, spec, hyper)
+    play: Callable = functools.partial(episodes.self_play, spec, hyper)
     network, key = networks[0], jax.random.key(5)
     if point.members:
         network = jax.tree.map(lambda *leaves: jnp.stack(leaves), *networks)

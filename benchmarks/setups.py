@@ -92,8 +92,7 @@ def window(spec: Spec, count: int, seed: int = 0) -> Replay:
         value=jax.random.choice(value_key, jnp.array([-1.0, 1.0]), (capacity,)),
         legal=legal,
     )
-    observation = jax.eval_shape(lambda: game.observe(game.init()))
-    empty = replay.empty(spec.window, capacity, observation, game.num_actions)
+    empty = replay.empty(spec.replay.window, examples)
     return replay.add(empty, examples, jnp.int32(count), jnp.int32(1))
 
 

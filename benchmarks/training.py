@@ -17,7 +17,7 @@ from benchmarks import setups, timing
 from benchmarks.cases import Case, Measured
 from benchmarks.timing import Effort, interleave
 from jaxzero.runs import flops, population
-from jaxzero.training import learner
+from jaxzero.training import learner, replay
 from jaxzero.training.learner import Learner
 from jaxzero.training.replay import Replay
 from jaxzero.training.spec import Hyper, Spec
@@ -124,14 +124,16 @@ def settings(point: Point) -> dict[str, Any]:
 
 def flop_per_example(spec: Spec) -> int:
     """Of a training step, the extra forward pass that measures included."""
-    return (flops.TRAINING + (spec.measure == "after_step")) * flops.forward(spec)
+    return (flops.TRAINING + (spec.train.measure == "after_step")) * flops.forward(spec)
 
 
 def epoch(
     spec: Spec, hyper: Hyper, network: Learner, window: Replay, key: jax.Array
 ) -> tuple[Learner, Any]:
     """The learner's own epoch over a window of iteration 1."""
-    return learner.fit(spec, hyper, network, window, jax.numpy.int32(1), key)
+    return learner.fit(
+        spec, hyper, network, replay.source(window, 1, hyper.window), jax.numpy.int32(1), key
+    )
 
 
 def _measure(point: Point, hidden: dict[str, Any], effort: Effort) -> Mapping[str, Measured]:

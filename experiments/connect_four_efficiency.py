@@ -32,7 +32,7 @@ from jaxzero.settings import devices
 from jaxzero.settings.config import ConfigError
 from jaxzero.solvers import Labelled
 from jaxzero.tracking import StudySummary, Tracker
-from jaxzero.training import iteration
+from jaxzero.training import episodes
 from jaxzero.training import spec as spec_lib
 from jaxzero.training.learner import Learner
 
@@ -242,7 +242,7 @@ def seconds_per_move(opened: Run, networks: Learner) -> float:
     """
     spec, hyper = opened.spec, spec_lib.make_hyper(opened.members[0].config)
     network = jax.tree.map(lambda x: x[0], networks)
-    play = jax.jit(functools.partial(iteration.self_play, spec))
+    play = jax.jit(functools.partial(episodes.self_play, spec))
     times = []
     for i in range(_TIMED + 1):  # the first one compiles
         started = time.monotonic()

@@ -124,12 +124,12 @@ def spent(
 ) -> dict[str, np.ndarray]:
     """Cost up to each iteration of one run, float[I + 1] by measure, 0 before the first."""
     ordered = sorted(rows, key=lambda r: r["iteration"])
-    passes = flops.TRAINING + (run.spec.measure == "after_step")
+    passes = flops.TRAINING + (run.spec.train.measure == "after_step")
     found: dict[str, list[float]] = {name: [0.0] for name in cost_strength.MEASURES}
     for row in ordered:
         done = clock.work([row])
         evaluations = done.selfplay + done.arena
-        examples = done.training * run.spec.batch_size
+        examples = done.training * run.spec.train.batch_size
         found["evaluations"].append(evaluations)
         found["flops"].append(forward * (evaluations + passes * examples))
         found["seconds"].append(done.times(units).total)

@@ -17,8 +17,9 @@ from experiments.pages.page import Page, Plate, plate, section
 from experiments.pages.tables import Table, table
 from experiments.pages.wording import game_title, maybe, mean_and_error, number, plural
 from jaxzero import workdir
+from jaxzero.settings import config as config_lib
 from jaxzero.training import schedules
-from jaxzero.training.schedules import Schedule
+from jaxzero.training.spec import TrainSettings
 
 PUBLISHED = "clausen_efficiency"
 LEVELS = (86, 88, 90, 91)  # percent, whose cost the paper's figures are read by
@@ -199,13 +200,13 @@ def _draw(axes: Axes, arm: dict[str, Any], name: str, look: dict[str, Any], *, s
 def cycle() -> Figure:
     """Learning rate and momentum over one iteration's training (Fig. 2)."""
     figure, panels = style.new_figure(2, panel=(4.0, 2.6))
-    schedule = Schedule(kind="cyclic")
+    train = config_lib.section(TrainSettings, config_lib.default_config().train, schedule="cyclic")
     progress = np.linspace(0, 1, 201)
     rates = [
-        0.2 * float(schedules.learning_rate_factor(schedule, jnp.int32(1), jnp.float32(p)))
+        0.2 * float(schedules.learning_rate_factor(train, jnp.int32(1), jnp.float32(p)))
         for p in progress
     ]
-    momenta = [float(schedules.momentum(schedule, 0.9, jnp.float32(p))) for p in progress]
+    momenta = [float(schedules.momentum(train, jnp.float32(p))) for p in progress]
     for axes, values, label in zip(
         panels, (rates, momenta), ("learning rate", "momentum"), strict=True
     ):

@@ -221,8 +221,8 @@ def _one_more(
     progress = fall(schedule, progress)
     key, order_key, step_key = jax.random.split(progress.key, 3)
     count = train.value.shape[0]
-    steps = max(count // spec.batch_size, 1)
-    size = min(spec.batch_size, count)
+    steps = max(count // spec.train.batch_size, 1)
+    size = min(spec.train.batch_size, count)
     order = jax.random.permutation(order_key, count)[: steps * size].reshape(steps, size)
     own = dataclasses.replace(hyper, learning_rate=progress.learning_rate)
 

@@ -144,18 +144,19 @@ class Clock:
 
     def arena(self) -> Timing:
         """A match of the gate."""
-        if not self.spec.arena_games:
+        if not self.spec.arena.games:
             return Timing(0.0, 0, None)
         return self._searches(functools.partial(phases.arena, key=jax.random.key(2)), _ARENA)
 
     def training(self) -> Timing:
         """Minibatches of an epoch; the window's length, which changes nothing of one, is short."""
-        spec = dataclasses.replace(self.spec, window=1)
-        most = max(spec.positions * spec.num_images // spec.batch_size, 1)
+        window = dataclasses.replace(self.spec.replay, window=1)
+        spec = dataclasses.replace(self.spec, replay=window)
+        most = max(spec.positions * spec.num_images // spec.train.batch_size, 1)
         program = self._compiled(functools.partial(phases.epoch, spec, key=jax.random.key(3)))
 
         def steps(count: int) -> jax.Array:
-            positions = min(-(-count * spec.batch_size // spec.num_images), spec.positions)
+            positions = min(-(-count * spec.train.batch_size // spec.num_images), spec.positions)
             return jnp.full((self.together,), positions, jnp.int32)
 
         first = min(4, most)

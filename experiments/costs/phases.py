@@ -10,7 +10,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-from jaxzero.training import iteration, learner, replay
+from jaxzero.training import episodes, gate, learner, replay
 from jaxzero.training.learner import Learner
 from jaxzero.training.replay import Examples
 from jaxzero.training.spec import Hyper, Spec
@@ -18,12 +18,12 @@ from jaxzero.training.spec import Hyper, Spec
 
 def selfplay(spec: Spec, hyper: Hyper, network: Learner, key: jax.Array) -> Any:
     """The games of an iteration; counts in "count/selfplay_evaluations" and its like."""
-    return iteration.self_play(spec, hyper, network, key)[1]
+    return episodes.self_play(spec, hyper, network, key)[1]
 
 
 def arena(spec: Spec, hyper: Hyper, network: Learner, key: jax.Array) -> Any:
     """A match of a network against itself."""
-    return iteration.gate(spec, hyper, network, network, key)[1]
+    return gate.gate(spec, hyper, network, network, key)[1]
 
 
 def epoch(
@@ -38,12 +38,12 @@ def epoch(
       positions: in the window, int32, [].
       key: of the minibatches.
     """
-    observation = jax.eval_shape(lambda: spec.game.observe(spec.game.init()))
-    empty = replay.empty(spec.window, spec.positions, observation, spec.game.num_actions)
     examples = made_up(spec, spec.positions, positions)
+    empty = replay.empty(spec.replay.window, examples)
     window = replay.add(empty, examples, positions, jnp.int32(1))
-    once = dataclasses.replace(hyper, epochs=jnp.int32(1), window=jnp.int32(spec.window))
-    trained, metrics = learner.fit(spec, once, network, window, jnp.int32(1), key)
+    source = replay.source(window, jnp.int32(1), spec.replay.window)
+    once = dataclasses.replace(hyper, epochs=jnp.int32(1))
+    trained, metrics = learner.fit(spec, once, network, source, jnp.int32(1), key)
     return metrics | {"trained": trained}
 
 

@@ -18,21 +18,8 @@ from jaxzero.settings.config import ConfigError
 
 ITERATIONS: Final = "train.iterations"
 
-# The twelve hyper-parameters of 000 and 003, Table 1, in its order: letter, key, meaning.
-LETTERS: Final[dict[str, str]] = {
-    "I": ITERATIONS,
-    "E": "selfplay.episodes",
-    "T'": "selfplay.temperature_plies",
-    "m": "search.num_simulations",
-    "c": "search.c_puct",
-    "rs": "replay.window",
-    "ep": "train.epochs",
-    "bs": "train.batch_size",
-    "lr": "train.learning_rate",
-    "d": "train.dropout_rate",
-    "n": "arena.games",
-    "u": "arena.threshold",
-}
+# By letter, in the order of Table 1.
+LETTERS: Final = {letter: key.name for letter, key in config_lib.LETTERS.items()}
 # Those that correlation and search vary, and the study's key that lists their values or bounds.
 FIELDS: Final = {"I": "iterations", "E": "episodes", "m": "num_simulations", "ep": "epochs"}
 

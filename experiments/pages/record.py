@@ -8,22 +8,10 @@ from experiments.pages.page import Facts
 from experiments.pages.study import Study
 from experiments.pages.tables import Table, table
 from experiments.pages.wording import ABSENT, NONE, number, percent, short
+from jaxzero.settings.config import LETTERS
 
 # Paper 000, Table 1: letter, our key, meaning.
-SETTINGS: Final = (
-    ("I", "train.iterations", "iterations"),
-    ("E", "selfplay.episodes", "self-play games per iteration"),
-    ("T'", "selfplay.temperature_plies", "plies before play turns greedy"),
-    ("m", "search.num_simulations", "simulations per move"),
-    ("c", "search.c_puct", "exploration constant of the search"),
-    ("rs", "replay.window", "iterations in the replay window"),
-    ("ep", "train.epochs", "epochs per iteration"),
-    ("bs", "train.batch_size", "batch size"),
-    ("lr", "train.learning_rate", "learning rate"),
-    ("d", "train.dropout_rate", "dropout rate"),
-    ("n", "arena.games", "arena games per iteration"),
-    ("u", "arena.threshold", "score to accept a network"),
-)
+SETTINGS: Final = tuple((letter, key.name, key.meaning) for letter, key in LETTERS.items())
 _MANY_RUNS = 16  # from here on a table with a row per run is shown closed
 _KINDS: Final = ("evaluations", "gradient_steps", "games")
 

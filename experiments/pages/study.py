@@ -16,10 +16,9 @@ from experiments.pages.bands import Band, band_of, floats
 from experiments.pages.wording import plural
 from jaxzero.runs import training_elo
 from jaxzero.runs.failures import FAILED
-from jaxzero.settings.config import ConfigError
+from jaxzero.settings.config import TARGETS, ConfigError
 from jaxzero.workdir import read_json
 
-TARGETS = ("policy", "value", "sum", "product", "weighted")
 UNKNOWN_GAME = "unknown game"
 
 

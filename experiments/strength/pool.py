@@ -110,7 +110,7 @@ class Pool:
                 self._spec.game,
                 kinds,
                 games_per_direction=self._config.study.tournament_games // 2,
-                opening_plies=self._spec.opening_plies,
+                opening_plies=self._spec.arena.opening_plies,
                 draw_for_asked=self._spec.search.draw_for_asked,
             )
         return self._programs[static]([players.params for players in kinds], key, title)

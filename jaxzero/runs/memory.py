@@ -71,7 +71,7 @@ def forecast(spec: Spec, hyper: Hyper, heldout: Any, *, members: int, together: 
     """
     state = jax.eval_shape(lambda: iteration.init(spec, jnp.int32(0)))
     at_once = members if together else 1
-    lanes = -(-spec.episodes // spec.data_devices)
+    lanes = -(-spec.selfplay.episodes // spec.data_devices)
     keys = jax.eval_shape(lambda: jax.random.split(jax.random.key(0), lanes))
     states = jax.eval_shape(lambda: starts(spec.game, lanes))
     alone = dataclasses.replace(spec, data_devices=1, network=spec.network.clone(axis_name=None))
@@ -118,7 +118,7 @@ def _bytes_of_equation(equation: Any) -> int:
 
 def _training_bytes(spec: Spec, hyper: Hyper, network: Any) -> int:
     """What the backward pass keeps of the forward pass, twice the weights and the minibatch."""
-    batch = spec.batch_size // spec.data_devices
+    batch = spec.train.batch_size // spec.data_devices
     game = spec.game
     examples = jax.eval_shape(
         lambda: Examples(

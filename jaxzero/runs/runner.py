@@ -281,13 +281,11 @@ def _common_spec(config: ConfigDict, members: Sequence[Member], data_devices: in
     sized = [spec_lib.with_capacity(m.config, config) for m in members]
     specs = [spec_lib.make_spec(each, data_devices=data_devices) for each in sized]
     for member, spec in zip(members, specs, strict=True):
-        for field in dataclasses.fields(Spec):
-            mine, first = getattr(spec, field.name), getattr(specs[0], field.name)
-            if mine != first:
-                raise ConfigError(
-                    f"run {member.name!r} differs from {members[0].name!r} in {field.name} "
-                    f"({mine!r}, {first!r}): runs of one population share their shapes"
-                )
+        for name, mine, first in spec_lib.differences(spec, specs[0]):
+            raise ConfigError(
+                f"run {member.name!r} differs from {members[0].name!r} in {name} "
+                f"({mine!r}, {first!r}): runs of one population share their shapes"
+            )
     return specs[0]
 
 

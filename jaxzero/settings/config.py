@@ -1,13 +1,14 @@
 """Settings as a locked `ConfigDict`: made from the table of keys, changed by presets, refused.
 
-The table itself is `key_table.KEYS`. Nothing here compiles or looks for devices, so that a config
+The table itself is `table.KEYS`. Nothing here compiles or looks for devices, so that a config
 can be made, printed and refused before anything else happens.
 """
 
+import dataclasses
 import importlib.util
 import sys
-from collections.abc import Callable, Iterable, Mapping
-from typing import Any, NamedTuple
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any, NamedTuple, TypeVar
 
 from ml_collections import ConfigDict
 from ml_collections.config_dict import placeholder
@@ -25,6 +26,7 @@ from jaxzero.settings.table import KEYS, TARGETS
 
 __all__ = [
     "KEYS",
+    "LETTERS",
     "SEMANTICS",
     "SWITCHES",
     "TARGETS",
@@ -43,8 +45,17 @@ __all__ = [
     "preset_getter",
     "require_extras",
     "resolve_switches",
+    "section",
     "validate",
 ]
+
+
+# The twelve hyper-parameters of 000 and 003, Table 1, in its order: keys by letter.
+LETTERS: dict[str, Key] = {
+    letter: next(key for key in KEYS if key.letter == letter)
+    for letter in ("I", "E", "T'", "m", "c", "rs", "ep", "bs", "lr", "d", "n", "u")
+}
+T = TypeVar("T")
 
 
 class Preset(NamedTuple):
@@ -65,13 +76,7 @@ def default_config(study_keys: Iterable[Key] = ()) -> ConfigDict:
     """
     config = ConfigDict()
     for key in table(KEYS, study_keys).values():
-        *sections, name = key.name.split(".")
-        part = config
-        for section in sections:
-            if section not in part:
-                part[section] = ConfigDict()
-            part = part[section]
-        part[name] = placeholder(key.kind) if key.default is None else key.default
+        _put(config, key.name, placeholder(key.kind) if key.default is None else key.default)
     return config.lock()
 
 
@@ -117,6 +122,19 @@ def changed(config: ConfigDict, changes: Mapping[str, Any]) -> ConfigDict:
     return own.lock()
 
 
+def section(kind: type[T], values: Mapping[str, Any], **derived: Any) -> T:
+    """A dataclass filled from a section of the config by its fields' names.
+
+    Args:
+      kind: the dataclass; a field that the section lacks keeps its default.
+      values: the section, e.g. `config.train`.
+      derived: fields that are not as the section says.
+    """
+    named = {f.name: values[f.name] for f in dataclasses.fields(kind) if f.name in values}  # type: ignore[arg-type]
+    fields = {n: tuple(v) if isinstance(v, list | tuple) else v for n, v in named.items()}
+    return kind(**(fields | derived))
+
+
 def validate(config: ConfigDict, study_keys: Iterable[Key] = ()) -> None:
     """Refuses impossible settings, before anything compiles.
 
@@ -130,37 +148,15 @@ def validate(config: ConfigDict, study_keys: Iterable[Key] = ()) -> None:
       ConfigError: one line with key, value and remedy.
     """
     for key in table(KEYS, study_keys).values():
-        key.check(get(config, key.name))
-    if config.arena.gate != "none" and config.arena.games % 2:
-        raise ConfigError(
-            f"config.arena.games={config.arena.games}: both colours need an even number, "
-            f"e.g. {config.arena.games + 1}"
-        )
-    if config.search.draw_value and config.network.value_head != "wdl":
-        raise ConfigError(
-            f"config.search.draw_value={config.search.draw_value}: needs draw probabilities, "
-            "set config.network.value_head='wdl'"
-        )
-    _check_curriculum(config)
-    _refuse_odd_pairs(config)
+        value = get(config, key.name)
+        key.check(value)
+        if key.needs and value and get(config, key.needs[0]) != key.needs[1]:
+            name, needed = key.needs
+            raise ConfigError(f"config.{key.name}={value}: needs config.{name}={needed!r}")
     switches = resolve_switches(config)
-    if switches.root_expansion_counts and config.search.num_simulations < 2:
-        raise ConfigError(
-            f"config.search.num_simulations={config.search.num_simulations}: the published "
-            "program's first simulation visits nothing, choose at least 2 or set "
-            "config.switches.root_expansion_counts=False"
-        )
-    if config.search.propagate_results and switches.draw_for_asked:
-        raise ConfigError(
-            "config.search.propagate_results=True: true results are propagated, set "
-            "config.switches.small_draw_value=False and "
-            "config.switches.othello_tie_is_loss_of_asked=False"
-        )
-    if config.search.algorithm == "gumbel" and switches.keep_tree:
-        raise ConfigError(
-            "config.search.algorithm='gumbel': sequential halving starts from an unvisited root, "
-            "set config.switches.keep_tree=False"
-        )
+    for is_wrong, name, remedy in _conflicts(config, switches):
+        if is_wrong:
+            raise ConfigError(f"config.{name}={get(config, name)!r}: {remedy}")
     if config.search.loop == "mctx":
         for name, value, without in (
             ("search.draw_value", config.search.draw_value, 0.0),
@@ -186,88 +182,95 @@ def require_any_simulations(config: ConfigDict) -> None:
             )
 
 
-def _check_curriculum(config: ConfigDict) -> None:
-    own, window = config.selfplay, config.replay
-    epochs, fractions = own.curriculum_epochs, own.curriculum_fractions
-    if len(epochs) != len(fractions) or not epochs:
-        raise ConfigError(
-            f"config.selfplay.curriculum_fractions={fractions}: one for each of "
-            f"config.selfplay.curriculum_epochs={epochs}"
-        )
-    if epochs[0] != 0 or list(epochs) != sorted(set(epochs)):
-        raise ConfigError(
-            f"config.selfplay.curriculum_epochs={epochs}: begin with 0 and count upwards"
-        )
-    if window.minimum_games and (window.window_positions or config.train.schedule != "constant"):
-        raise ConfigError(
-            f"config.replay.minimum_games={window.minimum_games}: needs "
-            "config.replay.window_positions=0 and config.train.schedule='constant'"
-        )
-    most = max(window.minimum_games, default=0)
+def _conflicts(config: ConfigDict, switches: Switches) -> Iterator[tuple[Any, str, str]]:
+    """(whether it is so, key, remedy) of what does not go together."""
+    search, own, replay, train = config.search, config.selfplay, config.replay, config.train
+    yield (
+        config.arena.gate != "none" and config.arena.games % 2,
+        "arena.games",
+        f"both colours need an even number, e.g. {config.arena.games + 1}",
+    )
+    epochs = list(own.curriculum_epochs)
+    yield (
+        len(epochs) != len(own.curriculum_fractions) or not epochs,
+        "selfplay.curriculum_fractions",
+        f"one for each of config.selfplay.curriculum_epochs={own.curriculum_epochs}",
+    )
+    yield (
+        epochs[0] != 0 or epochs != sorted(set(epochs)),
+        "selfplay.curriculum_epochs",
+        "begin with 0 and count upwards",
+    )
+    yield (
+        replay.minimum_games and (replay.window_positions or train.schedule != "constant"),
+        "replay.minimum_games",
+        "needs config.replay.window_positions=0 and config.train.schedule='constant'",
+    )
+    most = max(replay.minimum_games, default=0)
     slots = -(-most // own.episodes)
-    if slots > window.window:
-        raise ConfigError(
-            f"config.replay.minimum_games={window.minimum_games}: {most} games are {slots} batches "
-            f"of config.selfplay.episodes={own.episodes}, set config.replay.window to at least that"
-        )
-
-
-def _refuse_odd_pairs(config: ConfigDict) -> None:
-    """Settings of paper 002's mechanisms that need another one."""
-    train, replay = config.train, config.replay
-    for name, weight in (
-        ("network.squeeze_excite", config.network.squeeze_excite),
-        ("train.reply_weight", train.reply_weight),
-        ("train.move_value_weight", train.move_value_weight),
-    ):
-        if weight and config.network.name != "resnet":
-            raise ConfigError(f"config.{name}={weight}: needs config.network.name='resnet'")
-    if replay.duplicate_weight and not replay.window_positions:
-        raise ConfigError(
-            f"config.replay.duplicate_weight={replay.duplicate_weight}: equal positions are merged "
-            "in a window counted in positions, set config.replay.window_positions"
-        )
-    if replay.window_start > replay.window_positions:
-        raise ConfigError(
-            f"config.replay.window_start={replay.window_start}: the window grows from it to "
-            f"config.replay.window_positions={replay.window_positions}, choose at most that"
-        )
-    for name, pair in (
-        ("replay.window_grows", replay.window_grows),
-        ("train.cycle_momentum", train.cycle_momentum),
-    ):
-        if len(pair) != 2:
-            raise ConfigError(f"config.{name}={tuple(pair)}: give two numbers")
-    if train.schedule == "cyclic" and train.optimizer != "sgd":
-        raise ConfigError(
-            "config.train.schedule='cyclic': its momentum is that of config.train.optimizer='sgd'"
-        )
-    if train.schedule == "cyclic" and not 0 < train.cycle_peak < train.cycle_end < 1:
-        raise ConfigError(
-            f"config.train.cycle_peak={train.cycle_peak}: 0 < cycle_peak < cycle_end < 1 is needed "
-            f"(cycle_end={train.cycle_end})"
-        )
-    if config.search.algorithm == "gumbel" and (
-        config.selfplay.fast_share or config.search.forced_playouts
-    ):
-        raise ConfigError(
-            "config.search.algorithm='gumbel': its number of simulations is one for all plies, set "
-            "config.selfplay.fast_share=0 and config.search.forced_playouts=0"
-        )
-    if config.search.propagate_results and (
-        config.search.algorithm != "puct" or config.search.forced_playouts
-    ):
-        raise ConfigError(
-            "config.search.propagate_results=True: set config.search.algorithm='puct' and "
-            "config.search.forced_playouts=0"
-        )
-    if config.selfplay.fast_share and (
-        config.selfplay.fast_simulations > config.search.num_simulations
-    ):
-        raise ConfigError(
-            f"config.selfplay.fast_simulations={config.selfplay.fast_simulations}: a full search "
-            f"makes {config.search.num_simulations}, choose at most that"
-        )
+    yield (
+        slots > replay.window,
+        "replay.minimum_games",
+        f"{most} games are {slots} batches of config.selfplay.episodes={own.episodes}, set "
+        "config.replay.window to at least that",
+    )
+    yield (
+        replay.duplicate_weight and not replay.window_positions,
+        "replay.duplicate_weight",
+        "equal positions are merged in a window counted in positions, set "
+        "config.replay.window_positions",
+    )
+    yield (
+        replay.window_start > replay.window_positions,
+        "replay.window_start",
+        "the window grows from it to "
+        f"config.replay.window_positions={replay.window_positions}, choose at most that",
+    )
+    for pair in ("replay.window_grows", "train.cycle_momentum"):
+        yield len(get(config, pair)) != 2, pair, "give two numbers"
+    yield (
+        train.schedule == "cyclic" and train.optimizer != "sgd",
+        "train.schedule",
+        "its momentum is that of config.train.optimizer='sgd'",
+    )
+    yield (
+        train.schedule == "cyclic" and not 0 < train.cycle_peak < train.cycle_end < 1,
+        "train.cycle_peak",
+        f"0 < cycle_peak < cycle_end < 1 is needed (cycle_end={train.cycle_end})",
+    )
+    yield (
+        search.algorithm == "gumbel" and (own.fast_share or search.forced_playouts),
+        "search.algorithm",
+        "its number of simulations is one for all plies, set config.selfplay.fast_share=0 and "
+        "config.search.forced_playouts=0",
+    )
+    yield (
+        search.propagate_results and (search.algorithm != "puct" or search.forced_playouts),
+        "search.propagate_results",
+        "set config.search.algorithm='puct' and config.search.forced_playouts=0",
+    )
+    yield (
+        own.fast_share and own.fast_simulations > search.num_simulations,
+        "selfplay.fast_simulations",
+        f"a full search makes {search.num_simulations}, choose at most that",
+    )
+    yield (
+        switches.root_expansion_counts and search.num_simulations < 2,
+        "search.num_simulations",
+        "the published program's first simulation visits nothing, choose at least 2 or set "
+        "config.switches.root_expansion_counts=False",
+    )
+    yield (
+        search.propagate_results and switches.draw_for_asked,
+        "search.propagate_results",
+        "true results are propagated, set config.switches.small_draw_value=False and "
+        "config.switches.othello_tie_is_loss_of_asked=False",
+    )
+    yield (
+        search.algorithm == "gumbel" and switches.keep_tree,
+        "search.algorithm",
+        "sequential halving starts from an unvisited root, set config.switches.keep_tree=False",
+    )
 
 
 def require_distinct(config: ConfigDict, key: str) -> None:
@@ -322,11 +325,15 @@ def from_flat(flat: dict[str, Any]) -> ConfigDict:
     """The reverse of `flatten`, from values that went through JSON (tuples came back as lists)."""
     config = default_config().unlock()
     for key, value in flat.items():
-        *sections, name = key.split(".")
-        part = config
-        for section in sections:
-            if section not in part:
-                part[section] = ConfigDict()
-            part = part[section]
-        part[name] = tuple(value) if isinstance(value, list) else value
+        _put(config, key, tuple(value) if isinstance(value, list) else value)
     return config.lock()
+
+
+def _put(config: ConfigDict, key: str, value: Any) -> None:
+    """Sets a dotted key, making the sections that are missing."""
+    *sections, name = key.split(".")
+    for section in sections:
+        if section not in config:
+            config[section] = ConfigDict()
+        config = config[section]
+    config[name] = value

@@ -1,6 +1,6 @@
 """What a setting is: its name, default, meaning, and the values that it may have.
 
-Imports nothing of ours. The settings themselves stand in `key_table`.
+Imports nothing of ours. The settings themselves stand in `table`.
 """
 
 import dataclasses
@@ -43,6 +43,7 @@ class Key:
       low, high: the smallest and the largest number allowed, both inclusive (for a tuple: of its
         items).
       even: whether it must be even, because two players swap colours.
+      needs: another key and its value, without which this one can only be 0 or False.
       kind: bool, int, float, str or tuple; of the default, if that is set.
       item: kind of a tuple's items; of the default's first, if there is one.
     """
@@ -55,6 +56,7 @@ class Key:
     low: float | None = None
     high: float | None = None
     even: bool = False
+    needs: tuple[str, str] | None = None
     kind: type = object
     item: type = str
 

@@ -34,6 +34,7 @@ MECHANISMS: tuple[Key, ...] = (
         "network.squeeze_excite",
         False,
         "channels gated by their means, in every block (002, Table 2); resnet only",
+        needs=("network.name", "resnet"),
     ),
     Key(
         "search.forced_playouts",
@@ -198,6 +199,7 @@ MECHANISMS: tuple[Key, ...] = (
         "0.35); 0: no head; resnet only",
         low=0,
         high=1e6,
+        needs=("network.name", "resnet"),
     ),
     Key(
         "train.move_value_weight",
@@ -206,6 +208,7 @@ MECHANISMS: tuple[Key, ...] = (
         "2020); 0: no head; resnet only",
         low=0,
         high=1e6,
+        needs=("network.name", "resnet"),
     ),
     Key(
         "train.root_value_share",

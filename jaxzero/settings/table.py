@@ -158,6 +158,7 @@ KEYS: tuple[Key, ...] = (
         "worth of a draw to both sides; needs network.value_head=wdl",
         low=-1,
         high=1,
+        needs=("network.value_head", "wdl"),
     ),
     Key(
         "search.max_considered_actions",
@@ -267,7 +268,7 @@ KEYS: tuple[Key, ...] = (
     *MECHANISMS,
     # ---- semantics
     *(
-        Key(f"switches.{name}", None, switch.described, kind=switch.kind)
+        Key(f"switches.{name}", None, switch.described, kind=bool)
         for name, switch in SWITCHES.items()
     ),
     # ---- everything else

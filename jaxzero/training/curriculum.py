@@ -5,42 +5,18 @@ plies before the end the search's value still says who wins, measured in every i
 """
 
 import dataclasses
+from typing import Any
 
 import jax
 import jax.numpy as jnp
 from flax import struct
 
 from jaxzero.training.selfplay import Trajectory
+from jaxzero.training.spec import SelfPlaySettings
 
 _BUCKET = 2  # plies: one of each player
 _FEWEST = 8  # positions in which a correlation means something
 _DRAWS = 0x7FFFFFFE  # folded into a key beside the numbers of games
-
-
-@dataclasses.dataclass(frozen=True, kw_only=True)
-class Curriculum:
-    """Static settings.
-
-    Attributes:
-      by: "schedule" or "horizon".
-      drop: "random": the plies before are played at random, without search; "trim": everything is
-        searched and the early plies are not learned from.
-      epochs, fractions: of the schedule: from so many epochs done on, that zeta.
-      averaging: weight of the newest games in the running averages of a game's length and of the
-        horizon.
-      level: of the correlation up to which the search sees.
-      margin: plies beyond the horizon that are searched, so that it can grow.
-      least: the smallest zeta of the horizon.
-    """
-
-    by: str
-    drop: str
-    epochs: tuple[int, ...]
-    fractions: tuple[float, ...]
-    averaging: float
-    level: float
-    margin: int
-    least: float
 
 
 @struct.dataclass
@@ -61,49 +37,65 @@ class Lesson:
     """What this batch of games is to be.
 
     Attributes:
-      fraction: float32, zeta.
+      fraction: float32, zeta; 1: whole games.
       random_plies: int32, plies of each game before the search takes over; None: it plays all.
     """
 
-    fraction: jax.Array
+    fraction: jax.Array | float
     random_plies: jax.Array | None
 
 
-def begin(initial_plies: jax.Array) -> Progress:
-    """Before the first game; nothing is seen yet."""
-    return Progress(jnp.asarray(initial_plies, jnp.float32), jnp.float32(0))
+WHOLE = Lesson(1.0, None)
 
 
-def scheduled(plan: Curriculum, epochs_done: jax.Array) -> jax.Array:
+def begin(own: SelfPlaySettings) -> Any:
+    """`Progress` before the first game, when nothing is seen yet; `()` without a curriculum."""
+    if own.curriculum == "none":
+        return ()
+    return Progress(jnp.float32(own.curriculum_initial_plies), jnp.float32(0))
+
+
+def scheduled(own: SelfPlaySettings, epochs_done: jax.Array) -> jax.Array:
     """float32: zeta after so many epochs (004, Equations 5 and 6)."""
-    place = (epochs_done >= jnp.asarray(plan.epochs)).sum() - 1
-    at_place = jnp.arange(len(plan.fractions)) == place
-    return jnp.where(at_place, jnp.asarray(plan.fractions, jnp.float32), 0.0).sum()
+    place = (epochs_done >= jnp.asarray(own.curriculum_epochs)).sum() - 1
+    at_place = jnp.arange(len(own.curriculum_fractions)) == place
+    return jnp.where(at_place, jnp.asarray(own.curriculum_fractions, jnp.float32), 0.0).sum()
 
 
 def next_lesson(
-    plan: Curriculum, progress: Progress, epochs_done: jax.Array, max_plies: int
+    own: SelfPlaySettings, progress: Progress, epochs_done: jax.Array, max_plies: int
 ) -> Lesson:
     """zeta and the random plies of the next games.
 
     Args:
-      plan: settings.
+      own: static settings.
       progress: of the run.
       epochs_done: int32, t of 004.
       max_plies: of the game.
     """
-    if plan.by == "schedule":
-        fraction = scheduled(plan, epochs_done)
+    if own.curriculum == "none":
+        return WHOLE
+    if own.curriculum == "schedule":
+        fraction = scheduled(own, epochs_done)
     else:
-        seen = (progress.horizon + plan.margin) / jnp.maximum(progress.mean_plies, 1.0)
-        fraction = jnp.clip(seen, plan.least, 1.0)
-    if plan.drop == "trim":
+        seen = (progress.horizon + own.curriculum_margin) / jnp.maximum(progress.mean_plies, 1.0)
+        fraction = jnp.clip(seen, own.curriculum_least, 1.0)
+    if own.curriculum_drop == "trim":
         return Lesson(fraction, None)
     plies = jnp.floor((1.0 - fraction) * progress.mean_plies + 1e-4).astype(jnp.int32)
     return Lesson(fraction, jnp.clip(plies, 0, max_plies - 1))
 
 
-def trim(trajectory: Trajectory, fraction: jax.Array) -> Trajectory:
+def learned_part(
+    own: SelfPlaySettings, lesson: Lesson, trajectory: Trajectory, key: jax.Array
+) -> Trajectory:
+    """What of the games is learned from; the key is that of `drop_draws`."""
+    if own.curriculum != "none" and own.curriculum_drop == "trim":
+        trajectory = trim(trajectory, lesson.fraction)
+    return drop_draws(trajectory, own.drop_draws, key) if own.drop_draws else trajectory
+
+
+def trim(trajectory: Trajectory, fraction: jax.Array | float) -> Trajectory:
     """Without the first (1 - zeta) of each game's own plies: they are not `recorded` any more."""
     first = jnp.floor((1.0 - fraction) * trajectory.plies + 1e-4).astype(jnp.int32)
     ply = jnp.arange(trajectory.valid.shape[0])
@@ -150,20 +142,20 @@ def horizon(trajectory: Trajectory, level: float) -> jax.Array:
     return _BUCKET * jnp.cumprod(sees.astype(jnp.float32)).sum()
 
 
-def learn(plan: Curriculum, progress: Progress, trajectory: Trajectory) -> Progress:
+def learn(own: SelfPlaySettings, progress: Progress, trajectory: Trajectory) -> Progress:
     """What these games change.
 
     Args:
-      plan: settings.
+      own: static settings.
       progress: before.
       trajectory: all that was searched, before `trim`.
     """
     games = jnp.maximum(trajectory.active.sum(), 1)
     mean = (lengths(trajectory) * trajectory.active).sum() / games
-    seen = horizon(trajectory, plan.level)
+    seen = horizon(trajectory, own.curriculum_level)
     return Progress(
-        mean_plies=progress.mean_plies + plan.averaging * (mean - progress.mean_plies),
-        horizon=progress.horizon + plan.averaging * (seen - progress.horizon),
+        mean_plies=progress.mean_plies + own.curriculum_averaging * (mean - progress.mean_plies),
+        horizon=progress.horizon + own.curriculum_averaging * (seen - progress.horizon),
     )
 
 

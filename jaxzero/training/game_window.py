@@ -4,7 +4,6 @@ Games come in batches, one slot of the ring each, so numbers of games are met to
 """
 
 import dataclasses
-from collections.abc import Callable
 from typing import Any
 
 import jax
@@ -13,21 +12,9 @@ from flax import struct
 
 from jaxzero.loops import masked, while_any
 from jaxzero.training import replay
-from jaxzero.training.replay import Examples, Replay
-
-
-@dataclasses.dataclass(frozen=True)
-class Filling:
-    """Static settings.
-
-    Attributes:
-      games: games that the window must hold before training, in iteration 1, 2, ...; the last
-        number holds from then on.
-      leaving: share of the games, the oldest, that leaves after training.
-    """
-
-    games: tuple[int, ...]
-    leaving: float
+from jaxzero.training.replay import Source
+from jaxzero.training.spec import ReplaySettings
+from jaxzero.training.windows import Batch, Held, Play, Window
 
 
 @struct.dataclass
@@ -45,28 +32,54 @@ class Filled:
     games: jax.Array
 
 
-@struct.dataclass
-class Batch:
-    """One batch of games.
+class Games(Window):
+    """At least `replay.minimum_games` games, of which the oldest share leaves after training."""
 
-    Attributes:
-      examples: [P], packed to the front.
-      count: int32, examples in use.
-      games: int32, games that they are of.
-      progress: of the curriculum after them; `()` without one.
-      metrics: float32 scalars.
-    """
+    def begin(self) -> Held:
+        slots = self.spec.replay.window
+        filled = Filled(jnp.int32(0), jnp.int32(1), jnp.zeros((slots,), jnp.int32))
+        return super().begin()._replace(filled=filled)
 
-    examples: Examples
-    count: jax.Array
-    games: jax.Array
-    progress: Any
-    metrics: dict[str, jax.Array]
+    def take_in(
+        self, held: Held, play: Play, progress: Any, iteration: jax.Array, key: jax.Array
+    ) -> tuple[Batch, Held]:
+        """At least one batch, at most the whole ring; a key for each, folded by its number."""
+        slots = self.spec.replay.window
+        wanted = goal(self.spec.replay, iteration)
 
+        def going(carry: tuple) -> jax.Array:
+            held, _, played = carry
+            return (played == 0) | ((games_in(held.filled) < wanted) & (played < slots))
 
-def begin(slots: int) -> Filled:
-    """An empty window of W slots."""
-    return Filled(jnp.int32(0), jnp.int32(1), jnp.zeros((slots,), jnp.int32))
+        def body(carry: tuple) -> tuple:
+            held, batch, played = carry
+            number = held.filled.newest + 1
+            new = play(batch.progress, jax.random.fold_in(key, number))
+            metrics = {
+                name: value + batch.metrics[name] if name.startswith("count/") else value
+                for name, value in new.metrics.items()
+            }
+            filled = Filled(
+                newest=number,
+                oldest=jnp.maximum(held.filled.oldest, number - slots + 1),
+                games=held.filled.games.at[number % slots].set(new.games),
+            )
+            ring = replay.add(held.examples, new.examples, new.count, number)
+            new = dataclasses.replace(new, metrics=metrics)
+            return masked(going(carry), (Held(ring, filled), new, played + 1), carry)
+
+        shapes = jax.eval_shape(play, progress, key)
+        nothing = jax.tree.map(lambda x: jnp.zeros(x.shape, x.dtype), shapes)
+        nothing = dataclasses.replace(nothing, progress=progress)
+        held, batch, _ = while_any(going, body, (held, nothing, jnp.int32(0)))
+        return batch.with_metric("count/window_games", games_in(held.filled)), held
+
+    def source(self, held: Held, iteration: jax.Array, last: jax.Array) -> Source:
+        return super().source(held, held.filled.newest, batches(held.filled))
+
+    def forget(self, held: Held) -> Held:
+        """Without the oldest batches that make up the leaving share."""
+        return held._replace(filled=leave(self.spec.replay, held.filled))
 
 
 def batches(filled: Filled) -> jax.Array:
@@ -85,72 +98,20 @@ def _age(filled: Filled) -> jax.Array:
     return (filled.newest - jnp.arange(slots)) % slots
 
 
-def goal(plan: Filling, iteration: jax.Array) -> jax.Array:
+def goal(own: ReplaySettings, iteration: jax.Array) -> jax.Array:
     """int32: games that the window must hold in an iteration, from 1."""
-    place = jnp.clip(iteration - 1, 0, len(plan.games) - 1)
-    return jnp.where(jnp.arange(len(plan.games)) == place, jnp.asarray(plan.games), 0).sum()
+    place = jnp.clip(iteration - 1, 0, len(own.minimum_games) - 1)
+    return jnp.where(
+        jnp.arange(len(own.minimum_games)) == place, jnp.asarray(own.minimum_games), 0
+    ).sum()
 
 
-def fill(
-    plan: Filling,
-    filled: Filled,
-    window: Replay,
-    progress: Any,
-    iteration: jax.Array,
-    play: Callable[[Any, jax.Array], Batch],
-) -> tuple[Batch, Replay, Filled]:
-    """Plays batches until the window holds enough games: at least one, at most the whole ring.
-
-    Args:
-      plan: settings.
-      filled, window: before.
-      progress: of the curriculum.
-      iteration: int32, from 1.
-      play: (progress, number of the batch) -> the batch.
-
-    Returns:
-      The last batch (its `count/*` metrics are sums over all), the window and what it holds.
-    """
-    slots = filled.games.shape[0]
-    wanted = goal(plan, iteration)
-
-    def going(carry: tuple) -> jax.Array:
-        filled, _, _, played = carry
-        return (played == 0) | ((games_in(filled) < wanted) & (played < slots))
-
-    def body(carry: tuple) -> tuple:
-        filled, window, batch, played = carry
-        number = filled.newest + 1
-        new = play(batch.progress, number)
-        metrics = {
-            name: value + batch.metrics[name] if name.startswith("count/") else value
-            for name, value in new.metrics.items()
-        }
-        after = Filled(
-            newest=number,
-            oldest=jnp.maximum(filled.oldest, number - slots + 1),
-            games=filled.games.at[number % slots].set(new.games),
-        )
-        ring = replay.add(window, new.examples, new.count, number)
-        return masked(
-            going(carry),
-            (after, ring, dataclasses.replace(new, metrics=metrics), played + 1),
-            carry,
-        )
-
-    shapes = jax.eval_shape(play, progress, jnp.int32(1))
-    nothing = jax.tree.map(lambda x: jnp.zeros(x.shape, x.dtype), shapes)
-    nothing = dataclasses.replace(nothing, progress=progress)
-    filled, window, batch, _ = while_any(going, body, (filled, window, nothing, jnp.int32(0)))
-    return batch, window, filled
-
-
-def leave(plan: Filling, filled: Filled) -> Filled:
+def leave(own: ReplaySettings, filled: Filled) -> Filled:
     """Without the oldest batches that make up the leaving share, to the nearest batch."""
     age = _age(filled)
     inside = age < batches(filled)
     games = jnp.where(inside, filled.games, 0)
     older = (age[None] > age[:, None]).astype(jnp.int32)  # of each slot, those filled before it
     before = (older * games[None]).sum(-1)
-    leaves = inside & (before + games / 2 <= plan.leaving * games.sum()) & (age > 0)
+    leaves = inside & (before + games / 2 <= own.leaving * games.sum()) & (age > 0)
     return dataclasses.replace(filled, oldest=filled.oldest + leaves.sum(dtype=jnp.int32))

@@ -51,9 +51,9 @@ def _match(
         spec.game,
         players,
         key,
-        games_per_direction=spec.arena_games // 2,
+        games_per_direction=spec.arena.games // 2,
         played=hyper.arena_games // 2,
-        opening_plies=spec.opening_plies,
+        opening_plies=spec.arena.opening_plies,
         draw_for_asked=spec.search.draw_for_asked,
         data_devices=spec.data_devices,
     )
@@ -84,24 +84,24 @@ def gate(
       bool scalar, and metrics `arena/*`.
     """
     finite = _is_finite(candidate)
-    if spec.arena_games == 0:
+    if spec.arena.games == 0:
         return finite, {"arena/accepted": finite.astype(jnp.float32)}
     two = jax.tree.map(
         lambda a, b: jnp.stack([a, b]), _without_optimiser(candidate), _without_optimiser(best)
     )
     players = [network_players(spec, hyper, two)]
-    if spec.gate_rule is None:
+    if spec.arena.gate != "wilson":
         counts, distinct, cost = _match(spec, hyper, players, key)
     else:
         decided = sequential.play(
             spec.game,
             players,
             key,
-            spec.gate_rule,
-            most=spec.arena_games // 2,
+            wilson.Rule(spec.arena.confidence, spec.arena.width),
+            most=spec.arena.games // 2,
             limit=hyper.arena_games // 2,
-            batch=spec.gate_batch,
-            opening_plies=spec.opening_plies,
+            batch=spec.arena.batch,
+            opening_plies=spec.arena.opening_plies,
             draw_for_asked=spec.search.draw_for_asked,
             data_devices=spec.data_devices,
         )
@@ -109,7 +109,7 @@ def gate(
     wins = counts[0, 0] + counts[1, 2]
     lost = counts[0, 2] + counts[1, 0]
     draws = counts[0, 1] + counts[1, 1]
-    if spec.gate_rule is None:
+    if spec.arena.gate != "wilson":
         accepted = arena.is_accepted(
             wins, lost, hyper.threshold, accept_all_drawn=spec.switches.accept_all_drawn
         )

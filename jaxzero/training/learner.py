@@ -17,12 +17,10 @@ from flax import struct
 from jaxzero.loops import DATA_AXIS, masked, repeat
 from jaxzero.networks import NetworkOutput
 from jaxzero.search.evaluation import ChunkedEvaluate, Evaluate
-from jaxzero.training import losses, position_window, replay, schedules
-from jaxzero.training.position_window import PositionWindow
-from jaxzero.training.replay import Examples, Replay
+from jaxzero.training import losses, replay, schedules
+from jaxzero.training.replay import Examples, Source
 from jaxzero.training.spec import Hyper, Spec, make_optimizer
 
-Window = Replay | PositionWindow
 EVALUATION_CHUNK = 512  # positions evaluated at once where losses are only measured
 
 
@@ -68,7 +66,7 @@ def acting(spec: Spec, learner: Learner) -> Evaluate:
 
 def mean_losses(spec: Spec, output: NetworkOutput, examples: Examples) -> tuple:
     """(l_p, l_v), float32 scalars: means over the minibatch, over all devices of the run."""
-    legal = examples.legal if spec.legal_softmax else None
+    legal = examples.legal if spec.train.policy_softmax == "legal" else None
     policy = losses.policy_loss(output.policy_logits, examples.policy, legal).mean()
     value = losses.value_loss(output, examples.value, examples.draw).mean()
     if spec.data_devices > 1:  # before they are multiplied: l_x is a product of means
@@ -79,12 +77,10 @@ def mean_losses(spec: Spec, output: NetworkOutput, examples: Examples) -> tuple:
 def _extra_loss(spec: Spec, output: NetworkOutput, examples: Examples) -> jax.Array | float:
     """Weighted losses of the heads that only regularise; 0 without any."""
     extra: jax.Array | float = 0.0
-    if output.reply_logits is not None and examples.reply is not None:  # 002, equation 5
-        reply = losses.policy_loss(output.reply_logits, examples.reply).mean()
-        extra += spec.reply_weight * reply
-    if output.move_values is not None and examples.played is not None:
-        moves = losses.move_value_loss(output.move_values, examples.played, examples.value)
-        extra += spec.move_value_weight * moves.mean()
+    for name, weight in spec.heads:
+        head = losses.HEADS[name]
+        if getattr(examples, head.target) is not None:
+            extra += weight * head.loss(output, examples).mean()
     if spec.data_devices > 1:
         extra = jax.lax.pmean(extra, DATA_AXIS)
     return extra
@@ -110,7 +106,7 @@ def train_step(
       momentum: of SGD, may be traced; the spec's by default.
 
     Returns:
-      The learner after the step, and (l_p, l_v) as `spec.measure` says.
+      The learner after the step, and (l_p, l_v) as `spec.train.measure` says.
     """
     dropout = 0.0 if spec.switches.dropout_inactive else hyper.dropout_rate
 
@@ -136,7 +132,7 @@ def train_step(
     optimizer = make_optimizer(spec, momentum)
     updates, opt_state = optimizer.update(gradients, learner.opt_state, learner.params)
     params = jax.tree.map(lambda p, u: p - hyper.learning_rate * u, learner.params, updates)
-    if spec.measure == "after_step":
+    if spec.train.measure == "after_step":
         output, _ = forward(params, 0.0)  # moves no running averages
         measured = mean_losses(spec, output, examples)
     return Learner(params, batch_stats, opt_state), measured
@@ -146,38 +142,33 @@ def _my_part(spec: Spec, index: jax.Array) -> jax.Array:
     """This device's part of the minibatch: all devices draw the same one."""
     if spec.data_devices == 1:
         return index
-    part = spec.batch_size // spec.data_devices
+    part = spec.train.batch_size // spec.data_devices
     return jax.lax.dynamic_slice_in_dim(index, jax.lax.axis_index(DATA_AXIS) * part, part)
 
 
-def _images(spec: Spec) -> replay.Symmetries:
-    if spec.num_images == 1:  # `replay.images`, or a game without any
-        return lambda observation, policy: (observation[None], policy[None])
-    if spec.switches.mirror_without_policy:
-        return replay.without_policy(spec.game.symmetries)
-    return spec.game.symmetries
+def draw(spec: Spec, source: Source, index: jax.Array) -> Examples:
+    """This device's examples for the numbers `index` of the whole minibatch.
 
-
-def window_counts(spec: Spec, hyper: Hyper, window: Window, iteration: jax.Array) -> jax.Array:
-    """int32[W] (or [1]): positions in use, by the window's parts."""
-    if isinstance(window, PositionWindow):
-        return window.count[None]
-    return replay.counts_in_window(window, iteration, hyper.window)
-
-
-def draw(spec: Spec, window: Window, counts: jax.Array, index: jax.Array) -> Examples:
-    """This device's examples for the numbers `index` (int32[bs]) of the whole minibatch."""
+    Args:
+      spec: static settings.
+      source: positions.
+      index: int32[bs] in [0, K count): each position has K images.
+    """
     index = _my_part(spec, index)
-    if isinstance(window, PositionWindow):
-        return position_window.take(window, index, _images(spec), spec.num_images)
-    return replay.take(window, counts, index, _images(spec), spec.num_images)
+    stored = source.take(index // spec.num_images)
+    if spec.num_images == 1:  # `replay.images`, or a game without any
+        return stored
+    symmetries: replay.Symmetries = spec.game.symmetries
+    if spec.switches.mirror_without_policy:
+        symmetries = replay.without_policy(symmetries)
+    return replay.image_of(stored, index % spec.num_images, symmetries)
 
 
 def fit(
     spec: Spec,
     hyper: Hyper,
     learner: Learner,
-    window: Window,
+    source: Source,
     iteration: jax.Array,
     key: jax.Array,
 ) -> tuple[Learner, dict[str, jax.Array]]:
@@ -187,18 +178,17 @@ def fit(
       spec: static settings.
       hyper: traced settings.
       learner: where training starts.
-      window: the examples, the same on all devices.
-      iteration: int32, the newest iteration in the window.
+      source: the positions in the window, the same on all devices.
+      iteration: int32, of the learning rate's schedule.
       key: consumed.
 
     Returns:
       The candidate, and metrics: `loss/policy`, `loss/value`, `loss/sum`, `loss/product`,
-      `loss/minimised` float32[spec.epochs], means over each epoch's minibatches (NaN for epochs
+      `loss/minimised` float32[epochs], means over each epoch's minibatches (NaN for epochs
       beyond the run's), `count/gradient_steps` float32.
     """
-    counts = window_counts(spec, hyper, window, iteration)
-    total = counts.sum() * spec.num_images
-    steps = jnp.maximum(total // spec.batch_size, 1)
+    total = source.count * spec.num_images
+    steps = jnp.maximum(total // spec.train.batch_size, 1)
 
     def epoch(e: jax.Array, carry: tuple) -> tuple:
         learner, sums = carry
@@ -209,19 +199,21 @@ def fit(
             old, sums = carry
             draw_key, dropout_key = jax.random.split(jax.random.fold_in(epoch_key, i))
             if order is None:
-                index = jax.random.randint(draw_key, (spec.batch_size,), 0, total)
+                index = jax.random.randint(draw_key, (spec.train.batch_size,), 0, total)
             else:
-                index = jax.lax.dynamic_slice_in_dim(order, i * spec.batch_size, spec.batch_size)
+                index = jax.lax.dynamic_slice_in_dim(
+                    order, i * spec.train.batch_size, spec.train.batch_size
+                )
                 index = jnp.minimum(index, total - 1)
             progress = (e * steps + i) / (hyper.epochs * steps)
-            rate = schedules.learning_rate_factor(spec.schedule, iteration, progress)
+            rate = schedules.learning_rate_factor(spec.train, iteration, progress)
             new, (policy, value) = train_step(
                 spec,
                 dataclasses.replace(hyper, learning_rate=hyper.learning_rate * rate),
                 old,
-                draw(spec, window, counts, index),
+                draw(spec, source, index),
                 dropout_key,
-                momentum=schedules.momentum(spec.schedule, spec.momentum, progress),
+                momentum=schedules.momentum(spec.train, progress),
             )
             row = jnp.stack(
                 [
@@ -238,9 +230,9 @@ def fit(
 
         return repeat(jnp.where(e < hyper.epochs, steps, 0), step, (learner, sums))
 
-    sums = jnp.zeros((spec.epochs, 5), jnp.float32)
+    sums = jnp.zeros((spec.train.epochs, 5), jnp.float32)
     learner, sums = repeat(hyper.epochs, epoch, (learner, sums))
-    ran = jnp.arange(spec.epochs) < hyper.epochs
+    ran = jnp.arange(spec.train.epochs) < hyper.epochs
     means = jnp.where(ran[:, None], sums / steps, jnp.nan)
     names = ("policy", "value", "sum", "product", "minimised")
     metrics = {f"loss/{name}": means[:, i] for i, name in enumerate(names)}
@@ -250,13 +242,15 @@ def fit(
 
 def _epoch_order(spec: Spec, total: jax.Array, key: jax.Array) -> jax.Array | None:
     """For full passes: a permutation of the examples, the rest behind it; None: replacement."""
-    if spec.sampling == "replacement":
+    if spec.train.sampling == "replacement":
         return None
-    capacity = (spec.window_positions or spec.window * spec.positions) * spec.num_images
+    capacity = (
+        spec.replay.window_positions or spec.replay.window * spec.positions
+    ) * spec.num_images
     rank = jax.random.uniform(key, (capacity,))
     rank = jnp.where(jnp.arange(capacity) < total, rank, 2.0)
     padded = jnp.argsort(rank).astype(jnp.int32)
-    return jnp.concatenate([padded, jnp.zeros((spec.batch_size,), jnp.int32)])
+    return jnp.concatenate([padded, jnp.zeros((spec.train.batch_size,), jnp.int32)])
 
 
 def evaluate_losses(
@@ -283,7 +277,7 @@ def evaluate_losses(
     def one(part: tuple[Examples, jax.Array]) -> jax.Array:
         examples, valid = part
         out = infer(spec, learner, examples.observation)
-        legal = examples.legal if spec.legal_softmax else None
+        legal = examples.legal if spec.train.policy_softmax == "legal" else None
         policy = losses.policy_loss(out.policy_logits, examples.policy, legal)
         value = losses.value_loss(out, examples.value, examples.draw)
         return jnp.stack([(policy * valid).sum(), (value * valid).sum()])

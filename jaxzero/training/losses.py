@@ -1,35 +1,33 @@
 """The losses of papers 000, 001 and 003, of optax's: per example, averaged and combined outside."""
 
+from collections.abc import Callable
+from typing import NamedTuple
+
 import jax
 import jax.numpy as jnp
 import optax
 
 from jaxzero.networks import DRAW, LOSS, WIN, NetworkOutput
-
-# (l_p, l_v, l_p * l_v) of the loss that is minimised, by target (000 section 4.2, 5.3).
-_COEFFICIENTS = {
-    "policy": (1.0, 0.0, 0.0),
-    "value": (0.0, 1.0, 0.0),
-    "sum": (1.0, 1.0, 0.0),
-    "product": (0.0, 0.0, 1.0),
-}
+from jaxzero.training.replay import Examples
 
 
 def coefficients(
     target: str, weight: float = 0.5, value_weight: float = 1.0
 ) -> tuple[float, float, float]:
-    """Coefficients of (l_p, l_v, l_p l_v) for a target.
+    """Coefficients of (l_p, l_v, l_p l_v) in the loss that a target minimises (000 4.2, 5.3).
 
     Args:
       target: policy, value, sum, product or weighted.
       weight: lambda of `weighted`, lambda l_p + (1 - lambda) l_v.
       value_weight: of l_v in `sum` (002, equation 3: 0.01).
     """
-    if target == "weighted":
-        return (weight, 1.0 - weight, 0.0)
-    if target == "sum":
-        return (1.0, value_weight, 0.0)
-    return _COEFFICIENTS[target]
+    return {
+        "policy": (1.0, 0.0, 0.0),
+        "value": (0.0, 1.0, 0.0),
+        "sum": (1.0, value_weight, 0.0),
+        "product": (0.0, 0.0, 1.0),
+        "weighted": (weight, 1.0 - weight, 0.0),
+    }[target]
 
 
 def combine(coefficients: jax.Array, policy: jax.Array, value: jax.Array) -> jax.Array:
@@ -98,3 +96,37 @@ def move_value_loss(move_values: jax.Array, played: jax.Array, target: jax.Array
     """
     target = jnp.broadcast_to(target[:, None], move_values.shape)
     return (played * optax.losses.squared_error(move_values, target)).sum(-1)
+
+
+def _reply_loss(output: NetworkOutput, examples: Examples) -> jax.Array:
+    """Cross entropy of the opponent's next policy (002, equation 5)."""
+    assert output.reply_logits is not None
+    assert examples.reply is not None
+    return policy_loss(output.reply_logits, examples.reply)
+
+
+def _move_values_loss(output: NetworkOutput, examples: Examples) -> jax.Array:
+    assert output.move_values is not None
+    assert examples.played is not None
+    return move_value_loss(output.move_values, examples.played, examples.value)
+
+
+class Head(NamedTuple):
+    """A head of the network that only regularises.
+
+    Attributes:
+      weight: name of the key in `config.train` that its loss is weighted by; 0: there is no head.
+      target: the optional field of `Examples` that it learns.
+      loss: (output, examples with that field) -> float32[B].
+    """
+
+    weight: str
+    target: str
+    loss: Callable[[NetworkOutput, Examples], jax.Array]
+
+
+# By the network's setting that makes the head.
+HEADS: dict[str, Head] = {
+    "reply_head": Head("reply_weight", "reply", _reply_loss),
+    "move_value_head": Head("move_value_weight", "played", _move_values_loss),
+}

@@ -7,15 +7,18 @@ again may update the targets of the one that is there and make it new again:
 """
 
 import dataclasses
+from typing import Any
 
 import jax
 import jax.numpy as jnp
 from flax import struct
 
 from jaxzero.games.distinct import hash_rows
-from jaxzero.training.replay import Examples, Symmetries, with_legal
+from jaxzero.training.replay import Examples, Source
+from jaxzero.training.spec import ReplaySettings
+from jaxzero.training.windows import Batch, Held, Play, Window
 
-MERGED = ("policy", "value", "draw", "reply", "played")  # targets; the rest is the position itself
+_ITSELF = ("observation", "legal")  # of a position; its other fields are targets, which are merged
 
 
 @struct.dataclass
@@ -37,22 +40,39 @@ class PositionWindow:
     total: jax.Array
 
 
-def empty(
-    capacity: int,
-    observation: jax.ShapeDtypeStruct,
-    num_actions: int,
-    extras: tuple[str, ...] = (),
-) -> PositionWindow:
-    """A window without positions.
+class Positions(Window):
+    """The newest `replay.window_positions` positions, fewer at first if the window is slow."""
 
-    Args:
-      capacity: C, the most positions it can hold.
-      observation: shape [H, W, C] and dtype.
-      num_actions: A.
-      extras: optional fields of `Examples` that are kept.
-    """
+    def begin(self) -> Held:
+        return Held(empty(self.room(self.spec.replay.window_positions)))
+
+    def take_in(
+        self, held: Held, play: Play, progress: Any, iteration: jax.Array, key: jax.Array
+    ) -> tuple[Batch, Held]:
+        batch, own = play(progress, key), self.spec.replay
+        window, new = add(
+            held.examples,
+            batch.examples,
+            batch.count,
+            size=size_at(own, iteration),
+            duplicate_weight=own.duplicate_weight,
+        )
+        return batch.with_metric("count/new_positions", new), Held(window)
+
+    def source(self, held: Held, iteration: jax.Array, last: jax.Array) -> Source:
+        return source(held.examples)
+
+
+def source(window: PositionWindow) -> Source:
+    """All positions in use."""
+    return Source(window.count, lambda index: jax.tree.map(lambda x: x[index], window.examples))
+
+
+def empty(like: Examples) -> PositionWindow:
+    """A window without positions: room for C like these."""
+    capacity = like.value.shape[0]
     return PositionWindow(
-        examples=Examples.zeros((capacity,), observation, num_actions, extras),
+        examples=jax.tree.map(jnp.zeros_like, like),
         hashes=jnp.zeros((capacity, 2), jnp.uint32),
         seen=jnp.full((capacity,), -1, jnp.int32),
         count=jnp.int32(0),
@@ -135,7 +155,8 @@ def _merged(window: PositionWindow, weight: float) -> PositionWindow:
         weighted = x * share.reshape((-1,) + (1,) * (x.ndim - 1))
         return jax.ops.segment_sum(weighted, group, num_segments=seen.shape[0])[group]
 
-    fields = {n: merge(x) for n in MERGED if (x := getattr(examples, n)) is not None}
+    targets = {n: x for n, x in vars(examples).items() if n not in _ITSELF and x is not None}
+    fields = {name: merge(x) for name, x in targets.items()}
     return dataclasses.replace(
         window,
         examples=dataclasses.replace(examples, **fields),
@@ -144,32 +165,15 @@ def _merged(window: PositionWindow, weight: float) -> PositionWindow:
     )
 
 
-def size_at(
-    iteration: jax.Array, *, start: int, final: int, grows: tuple[int, int]
-) -> jax.Array | int:
-    """Positions that the window keeps in an iteration: the slow window (002, 3.3).
+def size_at(own: ReplaySettings, iteration: jax.Array) -> jax.Array | int:
+    """Positions that the window keeps in an iteration (int32, from 1): the slow window (002, 3.3).
 
-    Args:
-      iteration: int32, from 1.
-      start: until the first iteration of `grows`; 0: `final` from the beginning.
-      final: from its last iteration on; equal steps between.
-      grows: the two iterations.
+    `window_start` until the first iteration of `window_grows`, `window_positions` from its last one
+    on, equal steps between.
     """
+    start, final = own.window_start, own.window_positions
     if start == 0:
         return final
-    first, last = grows
+    first, last = own.window_grows
     share = jnp.clip((iteration - first) / max(last - first, 1), 0.0, 1.0)
     return jnp.round(start + share * (final - start)).astype(jnp.int32)
-
-
-def take(
-    window: PositionWindow, index: jax.Array, symmetries: Symmetries, num_images: int
-) -> Examples:
-    """Examples by their number, int32[b] in [0, K count); see `replay.take`."""
-    position, image = index // num_images, index % num_images
-    stored = jax.tree.map(lambda x: x[position], window.examples)
-    if num_images == 1:
-        return stored
-    images = jax.vmap(with_legal(symmetries))(stored)
-    rows = jnp.arange(index.shape[0])
-    return jax.tree.map(lambda x: x[rows, image], images)

@@ -5,8 +5,8 @@ when it is drawn, which gives the same distribution as storing all images (000's
 K-th of the memory.
 """
 
+import dataclasses
 from collections.abc import Callable
-from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -74,24 +74,10 @@ class Replay:
     iteration: jax.Array
 
 
-def empty(
-    window: int,
-    positions: int,
-    observation: jax.ShapeDtypeStruct,
-    num_actions: int,
-    extras: tuple[str, ...] = (),
-) -> Replay:
-    """A window without examples.
-
-    Args:
-      window: W, iterations it can hold.
-      positions: P, positions an iteration can hold.
-      observation: shape [H, W, C] and dtype.
-      num_actions: A.
-      extras: optional fields of `Examples` that are kept.
-    """
+def empty(window: int, like: Examples) -> Replay:
+    """A window without examples: room for W iterations of positions like these, [P]."""
     return Replay(
-        examples=Examples.zeros((window, positions), observation, num_actions, extras),
+        examples=jax.tree.map(lambda x: jnp.zeros((window, *x.shape), x.dtype), like),
         count=jnp.zeros((window,), jnp.int32),
         iteration=jnp.full((window,), -1, jnp.int32),
     )
@@ -173,38 +159,51 @@ def add(replay: Replay, examples: Examples, count: jax.Array, iteration: jax.Arr
     )
 
 
-def counts_in_window(replay: Replay, iteration: jax.Array, window: jax.Array) -> jax.Array:
-    """int32[W]: positions of each slot that the last `window` iterations (traced) may use."""
+@dataclasses.dataclass(frozen=True)
+class Source:
+    """What training draws from.
+
+    Attributes:
+      count: int32, positions in use.
+      take: int32[b] numbers of positions, in [0, count) -> `Examples` [b], as they are stored.
+    """
+
+    count: jax.Array
+    take: Callable[[jax.Array], Examples]
+
+
+def source(replay: Replay, iteration: jax.Array, window: jax.Array | int) -> Source:
+    """The positions of the last `window` iterations (int32, may be traced) up to `iteration`."""
     age = iteration - replay.iteration
     usable = (replay.iteration >= 0) & (age >= 0) & (age < window)
-    return jnp.where(usable, replay.count, 0)
+    counts = jnp.where(usable, replay.count, 0)  # int32[W]
+    ends = jnp.cumsum(counts)
+
+    def take(position: jax.Array) -> Examples:
+        slot = (position[:, None] >= ends[None, :]).sum(-1)
+        offset = position - (ends - counts)[slot]
+        return jax.tree.map(lambda x: x[slot, offset], replay.examples)
+
+    return Source(counts.sum(), take)
 
 
 Symmetries = Callable[[jax.Array, jax.Array], tuple[jax.Array, jax.Array]]
 
 
 def with_legal(symmetries: Symmetries) -> Callable[[Examples], Examples]:
-    """All images of one example, [K, ...]: legal actions move as the policy does."""
+    """All images of one example, [K, ...]: what is by action moves as the policy does."""
 
     def images(example: Examples) -> Examples:
         observation, policy = symmetries(example.observation, example.policy)
 
-        def moved(by_action: jax.Array | None) -> jax.Array | None:
-            if by_action is None:
-                return None
-            return symmetries(example.observation, by_action.astype(jnp.float32))[1]
+        def image(x: jax.Array) -> jax.Array:
+            if x.ndim == 0:
+                return jnp.broadcast_to(x, policy.shape[:1])
+            return symmetries(example.observation, x.astype(jnp.float32))[1]
 
-        def repeated(number: jax.Array | None) -> jax.Array | None:
-            return None if number is None else jnp.broadcast_to(number, policy.shape[:1])
-
-        return Examples(
-            observation=observation,
-            policy=policy,
-            value=jnp.broadcast_to(example.value, policy.shape[:1]),
-            legal=symmetries(example.observation, example.legal.astype(jnp.float32))[1] > 0.5,
-            draw=repeated(example.draw),
-            reply=moved(example.reply),
-            played=moved(example.played),
+        moved = jax.tree.map(image, dataclasses.replace(example, observation=example.value))
+        return dataclasses.replace(
+            moved, observation=observation, policy=policy, legal=moved.legal > 0.5
         )
 
     return images
@@ -220,35 +219,8 @@ def without_policy(symmetries: Symmetries) -> Symmetries:
     return images
 
 
-def take(
-    replay: Replay, counts: jax.Array, index: jax.Array, symmetries: Symmetries, num_images: int
-) -> Examples:
-    """Examples by their number.
-
-    Args:
-      replay: the window.
-      counts: int32[W] of `counts_in_window`.
-      index: int32[b] in [0, K sum(counts)).
-      symmetries: of the game.
-      num_images: K.
-
-    Returns:
-      `Examples` [b].
-    """
-    position, image = index // num_images, index % num_images
-    ends = jnp.cumsum(counts)
-    slot = (position[:, None] >= ends[None, :]).sum(-1)
-    offset = position - (ends - counts)[slot]
-    stored = jax.tree.map(lambda x: x[slot, offset], replay.examples)
-    if num_images == 1:  # the identity alone
-        return stored
+def image_of(stored: Examples, image: jax.Array, symmetries: Symmetries) -> Examples:
+    """Of each example [b] its image of a number, int32[b] in [0, K)."""
     images = jax.vmap(with_legal(symmetries))(stored)
-    rows = jnp.arange(index.shape[0])
+    rows = jnp.arange(image.shape[0])
     return jax.tree.map(lambda x: x[rows, image], images)
-
-
-def first_window(replay: Replay, slot: jax.Array | int, symmetries: Any) -> Examples:
-    """All images of the positions of one slot, [P * K]; those beyond its count are empty."""
-    stored = jax.tree.map(lambda x: x[slot], replay.examples)
-    images = jax.vmap(with_legal(symmetries))(stored)
-    return jax.tree.map(lambda x: x.reshape(-1, *x.shape[2:]), images)

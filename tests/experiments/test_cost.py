@@ -240,9 +240,9 @@ def test_phases_are_timed_once_for_settings_that_share_them(
 
         return measure
 
-    for name, decides in (("selfplay", lambda spec: spec.episodes),
-                          ("arena", lambda spec: spec.arena_games),
-                          ("training", lambda spec: spec.batch_size)):  # fmt: skip
+    for name, decides in (("selfplay", lambda spec: spec.selfplay.episodes),
+                          ("arena", lambda spec: spec.arena.games),
+                          ("training", lambda spec: spec.train.batch_size)):  # fmt: skip
         monkeypatch.setattr(Clock, name, timer(name, decides))
     base = small.small_config()
     found = clock.of_settings(

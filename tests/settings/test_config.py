@@ -134,7 +134,7 @@ def test_switches_reach_the_compiled_code() -> None:
     changes = {"game": "connect_four_5x5", "semantics": "published"}
     published = spec_lib.make_spec(small_config(changes))
     corrected = spec_lib.make_spec(small_config())
-    assert (published.opening_plies, corrected.opening_plies) == (0, 2)
+    assert (published.arena.opening_plies, corrected.arena.opening_plies) == (0, 2)
     assert (published.search.draw_for_asked, corrected.search.draw_for_asked) == (1e-4, 0)
     assert (published.search.root_expansion_counts, corrected.search.root_expansion_counts) == (
         True,
@@ -226,7 +226,7 @@ def test_impossible_games_and_networks_are_refused_in_one_line(
 
 
 def test_a_minibatch_may_be_as_large_as_the_window_can_be() -> None:
-    assert spec_lib.make_spec(small_config({"train.batch_size": 800})).batch_size == 800
+    assert spec_lib.make_spec(small_config({"train.batch_size": 800})).train.batch_size == 800
     assert spec_lib.make_spec(small_config({"game": "othello_4x4", "network.name": "resnet"}))
 
 
@@ -256,7 +256,7 @@ def test_a_minibatch_must_be_divisible_among_the_devices() -> None:
 def test_an_odd_number_of_games_is_fine_without_a_gate() -> None:
     config = small_config({"arena.gate": "none", "arena.games": 5})
     spec, hyper = spec_lib.make_spec(config), spec_lib.make_hyper(config)
-    assert (spec.arena_games, int(hyper.arena_games)) == (0, 0)
+    assert (spec.arena.games, int(hyper.arena_games)) == (0, 0)
 
 
 def test_traced_settings_are_the_configs() -> None:

@@ -20,7 +20,7 @@ from jaxzero.matches import arena
 from jaxzero.matches.arena import Match
 from jaxzero.players import no_cost
 from jaxzero.settings.config import SWITCHES, resolve_switches
-from jaxzero.training import gate, iteration, learner, selfplay
+from jaxzero.training import episodes, gate, learner, selfplay
 from jaxzero.training.spec import Spec
 from tests import small
 from tests.experiments.losses.test_loss_ablation import tiny
@@ -112,7 +112,7 @@ def self_play_options(spec: Spec, monkeypatch: pytest.MonkeyPatch) -> dict[str, 
     """What an iteration's self-play is called with."""
     monkeypatch.setattr(selfplay, "play", stop)
     with pytest.raises(Called) as caught:
-        iteration.self_play(spec, small.small_hyper(), None, jax.random.key(0))  # type: ignore[arg-type]
+        episodes.self_play(spec, small.small_hyper(), None, jax.random.key(0))  # type: ignore[arg-type]
     return caught.value.options
 
 
@@ -183,7 +183,7 @@ def test_switches_of_the_arena(on: bool, monkeypatch: pytest.MonkeyPatch) -> Non
 def test_a_gate_of_draws(on: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     """The whole gate, its games replaced by draws."""
     spec = spec_with("accept_all_drawn", on)
-    games = (2, spec.arena_games // 2)
+    games = (2, spec.arena.games // 2)
     drawn = Match(
         outcome=jnp.zeros((*games, 2)),
         played=jnp.ones(games, bool),
@@ -195,7 +195,7 @@ def test_a_gate_of_draws(on: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     network = small.compiled_init(small.small_spec())(0).learner
     accepted, metrics = gate.gate(spec, small.small_hyper(), network, network, jax.random.key(0))
     assert bool(accepted) is on
-    assert float(metrics["arena/draws"]) == spec.arena_games
+    assert float(metrics["arena/draws"]) == spec.arena.games
 
 
 @pytest.mark.parametrize("on", [False, True])
@@ -216,7 +216,7 @@ def test_published_gobang_labels_are_learned_without_looking_at_the_board() -> N
     spec = spec_with("gobang_absolute_labels", True)
     hyper = small.small_hyper({"selfplay.temperature_plies": 100})
     network = small.compiled_init(spec)(0).learner
-    play = jax.jit(lambda key: iteration.self_play(spec, hyper, network, key)[0])
+    play = jax.jit(lambda key: episodes.self_play(spec, hyper, network, key)[0])
     labels, stones, results = [], [], []
     for seed in range(4):
         games = jax.device_get(play(jax.random.key(seed)))

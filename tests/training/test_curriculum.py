@@ -10,26 +10,19 @@ import pytest
 
 from jaxzero.games import make_game
 from jaxzero.games.playouts import mean_random_plies
-from jaxzero.settings.config import ConfigError
-from jaxzero.training import curriculum, game_window, iteration, learner
-from jaxzero.training.curriculum import Curriculum, Lesson, Progress
+from jaxzero.settings.config import ConfigError, default_config, section
+from jaxzero.training import curriculum, episodes, game_window, learner
+from jaxzero.training.curriculum import Lesson, Progress
 from jaxzero.training.openings import random_openings
 from jaxzero.training.selfplay import Trajectory
-from jaxzero.training.spec import make_spec
+from jaxzero.training.spec import ReplaySettings, SelfPlaySettings, make_spec
 from tests import small
 
 LANES = 48
 LINE = make_game("connect_four_3x3_line3")  # random games last 5 to 9 plies
 
-RACING_KINGS = Curriculum(
-    by="schedule",
-    drop="random",
-    epochs=(0, 1, 100, 500, 800, 1000),
-    fractions=(0.1, 0.33, 0.5, 0.66, 0.8, 1.0),
-    averaging=0.5,
-    level=0.5,
-    margin=4,
-    least=0.1,
+RACING_KINGS = section(  # 004's schedule, the default
+    SelfPlaySettings, default_config().selfplay, curriculum="schedule"
 )
 
 
@@ -105,8 +98,8 @@ def games(lesson):
     def run(seed, given):
         network = learner.init(spec(), jax.random.key(seed))
         hyper = dataclasses.replace(small.small_hyper(), temperature_plies=jnp.int32(12))
-        asked = None if given is None else Lesson(*given)
-        return iteration.self_play(spec(), hyper, network, jax.random.key(7), asked)
+        asked = curriculum.WHOLE if given is None else Lesson(*given)
+        return episodes.self_play(spec(), hyper, network, jax.random.key(7), asked)
 
     given = None if lesson is None else (jnp.float32(lesson[0]), jnp.int32(lesson[1]))
     return jax.device_get(_program(lesson is None, run)(0, given))
@@ -190,12 +183,12 @@ def test_the_average_length_runs_with_the_games():
     assert float(after.mean_plies) == pytest.approx(40 + 0.5 * (27 - 40))
     seen = curriculum.learn(RACING_KINGS, progress, made_up([25] * 100, sees=10)).horizon
     assert float(seen) == 5  # half of nothing and of what these games show
-    whole = dataclasses.replace(RACING_KINGS, averaging=1.0)
+    whole = dataclasses.replace(RACING_KINGS, curriculum_averaging=1.0)
     assert float(curriculum.learn(whole, progress, made_up([10, 20], sees=0)).mean_plies) == 15
 
 
 def test_the_curriculum_follows_the_horizon():
-    plan = dataclasses.replace(RACING_KINGS, by="horizon")
+    plan = dataclasses.replace(RACING_KINGS, curriculum="horizon")
 
     def fraction(seen, mean=50.0):
         progress = Progress(jnp.float32(mean), jnp.float32(seen))
@@ -231,7 +224,7 @@ def test_drawn_games_are_dropped_by_lot_and_others_never(share, kept):
 
 
 def test_the_oldest_games_leave():
-    plan = game_window.Filling((350, 500), 0.1)
+    plan = section(ReplaySettings, default_config().replay, minimum_games=(350, 500))
     filled = game_window.Filled(jnp.int32(10), jnp.int32(1), jnp.full((12,), 200))
     assert int(game_window.games_in(filled)) == 2000
     left = game_window.leave(plan, filled)

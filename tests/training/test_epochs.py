@@ -23,7 +23,7 @@ class Recorded:
     STEPS = 64
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        def draw(spec: Spec, window: Any, counts: Any, index: jax.Array) -> jax.Array:
+        def draw(spec: Spec, source: Any, index: jax.Array) -> jax.Array:
             return index
 
         def step(
@@ -44,16 +44,18 @@ class Recorded:
 
 def window_of(spec: Spec, *counts: int) -> replay.Replay:
     """A ring whose slots are said to hold so many positions, the last one the newest."""
-    observation = jax.ShapeDtypeStruct(spec.game.observation_shape, jnp.int8)
-    ring = replay.empty(spec.window, spec.positions, observation, spec.game.num_actions)
+    ring = replay.empty(spec.replay.window, small.random_examples(spec.game, spec.positions))
     return ring.replace(count=jnp.array(counts), iteration=jnp.arange(len(counts)) + 1)
 
 
 def fit_of(spec: Spec) -> Any:
     """Jitted (hyper, learner, window, key) -> (learner, metrics)."""
-    return jax.jit(
-        lambda hyper, start, window, key: learner.fit(spec, hyper, start, window, jnp.int32(2), key)
-    )
+
+    def fit(hyper: Any, start: Any, ring: replay.Replay, key: jax.Array) -> Any:
+        source = replay.source(ring, jnp.int32(2), hyper.window)
+        return learner.fit(spec, hyper, start, source, jnp.int32(2), key)
+
+    return jax.jit(fit)
 
 
 @pytest.mark.parametrize("sampling", ["replacement", "epoch"])
@@ -128,10 +130,8 @@ def test_without_a_learning_rate_nothing_is_learned_and_the_loss_is_the_evaluati
     after, metrics = fit(hyper, fresh(one), ring, jax.random.key(0))
     assert_equal(after.params, fresh(one).params)
     # The running averages are those of the one minibatch, which is the whole window.
-    counts = replay.counts_in_window(ring, jnp.int32(2), hyper.window)
-    everything = jax.jit(
-        lambda: replay.take(ring, counts, jnp.arange(32), one.game.symmetries, 2)
-    )()
+    source = replay.source(ring, jnp.int32(2), hyper.window)
+    everything = jax.jit(lambda: learner.draw(one, source, jnp.arange(32)))()
     evaluation = learner.evaluate_losses(one, after, everything, jnp.ones((32,), bool))
     for name, value in evaluation.items():
         np.testing.assert_allclose(metrics[f"loss/{name}"], [value] * 2, rtol=1e-5)
@@ -152,7 +152,7 @@ def test_mirror_without_policy(published: bool) -> None:
     one = small.small_spec({"switches.mirror_without_policy": published})
     given = small.random_examples(one.game, one.positions, seed=2)
     ring = replay.add(window_of(one, 0, 0), given, jnp.int32(4), jnp.int32(1))
-    drawn = learner.draw(one, ring, jnp.array([0, 4]), jnp.arange(8))
+    drawn = learner.draw(one, replay.source(ring, jnp.int32(1), 1), jnp.arange(8))
     for i in range(4):
         plain, mirrored = drawn.policy[2 * i], drawn.policy[2 * i + 1]
         np.testing.assert_array_equal(plain, given.policy[i])

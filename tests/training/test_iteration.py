@@ -166,7 +166,8 @@ def test_nothing_is_compiled_again() -> None:
 
 def test_traced_settings_equal_a_program_of_that_size() -> None:
     exact = small.small_spec(FEWER)
-    assert (exact.episodes, exact.num_simulations, exact.epochs, exact.window) == (5, 5, 1, 1)
+    assert (exact.selfplay.episodes, exact.num_simulations) == (5, 5)
+    assert (exact.train.epochs, exact.replay.window) == (1, 1)
     hyper = dataclasses.replace(small.small_hyper(FEWER), learning_rate=jnp.float32(1e-4))
     for (roomy, metrics), (state, expected) in zip(
         small.run_alone(spec(), hyper, seed=1, iterations=2),

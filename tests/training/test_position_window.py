@@ -7,13 +7,16 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from jaxzero.training import position_window
+from jaxzero.settings.config import default_config, section
+from jaxzero.training import position_window, replay
 from jaxzero.training.position_window import PositionWindow, size_at
 from jaxzero.training.replay import Examples
+from jaxzero.training.spec import ReplaySettings
 
 CAPACITY, INCOMING, ACTIONS = 24, 16, 3
 OBSERVATION = jax.ShapeDtypeStruct((2, 2, 1), jnp.int8)
 EXTRAS = ("draw", "reply")
+ROOM = Examples.zeros((CAPACITY,), OBSERVATION, ACTIONS, EXTRAS)
 TARGETS = ("policy", "value", "draw", "reply")
 
 add = jax.jit(position_window.add, static_argnames="duplicate_weight")
@@ -58,7 +61,7 @@ class ByHand:
 @pytest.mark.parametrize("weight", [0.0, 0.2, 0.8, 1.0])
 def test_against_a_dict(weight: float) -> None:
     rng = np.random.default_rng(int(10 * weight))
-    window = position_window.empty(CAPACITY, OBSERVATION, ACTIONS, EXTRAS)
+    window = position_window.empty(ROOM)
     by_hand = ByHand(weight)
     for step, (count, size) in enumerate(
         [(16, 24), (9, 24), (16, 12), (0, 12), (16, 24), (16, 24)]
@@ -91,7 +94,7 @@ def test_positions_with_one_hash_stay_apart(monkeypatch: pytest.MonkeyPatch) -> 
         position_window, "hash_rows", lambda rows: jnp.zeros((rows.shape[0], 2), jnp.uint32)
     )
     examples = incoming(np.random.default_rng(1), kinds=5)
-    window = position_window.empty(CAPACITY, OBSERVATION, ACTIONS, EXTRAS)
+    window = position_window.empty(ROOM)
     window, _ = position_window.add(window, examples, jnp.int32(16), size=24, duplicate_weight=1.0)
     given = {
         (np.asarray(b).tobytes(), float(v))
@@ -102,26 +105,34 @@ def test_positions_with_one_hash_stay_apart(monkeypatch: pytest.MonkeyPatch) -> 
         assert (row, float(window.examples.value[i])) in given
 
 
+def settings(**changes: Any) -> ReplaySettings:
+    changes = {"window_positions": 2000, "window_grows": (5, 12)} | changes
+    return section(ReplaySettings, default_config().replay, **changes)
+
+
 def test_the_slow_window() -> None:
     """002: 500,000 positions, growing from iteration 5 to 12 to 2,000,000 in equal steps."""
-    sizes = [int(size_at(jnp.int32(i), start=500, final=2000, grows=(5, 12))) for i in range(1, 15)]
+    slow = settings(window_start=500)
+    sizes = [int(size_at(slow, jnp.int32(i))) for i in range(1, 15)]
     assert sizes[:5] == [500] * 5
     assert sizes[11:] == [2000] * 3
     steps = np.diff(sizes[4:12])
     assert steps.min() > 0
     assert np.ptp(steps) <= 1
-    assert size_at(jnp.int32(1), start=0, final=2000, grows=(5, 12)) == 2000
+    assert size_at(settings(window_start=0), jnp.int32(1)) == 2000
 
 
 def test_examples_and_their_images_are_drawn() -> None:
     rng = np.random.default_rng(0)
-    window = position_window.empty(CAPACITY, OBSERVATION, ACTIONS, EXTRAS)
+    window = position_window.empty(ROOM)
     window, _ = add(window, incoming(rng, 80), 5, size=24, duplicate_weight=0.0)
 
     def mirror(observation: jax.Array, policy: jax.Array) -> tuple[jax.Array, jax.Array]:
         return jnp.stack([observation, observation[:, ::-1]]), jnp.stack([policy, policy[::-1]])
 
-    found = position_window.take(window, jnp.arange(10), mirror, 2)
+    index = jnp.arange(10)
+    stored = position_window.source(window).take(index // 2)
+    found = replay.image_of(stored, index % 2, mirror)
     np.testing.assert_array_equal(found.policy[0], window.examples.policy[0])
     np.testing.assert_array_equal(found.policy[3], window.examples.policy[1][::-1])
     assert found.reply is not None

@@ -58,8 +58,7 @@ def test_positions_are_packed_game_by_game_and_the_oldest_fall_out(capacity: int
 @pytest.mark.parametrize("window", [1, 2, 3, 5])
 def test_the_ring_is_a_queue_of_iterations(window: int) -> None:
     slots, positions = 3, 4
-    observation = jax.ShapeDtypeStruct((2, 2, 1), jnp.int8)
-    ring = replay.empty(slots, positions, observation, ACTIONS)
+    ring = replay.empty(slots, stored_values([0.0] * positions))
     queue: deque[list[float]] = deque(maxlen=min(window, slots))
     rng = np.random.default_rng(0)
     for iteration in range(1, 9):
@@ -67,19 +66,13 @@ def test_the_ring_is_a_queue_of_iterations(window: int) -> None:
         values = [100.0 * iteration + i for i in range(positions)]
         ring = add(ring, stored_values(values), jnp.int32(count), jnp.int32(iteration))
         queue.append(values[:count])
-        counts = replay.counts_in_window(ring, jnp.int32(iteration), jnp.int32(window))
-        usable = np.arange(positions)[None] < np.asarray(counts)[:, None]
-        assert Counter(np.asarray(ring.examples.value)[usable].tolist()) == Counter(
-            value for values in queue for value in values
-        )
-        found = everything(ring, counts)
+        found = take_all(ring, iteration, window, no_symmetries, 1)
         assert Counter(found.value.tolist()) == Counter(v for vs in queue for v in vs)
 
 
 def test_an_empty_window_has_no_examples() -> None:
-    ring = replay.empty(3, 4, jax.ShapeDtypeStruct((2, 2, 1), jnp.int8), ACTIONS)
-    counts = replay.counts_in_window(ring, jnp.int32(1), jnp.int32(3))
-    np.testing.assert_array_equal(counts, [0, 0, 0])
+    ring = replay.empty(3, stored_values([0.0] * 4))
+    assert replay.source(ring, jnp.int32(1), 3).count == 0
     assert ring.examples.observation.dtype == jnp.int8
 
 
@@ -87,14 +80,11 @@ def test_an_empty_window_has_no_examples() -> None:
 def test_every_image_of_every_position_has_one_number(name: str) -> None:
     game = make_game(name, observation="signed")
     given = [small.random_examples(game, 3, seed=seed) for seed in range(2)]
-    ring = replay.empty(
-        2, 3, jax.ShapeDtypeStruct(game.observation_shape, jnp.int8), game.num_actions
-    )
+    ring = replay.empty(2, given[0])
     for iteration, (examples, count) in enumerate(zip(given, (2, 3), strict=True), 1):
         ring = add(ring, examples, jnp.int32(count), jnp.int32(iteration))
-    counts = replay.counts_in_window(ring, jnp.int32(2), jnp.int32(2))
     images = 2 if name.startswith("connect_four") else 8
-    taken = take_all(ring, counts, game.symmetries, images)
+    taken = take_all(ring, 2, 2, game.symmetries, images)
     expected = Counter()
     for examples, count in zip(given, (2, 3), strict=True):
         for i in range(count):
@@ -133,26 +123,23 @@ def stored_values(values: list[float]) -> Examples:
     )
 
 
-@functools.partial(jax.jit, static_argnums=(2, 3, 4))
-def _take(ring: Any, counts: jax.Array, symmetries: Any, images: int, size: int) -> Examples:
-    return replay.take(ring, counts, jnp.arange(size), symmetries, images)
+@functools.partial(jax.jit, static_argnums=(3, 4))
+def _take(ring: Any, iteration: Any, window: Any, symmetries: Any, images: int) -> Any:
+    source = replay.source(ring, iteration, window)
+    index = jnp.arange(ring.examples.value.size * images)
+    stored = source.take(index // images)
+    return source.count, replay.image_of(stored, index % images, symmetries)
 
 
-def take_all(ring: Any, counts: jax.Array, symmetries: Any, images: int) -> Examples:
-    """Examples 0, 1, ... of the window."""
-    total = int(counts.sum()) * images
-    taken = _take(ring, counts, symmetries, images, ring.examples.value.size * images)
-    return jax.tree.map(lambda x: np.asarray(x)[:total], taken)
+def take_all(ring: Any, iteration: int, window: int, symmetries: Any, images: int) -> Examples:
+    """All examples of the last `window` iterations, in their order."""
+    count, taken = _take(ring, jnp.int32(iteration), jnp.int32(window), symmetries, images)
+    return jax.tree.map(lambda x: np.asarray(x)[: int(count) * images], taken)
 
 
 def no_symmetries(observation: jax.Array, policy: jax.Array) -> tuple[jax.Array, jax.Array]:
     """The identity alone."""
     return observation[None], policy[None]
-
-
-def everything(ring: Any, counts: jax.Array) -> Examples:
-    """All positions of the window."""
-    return take_all(ring, counts, no_symmetries, 1)
 
 
 def as_bytes(*arrays: Any) -> tuple[bytes, ...]:

@@ -1,41 +1,48 @@
 """Learning rate and momentum over training: paper 002's numbers."""
 
+from typing import Any
+
 import jax.numpy as jnp
 import pytest
 
+from jaxzero.settings.config import default_config, section
 from jaxzero.training import schedules
-from jaxzero.training.schedules import Schedule
+from jaxzero.training.spec import TrainSettings
 
 
-def rate(schedule: Schedule, iteration: int, progress: float) -> float:
+def settings(schedule: str, **changes: Any) -> TrainSettings:
+    return section(TrainSettings, default_config().train, schedule=schedule, **changes)
+
+
+def rate(schedule: TrainSettings, iteration: int, progress: float) -> float:
     factor = schedules.learning_rate_factor(schedule, jnp.int32(iteration), jnp.float32(progress))
     return 0.2 * float(factor)
 
 
 def test_constant() -> None:
-    assert rate(Schedule(), 3, 0.5) == 0.2
-    assert schedules.momentum(Schedule(), 0.9, jnp.float32(0.5)) == 0.9
+    assert rate(settings("constant"), 3, 0.5) == 0.2
+    assert schedules.momentum(settings("constant"), jnp.float32(0.5)) == 0.9
 
 
 def test_the_baselines_steps() -> None:
     """0.2 in iterations 1 to 6, 0.02 in 7 to 13, 0.002 from 14 on."""
-    schedule = Schedule(kind="steps", steps=(7, 14))
+    schedule = settings("steps", schedule_steps=(7, 14))
     found = [rate(schedule, i, 0.9) for i in (1, 6, 7, 13, 14, 30)]
     assert found == pytest.approx([0.2, 0.2, 0.02, 0.02, 0.002, 0.002])
 
 
 def test_a_cycle() -> None:
     """0.02 to 0.2 at 35 %, back at 70 %, 0.003 at the end; momentum 0.95, 0.85, 0.95, 0.95."""
-    schedule = Schedule(kind="cyclic")
+    schedule = settings("cyclic")
     places = (0.0, 0.175, 0.35, 0.525, 0.7, 0.85, 1.0)
     found = [rate(schedule, 1, p) for p in places]
     assert found == pytest.approx([0.02, 0.11, 0.2, 0.11, 0.02, 0.0115, 0.003], abs=1e-6)
-    momenta = [float(schedules.momentum(schedule, 0.9, jnp.float32(p))) for p in places]
+    momenta = [float(schedules.momentum(schedule, jnp.float32(p))) for p in places]
     assert momenta == pytest.approx([0.95, 0.9, 0.85, 0.9, 0.95, 0.95, 0.95])
 
 
 def test_cycles_are_annealed() -> None:
     """By a factor that falls linearly from 1 in iteration 1 to 0.4: the peak is 0.08 at last."""
-    schedule = Schedule(kind="cyclic", anneal_to=0.4, anneal_iterations=20)
+    schedule = settings("cyclic", anneal_to=0.4, anneal_iterations=20)
     found = [rate(schedule, i, 0.35) for i in (1, 11, 21, 40)]
     assert found == pytest.approx([0.2, 0.14, 0.08, 0.08])

@@ -99,7 +99,7 @@ def test_arms_beside_each_other(tmp_path: Path) -> None:
 def test_arms_are_run_directories(finished: Path) -> None:
     opened = runs.open_run(finished / study.ARMS / "extended")
     assert opened.iterations == (0, 1, 2)
-    assert opened.spec.duplicate_weight == 0.8
+    assert opened.spec.replay.duplicate_weight == 0.8
     assert opened.spec.network.squeeze_excite
 
 
@@ -182,9 +182,10 @@ def test_the_papers_constants() -> None:
     # A draw is worth 0.6913 where a win is 1 and a loss 0: (-1 + 0 + (1 + d)) / 2 with v = 0.
     assert (1 + s.draw_value) / 2 == pytest.approx(0.6913)
     assert (s.dirichlet_fraction, s.dirichlet_alpha) == (0.25, 20.38)
-    assert (spec.num_images, spec.batch_size, spec.epochs) == (1, 256, 1)
-    assert (spec.weight_decay, spec.max_gradient_norm, spec.momentum) == (1e-4, 1.0, 0.9)
-    assert (spec.window_positions, spec.window_start) == (2_000_000, 0)
+    assert (spec.num_images, spec.train.batch_size, spec.train.epochs) == (1, 256, 1)
+    train = spec.train
+    assert (train.weight_decay, train.max_gradient_norm, train.momentum) == (1e-4, 1.0, 0.9)
+    assert (spec.replay.window_positions, spec.replay.window_start) == (2_000_000, 0)
     extended = spec_lib.make_spec(study.arm_config(get_config("paper"), "extended"))
     assert (extended.window_start, extended.window_grows) == (500_000, (5, 15))
     assert (extended.schedule.kind, extended.schedule.anneal_to) == ("cyclic", 0.4)

@@ -86,7 +86,8 @@ def test_memory_is_forecast(board: str) -> None:
     weights = parameters(board, 256, (1024, 512))
     # weights and two moments of Adam in float32, of 32 best networks and 32 candidates
     assert predicted.parts["networks"] == pytest.approx(64 * 12 * weights, rel=0.01)
-    window = spec.window * spec.positions * spec.game.num_actions * 5  # policy, legal actions
+    positions = spec.replay.window * spec.positions
+    window = positions * spec.game.num_actions * 5  # policy, legal actions
     assert predicted.parts["window"] >= 64 * window
     assert predicted.total > predicted.parts["networks"] + predicted.parts["window"]
     assert memory.in_words(predicted, here.memory)

@@ -1,0 +1,163 @@
+"""The games of an iteration: E by the best network, over all devices, and what is learned from."""
+
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+
+from jaxzero.games.distinct import count_distinct, hash_rows
+from jaxzero.loops import DATA_AXIS
+from jaxzero.training import curriculum, learner, replay, selfplay
+from jaxzero.training.curriculum import Lesson
+from jaxzero.training.learner import Learner
+from jaxzero.training.selfplay import PlayoutCaps, Trajectory
+from jaxzero.training.spec import Hyper, Spec
+from jaxzero.training.windows import Batch
+
+
+def play_batch(
+    spec: Spec,
+    hyper: Hyper,
+    network: Learner,
+    progress: Any,
+    epochs_done: jax.Array,
+    key: jax.Array,
+) -> Batch:
+    """E games by the best network, and what of them is learned from.
+
+    Args:
+      spec: static settings.
+      hyper: traced settings.
+      network: plays.
+      progress: of the curriculum, `()` without one.
+      epochs_done: int32, t of 004's schedule.
+      key: consumed.
+    """
+    own = spec.selfplay
+    lesson = curriculum.next_lesson(own, progress, epochs_done, spec.game.max_plies)
+    trajectory, metrics = self_play(spec, hyper, network, key, lesson)
+    if own.curriculum != "none":
+        progress = curriculum.learn(own, progress, trajectory)
+        metrics |= curriculum.describe(lesson, progress, trajectory)
+    learned = curriculum.learned_part(own, lesson, trajectory, key)
+    examples, count = replay.from_trajectory(
+        learned,
+        spec.positions,
+        extras=spec.extras,
+        root_value_share=spec.train.root_value_share,
+    )
+    games = learned.recorded.any(0).sum(dtype=jnp.int32)
+    return Batch(examples, count, games, progress, metrics)
+
+
+def self_play(
+    spec: Spec, hyper: Hyper, network: Learner, key: jax.Array, lesson: Lesson = curriculum.WHOLE
+) -> tuple[Trajectory, dict[str, jax.Array]]:
+    """E games by the best network, over all devices of the run.
+
+    Args:
+      spec: static settings.
+      hyper: traced settings.
+      network: plays with running averages of batch norm.
+      key: consumed. A game's key is folded from its number, so that the number of devices does
+        not change the games.
+      lesson: which plies are played at random.
+
+    Returns:
+      All E games (on every device), and metrics `selfplay/*`, `search/*`, `count/*`.
+    """
+    part = -(-spec.selfplay.episodes // spec.data_devices)
+    number = jnp.arange(part)
+    if spec.data_devices > 1:
+        number = number + jax.lax.axis_index(DATA_AXIS) * part
+    # m, traced where the search can take it so
+    m: Any = spec.num_simulations if spec.search.fixes_simulations else hyper.num_simulations
+    own = spec.selfplay
+    caps = PlayoutCaps(own.fast_share, own.fast_simulations, own.fast_noise)
+    trajectory, diagnostics = selfplay.play(
+        spec.game,
+        learner.acting(spec, network),
+        jax.vmap(jax.random.fold_in, (None, 0))(key, number),
+        number < hyper.episodes,
+        options=spec.search,
+        num_simulations=m,
+        c_puct=hyper.c_puct,
+        temperature_plies=hyper.temperature_plies,
+        keep_tree=spec.switches.keep_tree,
+        one_hot_after_temperature=spec.switches.one_hot_after_temperature,
+        first_player_always_loses=spec.switches.gobang_absolute_labels,
+        random_plies=lesson.random_plies,
+        kept=lesson.fraction,
+        caps=caps,
+    )
+    depth_max = diagnostics.depth_max
+    counts = {
+        "evaluations": diagnostics.evaluations,
+        "useful": diagnostics.useful_evaluations,
+        "finished": diagnostics.finished_leaves,
+        "depth": diagnostics.depth_sum,
+        "simulations": diagnostics.simulations,
+        "nodes": (diagnostics.nodes * (number < hyper.episodes)).sum().astype(jnp.float32),
+    }
+    if spec.data_devices > 1:
+        counts = jax.lax.psum(counts, DATA_AXIS)
+        depth_max = jax.lax.pmax(depth_max, DATA_AXIS)
+        trajectory = _gather(trajectory)
+    metrics = _describe(spec, trajectory)
+    metrics |= {
+        "search/depth_mean": counts["depth"] / jnp.maximum(counts["simulations"], 1),
+        "search/depth_max": depth_max.astype(jnp.float32),
+        "search/tree_occupancy": counts["nodes"] / (hyper.episodes * spec.search.capacity),
+        "count/selfplay_evaluations": counts["evaluations"],
+        "count/selfplay_useful_evaluations": counts["useful"],
+        "count/selfplay_finished_leaves": counts["finished"],
+        "count/selfplay_simulations": counts["simulations"],
+    }
+    return trajectory, metrics
+
+
+def _gather(trajectory: Trajectory) -> Trajectory:
+    """The games of all devices, on every device."""
+
+    def gather(axis: int) -> Any:
+        return lambda x: jax.lax.all_gather(x, DATA_AXIS, axis=axis, tiled=True)
+
+    by_game = ("outcome", "plies", "active", "start", "rolled_back")
+    fields: dict[str, Any] = {
+        name: value if value is None else gather(0 if name in by_game else 1)(value)
+        for name, value in vars(trajectory).items()
+    }
+    return Trajectory(**fields)
+
+
+def _describe(spec: Spec, trajectory: Trajectory) -> dict[str, jax.Array]:
+    """How the games looked."""
+    games = trajectory.active.sum()
+    first, second = trajectory.outcome[:, 0], trajectory.outcome[:, 1]
+
+    def share(mask: jax.Array) -> jax.Array:
+        return (mask & trajectory.active).sum() / games
+
+    valid = trajectory.valid.reshape(-1)
+    capacity = min(valid.shape[0], spec.max_distinct_positions)
+    observations = trajectory.observation.reshape(-1, *spec.game.observation_shape)
+    policy = trajectory.policy
+    entropy = -(policy * jnp.log(jnp.maximum(policy, 1e-30))).sum(-1)
+    return {
+        "selfplay/plies": curriculum.lengths(trajectory).sum() / games,
+        "selfplay/plies_max": curriculum.lengths(trajectory).max().astype(jnp.float32),
+        "selfplay/first_player_wins": share(first > second),
+        "selfplay/second_player_wins": share(second > first),
+        "selfplay/draws": share(first == second),
+        "selfplay/positions": trajectory.plies.sum().astype(jnp.float32),
+        "selfplay/distinct_positions": count_distinct(
+            hash_rows(observations[:capacity]), valid[:capacity]
+        ).astype(jnp.float32),
+        "selfplay/distinct_games": count_distinct(
+            hash_rows(trajectory.action.T), trajectory.active
+        ).astype(jnp.float32),
+        "search/root_value_at_start": (trajectory.root_value[0] * trajectory.active).sum() / games,
+        "selfplay/policy_entropy": (entropy * trajectory.valid).sum()
+        / jnp.maximum(trajectory.valid.sum(), 1),
+        "count/games": games.astype(jnp.float32),
+    }

@@ -1,0 +1,97 @@
+"""The window: which games are learned from.
+
+`Window` is the papers' own, the last rs iterations (000). One that counts positions (002,
+`position_window.Positions`) or games (004, `game_window.Games`) does some of its steps otherwise.
+"""
+
+import dataclasses
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import jax
+from flax import struct
+
+from jaxzero.training import replay
+from jaxzero.training.replay import Examples, Source
+from jaxzero.training.spec import Spec
+
+
+class Held(NamedTuple):
+    """What a window holds, the same on all devices.
+
+    Attributes:
+      examples: `replay.Replay`, or what a window has in its place.
+      filled: what it remembers beside them; `()` for nothing.
+    """
+
+    examples: Any
+    filled: Any = ()
+
+
+@struct.dataclass
+class Batch:
+    """One batch of games.
+
+    Attributes:
+      examples: [P], packed to the front.
+      count: int32, examples in use.
+      games: int32, games that they are of.
+      progress: of the curriculum after them; `()` without one.
+      metrics: float32 scalars.
+    """
+
+    examples: Examples
+    count: jax.Array
+    games: jax.Array
+    progress: Any
+    metrics: dict[str, jax.Array]
+
+    def with_metric(self, name: str, value: jax.Array) -> "Batch":
+        """With one metric more."""
+        return dataclasses.replace(self, metrics=self.metrics | {name: value.astype("float32")})
+
+
+Play = Callable[[Any, jax.Array], Batch]  # (progress of the curriculum, key, consumed) -> games
+
+
+@dataclasses.dataclass(frozen=True)
+class Window:
+    """The last rs iterations, a batch of games each."""
+
+    spec: Spec
+
+    def begin(self) -> Held:
+        """Nothing is held yet."""
+        return Held(replay.empty(self.spec.replay.window, self.room(self.spec.positions)))
+
+    def room(self, positions: int) -> Examples:
+        """Empty examples [positions]."""
+        game = self.spec.game
+        observation = jax.eval_shape(lambda: game.observe(game.init()))
+        return Examples.zeros((positions,), observation, game.num_actions, self.spec.extras)
+
+    def take_in(
+        self, held: Held, play: Play, progress: Any, iteration: jax.Array, key: jax.Array
+    ) -> tuple[Batch, Held]:
+        """Has games played, as many batches as it wants, and takes them in.
+
+        Args:
+          held: before.
+          play: plays one batch.
+          progress: of the curriculum.
+          iteration: int32, from 1.
+          key: of self-play, consumed.
+
+        Returns:
+          The last batch (its `count/*` metrics are sums over all), and what is held now.
+        """
+        batch = play(progress, key)
+        return batch, Held(replay.add(held.examples, batch.examples, batch.count, iteration))
+
+    def source(self, held: Held, iteration: jax.Array, last: jax.Array) -> Source:
+        """What training draws from in an iteration; `last`: rs, where iterations are counted."""
+        return replay.source(held.examples, iteration, last)
+
+    def forget(self, held: Held) -> Held:
+        """What is left after training. Here the oldest leave when the next are taken in."""
+        return held
