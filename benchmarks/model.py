@@ -108,7 +108,8 @@ def longest_descents(
     if options.algorithm == "gumbel":
         shape = trees.root_invalid_actions.shape[1:]
         noise = jax.vmap(lambda key: jax.random.gumbel(key, shape))(keys)
-        root, select = rules.gumbel_root(noise, m, options), rules.gumbel_interior
+        root = rules.gumbel_root(noise, m, options)
+        select = functools.partial(rules.gumbel_interior, options=options)
 
     def body(_: jax.Array, carry: tuple) -> tuple:
         trees, total = carry

@@ -51,7 +51,8 @@ def selection(
         rule = rules.puct(hyper.c_puct + nothing, spec.search, None)
         return rule, rule
     noise = trees.extra_data.root_gumbel + nothing
-    return rules.gumbel_root(noise, spec.num_simulations, spec.search), rules.gumbel_interior
+    interior = functools.partial(rules.gumbel_interior, options=spec.search)
+    return rules.gumbel_root(noise, spec.num_simulations, spec.search), interior
 
 
 def programs(

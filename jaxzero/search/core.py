@@ -1,6 +1,7 @@
 """One search from a batch of positions: evaluate the roots, simulate, read off the result."""
 
 import dataclasses
+import functools
 from collections.abc import Callable
 from typing import Any
 
@@ -178,7 +179,9 @@ def run(
             options,
         )
         result = _read_off(trees, counts, active, choice_keys, c_puct, options)
-        return result if policy is None else dataclasses.replace(result, policy=policy)
+        if policy is None or options.gumbel_target == "visits":
+            return result
+        return dataclasses.replace(result, policy=policy)
 
     budget = jnp.broadcast_to(jnp.asarray(num_simulations, jnp.int32), (batch,))
     if options.root_expansion_counts:
@@ -262,7 +265,8 @@ def _selection(
         return root, puct
     visits = num_simulations - options.root_expansion_counts
     halving = rules.gumbel_root(trees.extra_data.root_gumbel, visits, options)
-    return (lambda keys: halving), (lambda keys: rules.gumbel_interior)
+    interior = functools.partial(rules.gumbel_interior, options=options)
+    return (lambda keys: halving), (lambda keys: interior)
 
 
 def _read_off(
@@ -274,8 +278,13 @@ def _read_off(
     options: SearchOptions,
 ) -> SearchResult:
     node = tree.read_node(trees, jnp.zeros(active.shape, jnp.int32))
+    value = tree.root_value(trees)
     if options.algorithm == "gumbel":
-        action, policy = rules.gumbel_policy(node, trees.extra_data.root_gumbel)
+        action, policy, under_policy = rules.gumbel_policy(
+            node, trees.extra_data.root_gumbel, options
+        )
+        if options.gumbel_root_value == "policy":
+            value = under_policy
     else:
         visits = node.visits.astype(jnp.float32)
         kept = visits
@@ -283,17 +292,14 @@ def _read_off(
             kept = rules.pruned_visits(node, jnp.asarray(c_puct, jnp.float32), options)
         if options.propagate_results:
             visits = kept = known_results.chosen_from(node)
+            value = known_results.root_value(trees, options.draw_value)
         policy = kept / jnp.maximum(kept.sum(-1, keepdims=True), 1.0)
         action = rules.argmax(visits, options, keys)
     return SearchResult(
         visit_counts=node.visits,
         policy=jnp.where(active[:, None], policy, 0.0),
         action=action,
-        value=(
-            known_results.root_value(trees, options.draw_value)
-            if options.propagate_results
-            else tree.root_value(trees)
-        ),
+        value=value,
         q=node.q,
         tree=trees,
         diagnostics=dataclasses.replace(counts, nodes=trees.extra_data.size),

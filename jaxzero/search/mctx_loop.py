@@ -16,6 +16,7 @@ from jaxzero.games.base import Game, State
 from jaxzero.search.evaluation import Evaluate, StateEvaluate, as_node, look_at
 from jaxzero.search.options import SearchOptions
 from jaxzero.search.result import Diagnostics
+from jaxzero.search.rules import q_transform
 from jaxzero.search.tree import ILLEGAL, Extra, Node, Select
 
 
@@ -137,6 +138,7 @@ def run(
             invalid_actions=trees.root_invalid_actions,
             loop_fn=with_noise,
             max_num_considered_actions=options.max_considered_actions,
+            qtransform=q_transform(options),
             gumbel_scale=0.0,
         )
         tree, policy = out.search_tree, out.action_weights * active[:, None]

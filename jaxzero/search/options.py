@@ -8,6 +8,8 @@ Q_SCALES = ("signed", "unit")
 TIES = ("lowest", "random")
 DIRICHLET_SCALINGS = ("constant", "per_legal_move")
 EXPLORATIONS = ("sqrt_total", "sqrt_total_plus")
+GUMBEL_TARGETS = ("improved", "visits")
+GUMBEL_ROOT_VALUES = ("visits", "policy")
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -45,6 +47,14 @@ class SearchOptions:
         averages, see `jaxzero.search.known_results`. PUCT, loop="tree", true results
         (`draw_for_asked` 0) and no forced playouts.
       max_considered_actions: Gumbel: actions sampled without replacement at the root.
+      gumbel_rescale: Gumbel: Q is stretched to [0, 1] between the least and the largest of a node
+        (mctx's default), however close these are; False: Q in [-1, 1] as it is.
+      gumbel_value_scale, gumbel_visit_offset: Gumbel: sigma(q) = (offset + most visits) scale q,
+        c_scale and c_visit of Danihelka et al. 2022.
+      gumbel_target: Gumbel's policy: `"improved"`, softmax of log prior + sigma(completed Q), or
+        `"visits"`, the share of visits, most of which sequential halving has spread evenly.
+      gumbel_root_value: Gumbel's root value: `"visits"`, the mean of all simulations, of which
+        many went to moves that were dropped; `"policy"`, of completed Q under the improved policy.
     """
 
     algorithm: str = "puct"
@@ -64,6 +74,11 @@ class SearchOptions:
     forced_playouts: float = 0.0
     propagate_results: bool = False
     max_considered_actions: int = 16
+    gumbel_rescale: bool = True
+    gumbel_value_scale: float = 0.1
+    gumbel_visit_offset: float = 50.0
+    gumbel_target: str = "improved"
+    gumbel_root_value: str = "visits"
 
     def __post_init__(self) -> None:
         for name, allowed in (
@@ -73,6 +88,8 @@ class SearchOptions:
             ("exploration", EXPLORATIONS),
             ("ties", TIES),
             ("dirichlet_scaling", DIRICHLET_SCALINGS),
+            ("gumbel_target", GUMBEL_TARGETS),
+            ("gumbel_root_value", GUMBEL_ROOT_VALUES),
         ):
             value = getattr(self, name)
             if value not in allowed:

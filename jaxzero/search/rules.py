@@ -1,6 +1,7 @@
 """Which edge a simulation follows: the papers' PUCT rule, and mctx's Gumbel functions."""
 
 import functools
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -10,7 +11,15 @@ from jaxzero.search import known_results
 from jaxzero.search.options import SearchOptions
 from jaxzero.search.tree import ILLEGAL, Node, Select
 
-_Q_SCALE, _Q_VISITS = 0.1, 50.0  # c_scale, c_visit of Gumbel MuZero, mctx's defaults
+
+def q_transform(options: SearchOptions) -> Any:
+    """mctx's completed Q, sigma(q), on the scale that the options ask for."""
+    return functools.partial(
+        mctx.qtransform_completed_by_mix_value,
+        value_scale=options.gumbel_value_scale,
+        maxvisit_init=options.gumbel_visit_offset,
+        rescale_values=options.gumbel_rescale,
+    )
 
 
 def _terms(node: Node, c_puct: jax.Array, options: SearchOptions) -> tuple[jax.Array, jax.Array]:
@@ -141,6 +150,7 @@ def gumbel_root(root_gumbel: jax.Array, num_simulations: int, options: SearchOpt
             jnp.int32(0),
             num_simulations=num_simulations,
             max_num_considered_actions=options.max_considered_actions,
+            qtransform=q_transform(options),
         )
 
     def select(node: Node, depth: jax.Array) -> jax.Array:
@@ -150,13 +160,13 @@ def gumbel_root(root_gumbel: jax.Array, num_simulations: int, options: SearchOpt
     return select
 
 
-def gumbel_interior(node: Node, depth: jax.Array) -> jax.Array:
+def gumbel_interior(node: Node, depth: jax.Array, options: SearchOptions) -> jax.Array:
     """Gumbel MuZero's deterministic rule below the root (Danihelka et al. 2022, Equation 14).
 
-    The same moves as `mctx.gumbel_muzero_interior_action_selection` with mctx's defaults: Q without
+    The same moves as `mctx.gumbel_muzero_interior_action_selection` with `q_transform`: Q without
     visits is a mixture of the node's value and of the visited edges' Q, weighted by their priors;
-    then Q is scaled to [0, 1] within the node. Written out for whole batches with the actions along
-    the first axis, over which XLA's CPU compiler reduces fastest.
+    then Q is scaled, by default to [0, 1] within the node. Written out for whole batches with the
+    actions along the first axis, over which XLA's CPU compiler reduces fastest.
     """
     del depth
     visits, q, log_prior = node.visits.T.astype(jnp.float32), node.q.T, node.log_prior.T  # [A, B]
@@ -167,19 +177,40 @@ def gumbel_interior(node: Node, depth: jax.Array) -> jax.Array:
     mixed = (node.raw_value + total * average) / (1.0 + total)
     q = jnp.where(seen, q, mixed[None])
     low, high = q.min(0), q.max(0)
-    scale = _Q_SCALE * (_Q_VISITS + visits.max(0)) / jnp.maximum(high - low, 1e-8)
+    scale = options.gumbel_value_scale * (options.gumbel_visit_offset + visits.max(0))
+    if options.gumbel_rescale:
+        scale = scale / jnp.maximum(high - low, 1e-8)
     improved = jax.nn.softmax(log_prior + scale[None] * (q - low[None]), 0)
     return first_largest(improved - visits / (1.0 + total)[None])
 
 
-@functools.partial(jax.vmap, in_axes=(0, 0))
-def gumbel_policy(node: Node, root_gumbel: jax.Array) -> tuple[jax.Array, jax.Array]:
-    """The root's (action int32[B], improved policy float32[B, A]), as mctx's Gumbel policy."""
-    tree = as_single_node_tree(node, root_gumbel)
-    q = mctx.qtransform_completed_by_mix_value(tree, jnp.int32(0))
-    legal = node.log_prior > ILLEGAL / 2
-    score = root_gumbel + node.log_prior - node.log_prior.max() + q
-    most_visited = legal & (node.visits == node.visits.max())
-    action = jnp.argmax(jnp.where(most_visited, score, -jnp.inf)).astype(jnp.int32)
-    policy = jax.nn.softmax(jnp.where(legal, node.log_prior + q, ILLEGAL))
-    return action, jnp.where(legal, policy, 0.0)
+def gumbel_policy(
+    node: Node, root_gumbel: jax.Array, options: SearchOptions
+) -> tuple[jax.Array, jax.Array, jax.Array]:
+    """The root's (action int32[B], policy float32[B, A], value float32[B]).
+
+    The action and the improved policy are those of mctx's Gumbel policy. The value, from the player
+    to move, is the mean of completed Q under the improved policy.
+    """
+
+    def one(node: Node, gumbel: jax.Array) -> tuple[jax.Array, jax.Array, jax.Array]:
+        tree = as_single_node_tree(node, gumbel)
+        q = q_transform(options)(tree, jnp.int32(0))
+        legal = node.log_prior > ILLEGAL / 2
+        score = gumbel + node.log_prior - node.log_prior.max() + q
+        most_visited = legal & (node.visits == node.visits.max())
+        action = jnp.argmax(jnp.where(most_visited, score, -jnp.inf)).astype(jnp.int32)
+        improved = jax.nn.softmax(jnp.where(legal, node.log_prior + q, ILLEGAL))
+        policy = improved = jnp.where(legal, improved, 0.0)
+        if options.gumbel_target == "visits":
+            policy = node.visits / jnp.maximum(node.visits.sum(), 1.0)
+        completed = mctx.qtransform_completed_by_mix_value(
+            tree,
+            jnp.int32(0),
+            value_scale=1.0,
+            maxvisit_init=1.0 - node.visits.max(),  # sigma(q) = q
+            rescale_values=False,
+        )
+        return action, policy, (improved * completed).sum()
+
+    return jax.vmap(one)(node, root_gumbel)

@@ -1,4 +1,4 @@
-"""Settings of paper 002's mechanisms and of paper 004's player, gate and curriculum.
+"""Settings of paper 002's mechanisms, of paper 004's player, gate and curriculum, and of Gumbel.
 
 Part of `jaxzero.settings.table`, in a file of their own for their number. By default none of
 them acts.
@@ -49,6 +49,31 @@ MECHANISMS: tuple[Key, ...] = (
         False,
         "results that are sure are carried up the tree, known lost moves are left out and won ones "
         "played (an MCTS-solver; named in 002, section 2.4); puct only",
+    ),
+    Key(
+        "search.gumbel_rescale",
+        True,
+        "Q stretched to [0, 1] between a node's least and largest (mctx), or as it is; gumbel only",
+    ),
+    Key(
+        "search.gumbel_value_scale",
+        0.1,
+        "c_scale: Q counts (c_visit + most visits) c_scale beside the log prior; gumbel only",
+        low=0,
+        high=1e6,
+    ),
+    Key("search.gumbel_visit_offset", 50.0, "c_visit; gumbel only", low=0, high=1e6),
+    Key(
+        "search.gumbel_target",
+        "improved",
+        "policy target: prior and Q together, or the visits of sequential halving; gumbel only",
+        choices=("improved", "visits"),
+    ),
+    Key(
+        "search.gumbel_root_value",
+        "visits",
+        "mean of all simulations, or of the moves' values under the improved policy; gumbel only",
+        choices=("visits", "policy"),
     ),
     Key(
         "selfplay.fast_share",

@@ -194,6 +194,12 @@ def gumbel_of_mctx(name: str, options: SearchOptions) -> Callable[..., mctx.Poli
             SIMULATIONS - options.root_expansion_counts,
             invalid_actions=invalid,
             max_num_considered_actions=options.max_considered_actions,
+            qtransform=functools.partial(
+                mctx.qtransform_completed_by_mix_value,
+                rescale_values=options.gumbel_rescale,
+                value_scale=options.gumbel_value_scale,
+                maxvisit_init=options.gumbel_visit_offset,
+            ),
             gumbel_scale=gumbel_scale,
         )
 

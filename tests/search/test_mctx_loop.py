@@ -78,7 +78,14 @@ def check_gumbel(name: str, options: SearchOptions, gumbel_scale: float) -> Sear
 
 
 def test_gumbel_options_equal_mctx() -> None:
-    options = options_of(algorithm="gumbel", root_expansion_counts=True, max_considered_actions=2)
+    options = options_of(
+        algorithm="gumbel",
+        root_expansion_counts=True,
+        max_considered_actions=2,
+        gumbel_rescale=False,
+        gumbel_value_scale=0.2,
+        gumbel_visit_offset=30.0,
+    )
     ours = check_gumbel(SMALL, options, 1.0)
     assert (np.asarray(ours.visit_counts) > 0).sum(-1).max() == 2
 
@@ -144,7 +151,7 @@ def test_either_loop_can_be_asked_for(loop: str) -> None:
             "root_expansion_counts": True,
             "unvisited_q": 0.6,
         },
-        {"algorithm": "gumbel"},
+        {"algorithm": "gumbel", "gumbel_target": "visits", "gumbel_root_value": "policy"},
     ],
     ids=["puct", "gumbel"],
 )

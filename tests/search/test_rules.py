@@ -1,5 +1,8 @@
 """The rules of selection, for whole batches, against the libraries' own functions."""
 
+import functools
+from typing import Any
+
 import hypothesis.strategies as st
 import jax
 import jax.numpy as jnp
@@ -8,20 +11,35 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 
-from jaxzero.search import rules
+from jaxzero.search import SearchOptions, rules
 from jaxzero.search.tree import ILLEGAL, Node
 
 BATCH, ACTIONS = 6, 9  # one compilation for all examples
-interior = jax.jit(lambda node: rules.gumbel_interior(node, jnp.int32(1)))
+MCTXS = SearchOptions()
+AS_IT_IS = SearchOptions(gumbel_rescale=False, gumbel_value_scale=0.3, gumbel_visit_offset=20.0)
 
 
-@jax.jit
-@jax.vmap
-def of_mctx(node: Node) -> jax.Array:
-    tree = rules.as_single_node_tree(node, jnp.zeros_like(node.q))
-    return mctx.gumbel_muzero_interior_action_selection(
-        jnp.uint32(0), tree, jnp.int32(0), jnp.int32(0)
+@functools.partial(jax.jit, static_argnums=1)
+def interior(node: Node, options: SearchOptions) -> jax.Array:
+    return rules.gumbel_interior(node, jnp.int32(1), options)
+
+
+@functools.partial(jax.jit, static_argnums=1)
+def of_mctx(node: Node, options: SearchOptions) -> jax.Array:
+    transform = functools.partial(
+        mctx.qtransform_completed_by_mix_value,
+        rescale_values=options.gumbel_rescale,
+        value_scale=options.gumbel_value_scale,
+        maxvisit_init=options.gumbel_visit_offset,
     )
+
+    def one(node: Node) -> jax.Array:
+        tree = rules.as_single_node_tree(node, jnp.zeros_like(node.q))
+        return mctx.gumbel_muzero_interior_action_selection(
+            jnp.uint32(0), tree, jnp.int32(0), jnp.int32(0), qtransform=transform
+        )
+
+    return jax.vmap(one)(node)
 
 
 def nodes(seed: int, spread: float, most: int) -> Node:
@@ -42,10 +60,50 @@ def nodes(seed: int, spread: float, most: int) -> Node:
 
 
 @settings(max_examples=200, deadline=None)
-@given(st.integers(0, 2**32 - 1), st.sampled_from((0.1, 1.0, 5.0)), st.sampled_from((0, 3, 600)))
-def test_gumbels_rule_is_that_of_mctx(seed: int, spread: float, most: int) -> None:
+@given(
+    st.integers(0, 2**32 - 1),
+    st.sampled_from((0.1, 1.0, 5.0)),
+    st.sampled_from((0, 3, 600)),
+    st.sampled_from((MCTXS, AS_IT_IS)),
+)
+def test_gumbels_rule_is_that_of_mctx(
+    seed: int, spread: float, most: int, options: SearchOptions
+) -> None:
     node = nodes(seed, spread, most)
-    np.testing.assert_array_equal(interior(node), of_mctx(node))
+    np.testing.assert_array_equal(interior(node, options), of_mctx(node, options))
+
+
+def of_gumbel(q: list[float], **options: Any) -> tuple[jax.Array, jax.Array, jax.Array]:
+    """(action, policy, value) of a root with an even prior, 4 visits of each of its moves."""
+    many = len(q)
+    node = Node(
+        jnp.full((1, many), 4, jnp.int32),
+        jnp.asarray([q], jnp.float32),
+        jnp.full((1, many), -np.log(many), jnp.float32),
+        jnp.zeros((1,), jnp.float32),
+    )
+    found = rules.gumbel_policy(node, jnp.zeros((1, many)), SearchOptions(**options))
+    return tuple(x[0] for x in found)
+
+
+def test_small_differences_of_q_count_much_if_stretched_and_little_if_not() -> None:
+    q = [0.0, 0.004, -0.004, 0.001]
+    _, stretched, _ = of_gumbel(q)
+    _, as_it_is, _ = of_gumbel(q, gumbel_rescale=False)
+    sigma = 0.1 * (50 + 4)
+    np.testing.assert_allclose(as_it_is, jax.nn.softmax(sigma * jnp.array(q)), rtol=1e-5)
+    np.testing.assert_allclose(as_it_is, 0.25, atol=0.01)
+    np.testing.assert_allclose(stretched[1] / stretched[2], np.exp(sigma), rtol=1e-4)
+
+
+def test_gumbels_target_and_value_that_are_asked_for() -> None:
+    q = [0.5, -0.5, 0.0]
+    action, improved, value = of_gumbel(q, gumbel_rescale=False)
+    again, visits, same = of_gumbel(q, gumbel_rescale=False, gumbel_target="visits")
+    assert action == again == 0
+    np.testing.assert_allclose(visits, 1 / 3, rtol=1e-6)
+    np.testing.assert_allclose(value, (improved * jnp.array(q)).sum(), rtol=1e-5)
+    assert value == same
 
 
 @pytest.mark.parametrize("values", [(1.0, 3.0, 3.0), (-np.inf, -2.0, -np.inf), (0.0, 0.0, 0.0)])
