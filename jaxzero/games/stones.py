@@ -9,7 +9,7 @@ import jax.numpy as jnp
 
 from jaxzero.games import bitboard
 
-OBSERVATIONS = ("planes", "signed", "cells")
+OBSERVATIONS = ("planes", "signed", "cells", "planes_ones")
 
 GOING_ON, FIRST_WON, SECOND_WON, DRAWN = range(4)  # values of `StonesState.status`
 
@@ -29,6 +29,8 @@ class StonesGame(abc.ABC):
     Subclasses are frozen dataclasses and have `rows`, `columns` and `observation`, the encoding:
 
     * `"planes"`: [H, W, 2], own stones and the opponent's (papers 004 and 002's symmetric form);
+    * `"planes_ones"`: [H, W, 3], the same and a plane of ones, without which a network that pads
+      with zeros sees no difference between the board's edge and empty squares;
     * `"signed"`: [H, W, 1], +1 own, -1 the opponent's, 0 empty (papers 000, 001 and 003);
     * `"cells"`: [H, W, 1], 1 own, 2 the opponent's, 3 empty (paper 002).
 
@@ -56,7 +58,7 @@ class StonesGame(abc.ABC):
     @property
     def observation_shape(self) -> tuple[int, int, int]:
         """(H, W, C) of `observe`."""
-        return (self.rows, self.columns, 2 if self.observation == "planes" else 1)
+        return (self.rows, self.columns, {"planes": 2, "planes_ones": 3}.get(self.observation, 1))
 
     def to_move(self, state: Any) -> jax.Array:
         """int32 scalar, 0 or 1."""
@@ -77,6 +79,8 @@ class StonesGame(abc.ABC):
         own, other = (self.grid.unpack(words) for words in own_and_other(state))
         if self.observation == "planes":
             return jnp.stack([own, other], axis=-1)
+        if self.observation == "planes_ones":
+            return jnp.stack([own, other, jnp.ones_like(own)], axis=-1)
         if self.observation == "signed":
             return (own - other)[:, :, None]
         return (3 - 2 * own - other)[:, :, None]

@@ -34,8 +34,9 @@ KEYS: tuple[Key, ...] = (
     Key(
         "observation",
         "signed",
-        "own and other stones as two planes; one plane +1/-1/0 (000); one plane 1/2/3 (002)",
-        choices=("planes", "signed", "cells"),
+        "own and other stones as two planes, or with a third of ones that shows the board's edge; "
+        "one plane +1/-1/0 (000); one plane 1/2/3 (002)",
+        choices=("planes", "signed", "cells", "planes_ones"),
     ),
     Key("seed", 0, "first seed; a population counts up from it", low=0, high=2**31 - 1),
     Key(

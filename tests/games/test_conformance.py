@@ -29,10 +29,20 @@ def test_games_conform(name):
 
 
 @pytest.mark.parametrize(
-    ("name", "observation"), [("connect_four_3x3_line3", "signed"), ("othello_4x4", "cells")]
+    ("name", "observation"),
+    [
+        ("connect_four_3x3_line3", "signed"),
+        ("othello_4x4", "cells"),
+        ("connect_four_3x3_line3", "planes_ones"),
+    ],
 )
 def test_other_encodings_conform(name, observation):
-    conformance.check_game(make_game(name, observation=observation), num_games=8)
+    game = make_game(name, observation=observation)
+    conformance.check_game(game, num_games=8)
+    start = game.observe(game.init())
+    if observation == "planes_ones":
+        assert not start[..., :2].any()
+        assert (start[..., 2] == 1).all()
 
 
 # ---- mistakes ----

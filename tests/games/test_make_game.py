@@ -71,6 +71,7 @@ def test_sizes(name, actions, planes, max_plies):
     assert game.num_actions == actions
     assert game.observation_shape == planes
     assert make_game(name, observation="cells").observation_shape == (*planes[:2], 1)
+    assert make_game(name, observation="planes_ones").observation_shape == (*planes[:2], 3)
     assert game.max_plies == max_plies
 
 
