@@ -76,6 +76,15 @@ MECHANISMS: tuple[Key, ...] = (
         choices=("visits", "policy"),
     ),
     Key(
+        "selfplay.opening_plies",
+        0,
+        "each game begins with 0 to so many random plies, each number as likely; they are not "
+        "learned from; 0: none; without curriculum",
+        low=0,
+        high=1000,
+        needs=("selfplay.curriculum", "none"),
+    ),
+    Key(
         "selfplay.fast_share",
         0.0,
         "share of plies with a fast search that is not learned from (playout caps; 002: 0.75)",

@@ -7,7 +7,7 @@ import jax.numpy as jnp
 
 from jaxzero.games.distinct import count_distinct, hash_rows
 from jaxzero.loops import DATA_AXIS
-from jaxzero.training import curriculum, learner, replay, selfplay
+from jaxzero.training import curriculum, learner, openings, replay, selfplay
 from jaxzero.training.curriculum import Lesson
 from jaxzero.training.learner import Learner
 from jaxzero.training.selfplay import PlayoutCaps, Trajectory
@@ -73,11 +73,15 @@ def self_play(
     # m, traced where the search can take it so
     m: Any = spec.num_simulations if spec.search.fixes_simulations else hyper.num_simulations
     own = spec.selfplay
+    keys = jax.vmap(jax.random.fold_in, (None, 0))(key, number)
+    random_plies, kept = lesson.random_plies, lesson.fraction
+    if own.opening_plies:
+        random_plies, kept = openings.lengths(keys, own.opening_plies), openings.TAKEN_BACK
     caps = PlayoutCaps(own.fast_share, own.fast_simulations, own.fast_noise)
     trajectory, diagnostics = selfplay.play(
         spec.game,
         learner.acting(spec, network),
-        jax.vmap(jax.random.fold_in, (None, 0))(key, number),
+        keys,
         number < hyper.episodes,
         options=spec.search,
         num_simulations=m,
@@ -86,8 +90,8 @@ def self_play(
         keep_tree=spec.switches.keep_tree,
         one_hot_after_temperature=spec.switches.one_hot_after_temperature,
         first_player_always_loses=spec.switches.gobang_absolute_labels,
-        random_plies=lesson.random_plies,
-        kept=lesson.fraction,
+        random_plies=random_plies,
+        kept=kept,
         caps=caps,
     )
     depth_max = diagnostics.depth_max

@@ -12,6 +12,8 @@ from jaxzero.loops import where_lanes, while_any
 from jaxzero.players import random_action
 
 _STREAM = 0x7FFFFFFF  # folded into a game's key; its plies fold in their own small numbers
+_LENGTH = 0x7FFFFFFD  # folded into a game's key for the length of its opening
+TAKEN_BACK = 0.3  # share of its plies that an opening of `lengths` gives up if it ended the game
 
 
 @struct.dataclass
@@ -27,6 +29,15 @@ class RandomOpenings:
     states: Any
     plies: jax.Array
     rolled_back: jax.Array
+
+
+def lengths(keys: jax.Array, most: int) -> jax.Array:
+    """int32[B]: 0 to `most` random plies for each game, each number as likely.
+
+    keys: [B], one for each game; another stream of the same keys than moves and search use.
+    """
+    own = jax.vmap(jax.random.fold_in, (0, None))(keys, _LENGTH)
+    return jax.vmap(lambda key: jax.random.randint(key, (), 0, most + 1))(own)
 
 
 def random_openings(
@@ -46,7 +57,7 @@ def random_openings(
       game: the rules.
       keys: [B], one for each game; another stream of the same keys than the search uses.
       active: bool[B]; the other games stay at their start.
-      plies: int32, may be traced.
+      plies: int32 scalar or [B], may be traced.
       kept: zeta, in (0, 1], may be traced.
     """
     batch = active.shape[0]

@@ -117,8 +117,8 @@ def play(
       keep_tree: the subtree below the played move is kept.
       one_hot_after_temperature: published policy target of greedy plies.
       first_player_always_loses: published Gobang labels, see `scoring.labels`.
-      random_plies: int32, may be traced: so many plies are played at random, without search and
-        without rows in the trajectory. None: the search plays from the start.
+      random_plies: int32 scalar or [B], may be traced: so many plies are played at random,
+        without search and without rows in the trajectory. None: the search plays from the start.
       kept: zeta, how much of a game that random play ends is taken back, see `openings`.
       caps: fast searches.
 

@@ -37,6 +37,7 @@ class SelfPlaySettings:
     """`config.selfplay`; `curriculum_initial_plies` is known where there is a curriculum."""
 
     episodes: int
+    opening_plies: int
     drop_draws: float
     fast_share: float
     fast_simulations: int

@@ -11,7 +11,7 @@ import pytest
 from jaxzero.games import make_game
 from jaxzero.games.playouts import mean_random_plies
 from jaxzero.settings.config import ConfigError, default_config, section
-from jaxzero.training import curriculum, episodes, game_window, learner
+from jaxzero.training import curriculum, episodes, game_window, learner, openings
 from jaxzero.training.curriculum import Lesson, Progress
 from jaxzero.training.openings import random_openings
 from jaxzero.training.selfplay import Trajectory
@@ -139,6 +139,32 @@ def test_search_takes_over_where_random_play_stops():
     sign = 1 - 2 * found.to_move
     expected = sign * found.outcome[None, :, 0]
     np.testing.assert_array_equal(found.value[found.valid], expected[found.valid])
+
+
+def test_openings_are_of_all_lengths_and_not_learned_from():
+    most = 5  # nobody has won by then
+    chosen = small.small_spec({"selfplay.opening_plies": most})
+
+    @jax.jit
+    def play(seed):
+        network, hyper = learner.init(chosen, jax.random.key(seed)), small.small_hyper()
+        return episodes.self_play(chosen, hyper, network, jax.random.key(7))
+
+    found, metrics = jax.device_get(play(0))
+    assert len(set(found.start.tolist())) > 1
+    assert found.start.max() <= most
+    assert not found.rolled_back.any()
+    stones = (found.observation[0] != 0).sum((1, 2, 3))
+    np.testing.assert_array_equal(stones, found.start)
+    np.testing.assert_array_equal(found.to_move[0], found.start % 2)
+    assert metrics["selfplay/positions"] == found.plies.sum()
+    lengths = openings.lengths(jax.random.split(jax.random.key(0), 3000), most)
+    np.testing.assert_allclose(np.bincount(lengths) / 3000, 1 / (most + 1), atol=0.04)
+
+
+def test_openings_and_a_curriculum_are_refused_together():
+    with pytest.raises(ConfigError, match=r"opening_plies=3.*curriculum='none'"):
+        small.small_spec({"selfplay.opening_plies": 3, "selfplay.curriculum": "horizon"})
 
 
 # ---- made-up games ----
