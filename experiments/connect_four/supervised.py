@@ -138,7 +138,7 @@ def start(spec: Spec, hyper: Hyper, seed: jax.Array) -> Progress:
     zero = jnp.int32(0)
     return Progress(
         learner=fresh,
-        best=dataclasses.replace(fresh, opt_state=()),
+        best=learner.without_optimiser(fresh),
         learning_rate=hyper.learning_rate,
         best_score=jnp.float32(-1),
         epoch=zero,
@@ -169,7 +169,7 @@ def fall(schedule: Schedule, progress: Progress) -> Progress:
 def note(progress: Progress, trained: Learner, score: jax.Array) -> Progress:
     """After an epoch: the network, and whether it is the best so far (float32 scalar `score`)."""
     better = score > progress.best_score
-    newest = dataclasses.replace(trained, opt_state=())
+    newest = learner.without_optimiser(trained)
     return dataclasses.replace(
         progress,
         learner=trained,

@@ -247,8 +247,8 @@ def of_run(run: Run, *, seconds: float = SECONDS) -> Clock:
     """A clock for a run that was opened: its newest networks play, with fresh optimisers."""
     clock = of_members(run.config, run.members, seconds=seconds)
     network = jax.tree.map(lambda x: x[: clock.together], runs.networks(run))
-    start = jax.vmap(spec_lib.make_optimizer(run.spec).init)
-    network = dataclasses.replace(network, opt_state=start(network.params))
+    start = jax.vmap(functools.partial(learner.with_optimiser, run.spec))
+    network = start(network.params, network.batch_stats)
     return dataclasses.replace(clock, spec=run.spec, network=network)
 
 

@@ -9,9 +9,9 @@ from jaxzero.runs.opened import (
     networks,
     one_for_each_seed,
     open_run,
-    without_optimiser,
     write_members,
 )
+from jaxzero.training.learner import without_optimiser
 
 __all__ = [
     "SNAPSHOTS",

@@ -17,7 +17,7 @@ from jaxzero.settings import config as config_lib
 from jaxzero.settings.config import ConfigError
 from jaxzero.training import iteration
 from jaxzero.training import spec as spec_lib
-from jaxzero.training.learner import Learner
+from jaxzero.training.learner import Learner, without_optimiser
 from jaxzero.training.spec import Spec
 
 SNAPSHOTS = "snapshots"  # networks by iteration, without optimiser and replay
@@ -179,11 +179,6 @@ def networks(run: Run, at: int | None = None) -> Learner:
     finally:
         snapshots.close()
     return jax.tree.map(jnp.asarray, restored)
-
-
-def without_optimiser(network: Learner) -> Learner:
-    """What a network needs to play."""
-    return dataclasses.replace(network, opt_state=())
 
 
 def choose(run: Run, name: str | None = None) -> int:

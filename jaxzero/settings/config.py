@@ -234,6 +234,11 @@ def _conflicts(config: ConfigDict, switches: Switches) -> Iterator[tuple[Any, st
         "its momentum is that of config.train.optimizer='sgd'",
     )
     yield (
+        train.schedule == "linear" and train.anneal_to == 1,
+        "train.schedule",
+        "it falls to config.train.anneal_to=1.0, choose less",
+    )
+    yield (
         train.schedule == "cyclic" and not 0 < train.cycle_peak < train.cycle_end < 1,
         "train.cycle_peak",
         f"0 < cycle_peak < cycle_end < 1 is needed (cycle_end={train.cycle_end})",

@@ -252,11 +252,19 @@ MECHANISMS: tuple[Key, ...] = (
         high=1,
     ),
     Key(
+        "train.average",
+        0.0,
+        "decay of a running average of the weights, which plays in their place; smaller in the "
+        "first steps; 0: none",
+        low=0,
+        high=0.999999,
+    ),
+    Key(
         "train.schedule",
         "constant",
-        "learning rate: as it is, falling in steps, or in a cycle with momentum (002); cyclic "
-        "needs sgd",
-        choices=("constant", "steps", "cyclic"),
+        "learning rate: as it is, falling in steps, linearly to anneal_to, or in a cycle with "
+        "momentum (002); cyclic needs sgd",
+        choices=("constant", "steps", "linear", "cyclic"),
     ),
     Key(
         "train.schedule_steps",
@@ -280,7 +288,8 @@ MECHANISMS: tuple[Key, ...] = (
     Key(
         "train.anneal_to",
         1.0,
-        "factor of the cycles from iteration anneal_iterations + 1 on, falling from 1 (002: 0.4)",
+        "factor of the cycles, or of schedule=linear, from iteration anneal_iterations + 1 on, "
+        "falling from 1 (002: 0.4)",
         low=0,
         high=1,
     ),

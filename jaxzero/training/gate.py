@@ -1,6 +1,5 @@
 """Candidate against best: the match and who is kept (000 section 4.1; 004 section II-B3)."""
 
-import dataclasses
 from typing import Any
 
 import jax
@@ -30,11 +29,6 @@ def network_players(spec: Spec, hyper: Hyper, networks: Learner) -> Players:
         keep_tree=spec.switches.keep_tree,
         fixed_simulations=fixed,
     )
-
-
-def _without_optimiser(network: Learner) -> Learner:
-    """What a network needs to play."""
-    return dataclasses.replace(network, opt_state=())
 
 
 def _is_finite(network: Learner) -> jax.Array:
@@ -87,7 +81,7 @@ def gate(
     if spec.arena.games == 0:
         return finite, {"arena/accepted": finite.astype(jnp.float32)}
     two = jax.tree.map(
-        lambda a, b: jnp.stack([a, b]), _without_optimiser(candidate), _without_optimiser(best)
+        lambda a, b: jnp.stack([a, b]), *map(learner.without_optimiser, (candidate, best))
     )
     players = [network_players(spec, hyper, two)]
     if spec.arena.gate != "wilson":

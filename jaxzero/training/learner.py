@@ -30,25 +30,70 @@ class Learner:
 
     Attributes:
       params, batch_stats: of the network.
-      opt_state: of the optimiser.
+      opt_state: of the optimiser; inside `Averaged` with `train.average`; `()` of a mere player.
     """
 
     params: Any
     batch_stats: Any
-    opt_state: optax.OptState
+    opt_state: Any
+
+
+@struct.dataclass
+class Averaged:
+    """The optimiser's state, and running averages of the weights, which play in their place.
+
+    Attributes:
+      optimiser: its state.
+      params, batch_stats: averages.
+      steps: float32, how many were averaged.
+    """
+
+    optimiser: optax.OptState
+    params: Any
+    batch_stats: Any
+    steps: jax.Array
+
+    def after(self, decay: float, learner: Learner) -> "Averaged":
+        """With the weights and the optimiser's state after a step.
+
+        The decay is smaller in the first steps t, (1 + t) / (10 + t): fresh weights are forgotten.
+        """
+        keep = jnp.minimum(decay, (1.0 + self.steps) / (10.0 + self.steps))
+        params, batch_stats = jax.tree.map(
+            lambda average, new: keep * average + (1.0 - keep) * new,
+            (self.params, self.batch_stats),
+            (learner.params, learner.batch_stats),
+        )
+        return Averaged(learner.opt_state, params, batch_stats, self.steps + 1.0)
+
+
+def with_optimiser(spec: Spec, params: Any, batch_stats: Any) -> Learner:
+    """A learner at the beginning of its training."""
+    state: Any = make_optimizer(spec).init(params)
+    if spec.train.average:  # copies: a run's state is donated
+        copies = jax.tree.map(jnp.copy, (params, batch_stats))
+        state = Averaged(state, copies[0], copies[1], jnp.float32(0))
+    return Learner(params, batch_stats, state)
+
+
+def without_optimiser(learner: Learner) -> Learner:
+    """What a network needs to play: the weights that act."""
+    state = learner.opt_state
+    acts = state if isinstance(state, Averaged) else learner
+    return Learner(acts.params, acts.batch_stats, ())
 
 
 def init(spec: Spec, key: jax.Array) -> Learner:
     """Fresh weights. The key is consumed."""
     observation = jnp.zeros((1, *spec.game.observation_shape), jnp.float32)
     variables = spec.network.init(key, observation)
-    params = variables["params"]
-    return Learner(params, variables["batch_stats"], make_optimizer(spec).init(params))
+    return with_optimiser(spec, variables["params"], variables["batch_stats"])
 
 
 def infer(spec: Spec, learner: Learner, observation: jax.Array) -> NetworkOutput:
     """The network as it plays, [B, H, W, C]: running averages of batch norm, no dropout."""
-    variables = {"params": learner.params, "batch_stats": learner.batch_stats}
+    acts = without_optimiser(learner)
+    variables = {"params": acts.params, "batch_stats": acts.batch_stats}
     return cast(NetworkOutput, spec.network.apply(variables, observation, train=False))
 
 
@@ -130,12 +175,20 @@ def train_step(
     if spec.data_devices > 1:
         gradients = jax.lax.pmean(gradients, DATA_AXIS)
     optimizer = make_optimizer(spec, momentum)
-    updates, opt_state = optimizer.update(gradients, learner.opt_state, learner.params)
+    held = learner.opt_state
+    is_averaged = isinstance(held, Averaged)
+    updates, opt_state = optimizer.update(
+        gradients, held.optimiser if is_averaged else held, learner.params
+    )
     params = jax.tree.map(lambda p, u: p - hyper.learning_rate * u, learner.params, updates)
     if spec.train.measure == "after_step":
         output, _ = forward(params, 0.0)  # moves no running averages
         measured = mean_losses(spec, output, examples)
-    return Learner(params, batch_stats, opt_state), measured
+    after = Learner(params, batch_stats, opt_state)
+    if is_averaged:
+        state = held.after(spec.train.average, after)
+        after = dataclasses.replace(after, opt_state=state)
+    return after, measured
 
 
 def _my_part(spec: Spec, index: jax.Array) -> jax.Array:

@@ -1,4 +1,4 @@
-"""Learning rate and momentum over training: constant, in steps, or in cycles (002, section 3.3)."""
+"""Learning rate and momentum over training: constant, in steps, linear, in cycles (002, 3.3)."""
 
 import jax
 import jax.numpy as jnp
@@ -24,6 +24,8 @@ def learning_rate_factor(
     if train.schedule == "steps":
         passed = (iteration >= jnp.array(train.schedule_steps, jnp.int32)).sum()
         return jnp.float32(train.schedule_factor) ** passed
+    if train.schedule == "linear":
+        return _annealing(train, iteration + progress)
     cycle = _cycle(train, progress, train.cycle_low, 1.0, train.cycle_last)
     return cycle * _annealing(train, iteration)
 
@@ -45,6 +47,6 @@ def _cycle(
 
 
 def _annealing(train: TrainSettings, iteration: jax.Array) -> jax.Array:
-    """1 in iteration 1, `anneal_to` from `anneal_iterations` + 1 on, linear between."""
+    """1 at iteration 1, `anneal_to` from `anneal_iterations` + 1 on, linear between."""
     done = jnp.clip((iteration - 1) / train.anneal_iterations, 0.0, 1.0)
     return 1.0 - (1.0 - train.anneal_to) * done

@@ -77,6 +77,7 @@ class TrainSettings:
     measure: str
     optimizer: str
     momentum: float
+    average: float
     weight_decay: float
     max_gradient_norm: float
     root_value_share: float

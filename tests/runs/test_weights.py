@@ -14,7 +14,7 @@ import pytest
 from jaxzero import runs
 from jaxzero.runs import Member, Run, weights
 from jaxzero.runs.checkpoints import Checkpoints
-from jaxzero.settings.config import ConfigError
+from jaxzero.settings.config import ConfigError, flatten
 from jaxzero.training import learner
 from jaxzero.training.learner import Learner
 from tests import small
@@ -42,7 +42,7 @@ def exported(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Learner]:
     config = small.small_config()
     members = [Member(n, "sum", i, small.small_config({"seed": i})) for i, n in enumerate(NAMES)]
     (directory / "config.json").write_text(
-        json.dumps(runs.config_lib.flatten(config) | {"study": "test"})
+        json.dumps(flatten(config) | {"study": "test"})
     )
     runs.write_members(directory, config, members)
     trained = networks()

@@ -2,15 +2,17 @@
 
 import dataclasses
 import functools
+from pathlib import Path
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 
 from jaxzero.networks import NetworkOutput
+from jaxzero.runs.checkpoints import Checkpoints
 from jaxzero.training import learner
 from tests import small
-from tests.small import assert_close
+from tests.small import assert_close, assert_equal
 from tests.training.common import compiled_step, examples, fresh, hyper_of, spec
 
 
@@ -29,6 +31,29 @@ def test_acting_uses_the_running_averages() -> None:
     logits, value, draw = learner.acting(spec(), after)(boards)
     assert_close((logits, value), (out.policy_logits, out.value), 1e-6)
     assert draw is None
+
+
+def test_a_running_average_of_the_weights_plays(tmp_path: Path) -> None:
+    averaged = small.small_spec({"train.average": 0.15})
+    trained = fresh(averaged)
+    assert_equal(learner.without_optimiser(trained), learner.without_optimiser(fresh(spec())))
+    expected = (trained.params, trained.batch_stats)
+    for step, keep in enumerate((1 / 10, 0.15)):  # 0.15 < 2 / 11
+        key = jax.random.key(step)
+        trained, _ = compiled_step(averaged)(hyper_of("sum"), trained, examples(), key)
+        newest = (trained.params, trained.batch_stats)
+        expected = jax.tree.map(lambda a, b, k=keep: k * a + (1 - k) * b, expected, newest)
+    acts = learner.without_optimiser(trained)
+    assert_close((acts.params, acts.batch_stats), expected, 1e-6)
+    infer = functools.partial(learner.infer, averaged)
+    boards = examples().observation
+    assert_equal(infer(trained, boards), infer(acts, boards))
+    newest_value = infer(dataclasses.replace(trained, opt_state=()), boards).value
+    assert (np.asarray(infer(trained, boards).value) != np.asarray(newest_value)).any()
+    checkpoints = Checkpoints(tmp_path)
+    checkpoints.save(1, trained)
+    assert_equal(checkpoints.restore(1, trained), trained)
+    checkpoints.close()
 
 
 def test_evaluation_counts_the_valid_examples() -> None:

@@ -314,6 +314,7 @@ def test_a_whole_iteration_with_everything_on() -> None:
         ({"replay.window_start": 65}, "window_start=65"),
         ({"train.schedule": "cyclic", "train.optimizer": "adam"}, "schedule='cyclic'"),
         ({"train.schedule": "cyclic", "train.cycle_peak": 0.8}, "cycle_peak=0.8"),
+        ({"train.schedule": "linear"}, "schedule='linear'.*anneal_to"),
         ({"selfplay.fast_share": 0.5}, "fast_simulations=30"),
         ({"search.algorithm": "gumbel", "selfplay.fast_share": 0.5}, "algorithm='gumbel'"),
         (

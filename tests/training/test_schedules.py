@@ -31,6 +31,15 @@ def test_the_baselines_steps() -> None:
     assert found == pytest.approx([0.2, 0.2, 0.02, 0.02, 0.002, 0.002])
 
 
+def test_linear() -> None:
+    """From 0.2 at the beginning to 0.02 after 9 iterations, also within each of them."""
+    schedule = settings("linear", anneal_to=0.1, anneal_iterations=9)
+    places = ((1, 0.0), (1, 0.5), (4, 0.5), (10, 0.0), (30, 0.5))
+    found = [rate(schedule, i, p) for i, p in places]
+    assert found == pytest.approx([0.2, 0.19, 0.13, 0.02, 0.02])
+    assert schedules.momentum(schedule, jnp.float32(0.5)) == 0.9
+
+
 def test_a_cycle() -> None:
     """0.02 to 0.2 at 35 %, back at 70 %, 0.003 at the end; momentum 0.95, 0.85, 0.95, 0.95."""
     schedule = settings("cyclic")
