@@ -164,6 +164,7 @@ def run(
     trees = fresh if trees is None else where_lanes(is_kept, trees, fresh)
     noise_scale = jnp.broadcast_to(jnp.asarray(noise_scale, jnp.float32), (batch,))
     legal = jax.vmap(game.legal_actions)(states)
+    without_noise = trees.children_prior_logits[:, 0]
     trees = _with_root_noise(trees, noise_keys, legal, noise_scale, options)
     select_root, select = _selection(trees, num_simulations, c_puct, options)
     if options.loop == "mctx":
@@ -178,7 +179,7 @@ def run(
             int(num_simulations) - options.root_expansion_counts,
             options,
         )
-        result = _read_off(trees, counts, active, choice_keys, c_puct, options)
+        result = _read_off(trees, counts, active, choice_keys, c_puct, options, without_noise)
         if policy is None or options.gumbel_target == "visits":
             return result
         return dataclasses.replace(result, policy=policy)
@@ -220,7 +221,7 @@ def run(
     )
     bound = max_member(budget.max())
     trees, counts = jax.lax.fori_loop(0, bound, body, (trees, counts))
-    return _read_off(trees, counts, active, choice_keys, c_puct, options)
+    return _read_off(trees, counts, active, choice_keys, c_puct, options, without_noise)
 
 
 def _with_root_noise(
@@ -276,7 +277,9 @@ def _read_off(
     keys: jax.Array,
     c_puct: jax.Array | float,
     options: SearchOptions,
+    prior: jax.Array,
 ) -> SearchResult:
+    """What the trees say; `prior` float32[B, A] is the roots' log prior without noise."""
     node = tree.read_node(trees, jnp.zeros(active.shape, jnp.int32))
     value = tree.root_value(trees)
     if options.algorithm == "gumbel":
@@ -295,6 +298,11 @@ def _read_off(
             value = known_results.root_value(trees, options.draw_value)
         policy = kept / jnp.maximum(kept.sum(-1, keepdims=True), 1.0)
         action = rules.argmax(visits, options, keys)
+        if options.puct_target == "improved":
+            may = node.log_prior > tree.ILLEGAL / 2
+            if node.known is not None:
+                may = known_results.allowed(node.known, may)
+            policy = rules.improved_policy(node, prior, may, options)
     return SearchResult(
         visit_counts=node.visits,
         policy=jnp.where(active[:, None], policy, 0.0),

@@ -9,6 +9,7 @@ TIES = ("lowest", "random")
 DIRICHLET_SCALINGS = ("constant", "per_legal_move")
 EXPLORATIONS = ("sqrt_total", "sqrt_total_plus")
 GUMBEL_TARGETS = ("improved", "visits")
+PUCT_TARGETS = ("visits", "improved")
 GUMBEL_ROOT_VALUES = ("visits", "policy")
 
 
@@ -55,6 +56,8 @@ class SearchOptions:
         `"visits"`, the share of visits, most of which sequential halving has spread evenly.
       gumbel_root_value: Gumbel's root value: `"visits"`, the mean of all simulations, of which
         many went to moves that were dropped; `"policy"`, of completed Q under the improved policy.
+      puct_target: PUCT's policy: the `"visits"`, or `"improved"` as Gumbel's, with the scale of the
+        gumbel_* options, from the prior without root noise; known results rule moves out.
     """
 
     algorithm: str = "puct"
@@ -79,6 +82,7 @@ class SearchOptions:
     gumbel_visit_offset: float = 50.0
     gumbel_target: str = "improved"
     gumbel_root_value: str = "visits"
+    puct_target: str = "visits"
 
     def __post_init__(self) -> None:
         for name, allowed in (
@@ -90,6 +94,7 @@ class SearchOptions:
             ("dirichlet_scaling", DIRICHLET_SCALINGS),
             ("gumbel_target", GUMBEL_TARGETS),
             ("gumbel_root_value", GUMBEL_ROOT_VALUES),
+            ("puct_target", PUCT_TARGETS),
         ):
             value = getattr(self, name)
             if value not in allowed:

@@ -184,6 +184,25 @@ def gumbel_interior(node: Node, depth: jax.Array, options: SearchOptions) -> jax
     return first_largest(improved - visits / (1.0 + total)[None])
 
 
+def improved_policy(
+    node: Node, log_prior: jax.Array, may: jax.Array, options: SearchOptions
+) -> jax.Array:
+    """float32[B, A]: softmax of log prior and sigma(completed Q) over the moves that may be played.
+
+    Args:
+      node: [B], the roots.
+      log_prior: float32[B, A], in place of the nodes'.
+      may: bool[B, A].
+      options: the scale of Q.
+    """
+
+    def one(node: Node, may: jax.Array) -> jax.Array:
+        q = q_transform(options)(as_single_node_tree(node, jnp.zeros_like(node.q)), jnp.int32(0))
+        return jnp.where(may, jax.nn.softmax(jnp.where(may, node.log_prior + q, ILLEGAL)), 0.0)
+
+    return jax.vmap(one)(node._replace(log_prior=log_prior), may)
+
+
 def gumbel_policy(
     node: Node, root_gumbel: jax.Array, options: SearchOptions
 ) -> tuple[jax.Array, jax.Array, jax.Array]:

@@ -76,6 +76,13 @@ MECHANISMS: tuple[Key, ...] = (
         choices=("visits", "policy"),
     ),
     Key(
+        "search.puct_target",
+        "visits",
+        "policy target: the visits, or prior (without noise) and Q together on the scale of "
+        "gumbel_rescale, gumbel_value_scale and gumbel_visit_offset; puct only",
+        choices=("visits", "improved"),
+    ),
+    Key(
         "selfplay.opening_plies",
         0,
         "each game begins with 0 to so many random plies, each number as likely; they are not "

@@ -236,6 +236,9 @@ def choose(
         played = visits / jnp.maximum(visits.sum(-1, keepdims=True), 1.0)
         if options.propagate_results:  # without moves that are known to lose
             played = result.policy
+            if options.puct_target == "improved":  # which is 0 for them
+                kept = jnp.where(result.policy > 0, visits, 0.0)
+                played = jnp.where(kept.any(-1, keepdims=True), kept, result.policy > 0)
         logits = jnp.where(played > 0, jnp.log(jnp.maximum(played, 1e-30)), -1e9)
         drawn = jax.vmap(jax.random.categorical)(keys, logits).astype(jnp.int32)
         action = jnp.where(sampled, drawn, action)

@@ -41,9 +41,7 @@ def exported(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Learner]:
     directory = tmp_path_factory.mktemp("exported")
     config = small.small_config()
     members = [Member(n, "sum", i, small.small_config({"seed": i})) for i, n in enumerate(NAMES)]
-    (directory / "config.json").write_text(
-        json.dumps(flatten(config) | {"study": "test"})
-    )
+    (directory / "config.json").write_text(json.dumps(flatten(config) | {"study": "test"}))
     runs.write_members(directory, config, members)
     trained = networks()
     folder = directory / weights.FOLDER

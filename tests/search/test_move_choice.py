@@ -9,8 +9,9 @@ import pytest
 
 from jaxzero.search import SearchResult
 from jaxzero.search.options import SearchOptions
+from jaxzero.search.tree import ILLEGAL
 from jaxzero.training import selfplay
-from tests.search.common import SMALL, search_all, various_positions
+from tests.search.common import SMALL, options_of, search_all, various_positions
 
 VISITS = np.array([3, 0, 5, 2])
 GAMES = 2000
@@ -91,3 +92,45 @@ def test_the_searchs_own_action_is_the_first_of_the_most_visited() -> None:
         result = search_all(SMALL, positions, m)
         np.testing.assert_array_equal(result.action, result.visit_counts.argmax(-1))
         np.testing.assert_allclose(result.policy, result.visit_counts / m, rtol=1e-6)
+
+
+def test_puct_can_learn_from_prior_and_q_together() -> None:
+    """As Gumbel does (Danihelka et al. 2022, Equation 11), from the prior without the noise."""
+    positions, m = various_positions(SMALL), 25
+    by_visits, found = (
+        search_all(
+            SMALL,
+            positions,
+            m,
+            options=options_of(dirichlet_fraction=0.25, gumbel_rescale=False, puct_target=target),
+        )
+        for target in ("visits", "improved")
+    )
+    np.testing.assert_array_equal(found.visit_counts, by_visits.visit_counts)
+    np.testing.assert_array_equal(found.action, by_visits.action)
+    clean = search_all(SMALL, positions, m).tree.children_prior_logits[:, 0]
+    legal = clean > ILLEGAL / 2
+    seen = found.visit_counts > 0
+    weight = np.where(seen, np.exp(clean), 0)
+    average = (weight * found.q).sum(-1) / weight.sum(-1)
+    mixed = (found.tree.raw_values[:, 0] + m * average) / (1 + m)
+    completed = np.where(seen, found.q, mixed[:, None])
+    sigma = 0.1 * (50 + found.visit_counts.max(-1, keepdims=True))
+    expected = np.where(legal, np.exp(clean + sigma * completed), 0)
+    np.testing.assert_allclose(found.policy, expected / expected.sum(-1, keepdims=True), rtol=1e-3)
+
+
+def test_that_target_leaves_the_visits_to_sampling_and_lost_moves_to_nobody() -> None:
+    policy = np.array([0.6, 0.4, 0.0, 0.0], np.float32)
+    options = SearchOptions(propagate_results=True, puct_target="improved")
+    keys = jax.random.split(jax.random.key(0), GAMES)
+    for visits, expected in ((VISITS, {0}), (np.array([0, 0, 5, 2]), {0, 1})):
+        actions, targets = selfplay.choose(
+            keys,
+            result_of(visits, 0, policy),
+            jnp.bool_(True),
+            options,
+            one_hot_after_temperature=False,
+        )
+        assert set(actions.tolist()) == expected
+        np.testing.assert_array_equal(targets[0], policy)
