@@ -9,6 +9,7 @@ turn. Where not everyone meets everyone, the rows of a kind of players are as lo
 from collections.abc import Sequence
 from typing import Any
 
+import chex
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -129,6 +130,7 @@ def play_match(
     """
     num_players = sum(players.size for players in kinds)
     pairs = ordered_pairs(num_players) if pairs is None else pairs
+    chex.assert_shape(pairs, (None, 2))
     if opponents is None:
         opponents = _count_opponents(kinds, np.asarray(pairs))
     part = -(-games_per_direction // data_devices)

@@ -9,6 +9,7 @@ once more, with the updated weights, batch statistics of the minibatch and no dr
 import dataclasses
 from typing import Any, cast
 
+import chex
 import jax
 import jax.numpy as jnp
 import optax
@@ -153,6 +154,7 @@ def train_step(
     Returns:
       The learner after the step, and (l_p, l_v) as `spec.train.measure` says.
     """
+    chex.assert_tree_shape_prefix(examples, (spec.train.batch_size // spec.data_devices,))
     dropout = 0.0 if spec.switches.dropout_inactive else hyper.dropout_rate
 
     def forward(params: Any, rate: Any) -> tuple[NetworkOutput, Any]:

@@ -8,6 +8,7 @@ K-th of the memory.
 import dataclasses
 from collections.abc import Callable
 
+import chex
 import jax
 import jax.numpy as jnp
 from flax import struct
@@ -152,6 +153,7 @@ _EXTRAS = {"draw": _draw, "reply": _reply, "played": _played}
 def add(replay: Replay, examples: Examples, count: jax.Array, iteration: jax.Array) -> Replay:
     """Puts an iteration's examples [P] in the place of the oldest ones."""
     slot = iteration % replay.count.shape[0]
+    chex.assert_tree_shape_prefix(examples, replay.examples.value.shape[1:])
     return Replay(
         examples=jax.tree.map(lambda ring, x: ring.at[slot].set(x), replay.examples, examples),
         count=replay.count.at[slot].set(count),
