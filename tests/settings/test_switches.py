@@ -201,11 +201,11 @@ def test_a_gate_of_draws(on: bool, monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize("on", [False, True])
 def test_switches_of_the_tournament(on: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     rated: list[bool] = []
-    fake = SimpleNamespace(entries=[], play=lambda *_: None)
-    monkeypatch.setattr(pool, "Pool", lambda *_: fake)
-    monkeypatch.setattr(pool, "rate", lambda *_, published: rated.append(published))
     config = tiny({"switches.elo_first_listed_advantage": on})
     trained: Any = SimpleNamespace(spec=spec_with("elo_first_listed_advantage", on))
+    monkeypatch.setattr(pool, "networks_of", lambda *_: ([], None))
+    monkeypatch.setattr(pool.Pool, "match", lambda *_: None)
+    monkeypatch.setattr(pool, "rate", lambda *_, published: rated.append(published))
     loss_ablation.play_tournaments(config, trained, [])
     assert rated == [on, on]
 
