@@ -342,7 +342,7 @@ def test_members_that_cannot_share_a_program_are_refused(tmp_path: Path) -> None
         bigger = small.changed(config, {"train.batch_size": 32})
         return [one, dataclasses.replace(two, config=bigger)]
 
-    with pytest.raises(ConfigError, match=r"'value_seed0' differs .* batch_size \(32, 16\)"):
+    with pytest.raises(ConfigError, match=r"'value_seed0' differs .* train\.batch_size \(32, 16\)"):
         train(tmp_path, {}, unlike)
 
 

@@ -187,9 +187,10 @@ def test_the_papers_constants() -> None:
     assert (train.weight_decay, train.max_gradient_norm, train.momentum) == (1e-4, 1.0, 0.9)
     assert (spec.replay.window_positions, spec.replay.window_start) == (2_000_000, 0)
     extended = spec_lib.make_spec(study.arm_config(get_config("paper"), "extended"))
-    assert (extended.window_start, extended.window_grows) == (500_000, (5, 15))
-    assert (extended.schedule.kind, extended.schedule.anneal_to) == ("cyclic", 0.4)
-    assert (extended.reply_weight, extended.duplicate_weight) == (0.35, 0.8)
+    window, train = extended.replay, extended.train
+    assert (window.window_start, window.window_grows) == (500_000, (5, 15))
+    assert (train.schedule, train.anneal_to) == ("cyclic", 0.4)
+    assert (dict(extended.heads)["reply_head"], window.duplicate_weight) == (0.35, 0.8)
 
 
 def test_every_arm_is_known_and_possible() -> None:

@@ -28,6 +28,7 @@ COMMON = {
     **small.SETTINGS,
     "train.iterations": 2,
     "train.learning_rate": 0.005,
+    "arena.threshold": 0.0,  # what was trained is kept, whatever the games say
     "study.seeds": 1,
     "study.tournament_games": 2,
     "study.tournament_simulations": 4,
