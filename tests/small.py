@@ -9,7 +9,6 @@ import functools
 from collections.abc import Callable, Mapping
 from typing import Any
 
-import chex
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -108,15 +107,8 @@ def compiled_init(spec: Spec) -> Callable[[Any], RunState]:
 
 @functools.cache
 def compiled_iterate(spec: Spec) -> Callable[[Hyper, RunState, Any], tuple[RunState, Any]]:
-    """(hyper, state, heldout) -> (state, metrics) of one run alone; nothing is donated.
-
-    Traced once: whatever `Hyper` holds and however old the run is.
-    """
-
-    def iterate(hyper: Hyper, state: RunState, held: Any) -> tuple[RunState, Any]:
-        return iteration.iterate(spec, hyper, state, held)
-
-    return jax.jit(chex.assert_max_traces(iterate, n=1))
+    """(hyper, state, heldout) -> (state, metrics) of one run alone; nothing is donated."""
+    return jax.jit(functools.partial(iteration.iterate, spec))
 
 
 def run_alone(

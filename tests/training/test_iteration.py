@@ -4,6 +4,7 @@ import dataclasses
 import functools
 from typing import Any
 
+import chex
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -48,6 +49,19 @@ def test_rejection_restores_everything_but_the_examples() -> None:
         assert state.replay.count[number % 2] > 0
     # The candidates were other networks: they lost nothing but their place.
     assert len({metrics["heldout/value"].tobytes() for _, metrics in history(2.0)}) == 3
+
+
+def test_an_iteration_is_traced_once() -> None:
+    """Whatever `Hyper` holds and however old the run is."""
+
+    @chex.assert_max_traces(n=1)
+    def iterate(hyper: Any, state: RunState, held: Any) -> tuple[RunState, Any]:
+        return iteration.iterate(spec(), hyper, state, held)
+
+    compiled, state = jax.jit(iterate), small.compiled_init(spec())(0)
+    for changes in ({}, FEWER):
+        state, _ = compiled(small.small_hyper(changes), state, small.heldout(spec().game))
+    assert int(state.iteration) == 2
 
 
 def test_acceptance_takes_the_candidate() -> None:
