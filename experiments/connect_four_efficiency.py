@@ -17,7 +17,7 @@ from typing import Any
 import jax
 from ml_collections import ConfigDict
 
-from experiments.configs.connect_four_efficiency import KEYS, WITHOUT_ARMS
+from experiments.configs.connect_four_efficiency import KEYS, WITHOUT_ARMS, get_config
 from experiments.connect_four import efficiency_report as report
 from experiments.connect_four import solved_accuracy
 from experiments.connect_four.solved_accuracy import Accuracies
@@ -121,11 +121,28 @@ def validate(config: ConfigDict) -> None:
             "give a number"
         )
     for arm in arms:
+        _refuse_overwritten(config, arm)
         own = arm_config(config, arm)
         config_lib.validate(own, KEYS)
         spec_lib.make_spec(own)
     solved_accuracy.check(config)
     devices.choose(config)
+
+
+def _refuse_overwritten(config: ConfigDict, arm: str) -> None:
+    """Refuses a setting other than the preset's that an arm would silently change back.
+
+    Raises:
+      ConfigError: one line with key, value and remedy.
+    """
+    preset = get_config(config.preset)
+    for key, value in changes(config, arm).items():
+        own = config_lib.get(config, key)
+        if own not in (value, config_lib.get(preset, key)):
+            raise ConfigError(
+                f"config.{key}={own!r}: the arm {arm} sets it to {value!r}, leave the setting out, "
+                "or the arm out of config.study.arms, or what sets it out of config.study.extended"
+            )
 
 
 def run(config: ConfigDict, directory: Path, command: str | None = None) -> None:
@@ -141,7 +158,11 @@ def run(config: ConfigDict, directory: Path, command: str | None = None) -> None
             told = describe(runs.open_run(place), accuracies, config.study.patience)
             workdir.write_json(path, told)
         found.append({"arm": arm} | workdir.read_json(path))
-    results = {"positions": solved_accuracy.described(test), "arms": found}
+    results = {
+        "positions": solved_accuracy.described(test),
+        "examination": solved_accuracy.search_in_words(config),
+        "arms": found,
+    }
     print(report.accuracy_and_cost({arm["arm"]: arm for arm in found}, {}).text())
     study.finish(study.header() | results, report.write_report)
 

@@ -178,6 +178,7 @@ def conclude(study: StudyRun, search: Any, test: Labelled) -> None:
     if jax.process_index() == 0:
         results = study.header() | {
             "positions": solved_accuracy.described(test),
+            "examination": solved_accuracy.search_in_words(study.config),
             "failed": failed_in(directory),
             "trials": found,
         }

@@ -170,16 +170,17 @@ ACCURACY_KEYS: tuple[Key, ...] = (
     Key(
         "study.simulations",
         0,
-        "of the search with which networks are marked; 0: as in self-play, the authors' way",
+        "of the search with which networks are marked; 0: as many as in self-play",
         low=0,
         high=100_000,
     ),
     Key(
         "study.marked_with",
-        "selfplay",
-        "search with which networks are marked: that of self-play without its noise, PUCT, or PUCT "
-        "that carries up results that are sure",
-        choices=("selfplay", "puct", "puct_known_results"),
+        "puct",
+        "search with which networks are marked: the same PUCT for all, with a draw worth 0; that "
+        "with results that are sure carried up; or each network's search of self-play without its "
+        "noise, the authors' way",
+        choices=("puct", "puct_known_results", "selfplay"),
     ),
     Key(
         "study.data",

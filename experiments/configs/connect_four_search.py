@@ -12,6 +12,7 @@ _SHORT = BASE | {
     "selfplay.episodes": 400,  # about 10,000 positions
     "replay.window_positions": 100_000,
     "train.schedule": "constant",
+    "study.marked_with": "selfplay",  # the constants that are searched for are that search's
 }
 
 PRESETS: dict[str, Preset] = {

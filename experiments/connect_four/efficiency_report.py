@@ -277,7 +277,10 @@ def _facts(results: dict[str, Any]) -> page.Facts:
             f"{config['train']['iterations']} iterations, {config['selfplay']['episodes']} games, "
             f"{m} simulations a move",
         ),
-        ("Marked with", f"{config['study']['simulations'] or m} simulations"),
+        (
+            "Marked with",
+            results.get("examination", f"{config['study']['simulations'] or m} simulations"),
+        ),
         ("Network", f"{config['network']['blocks']} blocks of {config['network']['channels']}"),
         ("Test positions", number(results["positions"]["number"])),
         *page.origin(results),

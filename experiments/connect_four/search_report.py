@@ -47,6 +47,7 @@ def write_report(directory: Path) -> Path:
                     "Network",
                     f"{config['network']['blocks']} blocks of {config['network']['channels']}",
                 ),
+                ("Marked with", results.get("examination", "each trial's search of self-play")),
                 ("Test positions", number(results["positions"]["number"])),
                 *page.origin(results),
             ],

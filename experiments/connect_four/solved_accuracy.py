@@ -22,7 +22,6 @@ from jaxzero.games import ConnectFour
 from jaxzero.players import solver
 from jaxzero.runs import Run
 from jaxzero.search import SearchOptions
-from jaxzero.settings import config as config_lib
 from jaxzero.settings.config import ConfigError
 from jaxzero.solvers import Labelled
 from jaxzero.training import learner, parts
@@ -31,6 +30,15 @@ from jaxzero.training.spec import Spec
 
 ACCURACIES = "marks.json"
 RECIPE = Recipe(best_move_probability=0.5, one_per_game=True, seed=0)  # the paper's hard set
+# The search of all networks: the authors' constants, but for their worth of a draw.
+EXAMINATION = SearchOptions(
+    unvisited_q=0.8545,
+    q_scale="unit",
+    exploration="sqrt_total_plus",
+    renormalise_prior=False,
+    ties="random",
+)
+C_PUCT = 1.545
 _AT_ONCE = 256  # positions searched together
 
 Accuracies = dict[int, list[dict[str, float]]]  # by iteration, one for each member
@@ -48,13 +56,6 @@ def check(config: ConfigDict) -> None:
             f"config.game={config.game!r}: this study is about Connect Four, choose one of its "
             f"boards, e.g. {solved_positions.GAME}"
         )
-    asked = parts.search_options(config, config_lib.resolve_switches(config))
-    try:
-        measuring_search(
-            config, dataclasses.replace(asked, dirichlet_fraction=0, forced_playouts=0)
-        )
-    except ValueError as error:
-        raise ConfigError(f"config.study.marked_with={_marked_with(config)!r}: {error}") from error
     if config.game != solved_positions.GAME:
         return
     count, folder = config.study.test_positions, Path(config.study.data)
@@ -117,15 +118,11 @@ def update(directory: Path, test: Labelled) -> Accuracies:
       ConfigError: earlier ones are of other positions, or of another search.
     """
     opened, path = runs.open_run(directory), directory / ACCURACIES
-    now: dict[str, Any] = {
-        "positions": _digest(test),
-        "simulations": _simulations(opened.config),
-        "marked_with": _marked_with(opened.config),
-    }
+    now: dict[str, Any] = {"positions": _digest(test), "search": search_in_words(opened.config)}
     held: dict[str, Any] = now | {"marks": {}}
-    if path.is_file():  # what older ones do not say was that of self-play
-        older = {"simulations": opened.config.search.num_simulations, "marked_with": "selfplay"}
-        held = older | workdir.read_json(path)
+    if path.is_file():
+        held = workdir.read_json(path)
+        held.setdefault("search", _older_search(opened.config, held))
     other = [name for name, value in now.items() if held[name] != value]
     if other:
         raise ConfigError(
@@ -158,16 +155,42 @@ def _marked_with(config: ConfigDict) -> str:
     return str(config.study.get("marked_with", "selfplay"))
 
 
+def _older_search(config: ConfigDict, held: dict[str, Any]) -> str:
+    """`search_in_words` of marks that do not say it, which had a draw value of self-play's own."""
+    if held.get("marked_with", "selfplay") != "selfplay":
+        return "PUCT with the draw value of self-play"
+    return _selfplay_in_words(held.get("simulations", config.search.num_simulations))
+
+
+def search_in_words(config: ConfigDict) -> str:
+    """The examination search of the networks, for reports; marks of one have equal words."""
+    simulations, kind = _simulations(config), _marked_with(config)
+    if kind == "selfplay":
+        return _selfplay_in_words(simulations)
+    sure = ", results that are sure carried up" if kind == "puct_known_results" else ""
+    return (
+        f"one search for all: PUCT, {simulations} simulations, c {C_PUCT}, first-play urgency "
+        f"{EXAMINATION.unvisited_q} of a win, a draw worth 0{sure}"
+    )
+
+
+def _selfplay_in_words(simulations: int) -> str:
+    return (
+        f"each network's search of self-play, without its noise, {simulations} simulations: "
+        "searches differ where settings of search do"
+    )
+
+
 def measuring_search(config: ConfigDict, selfplay: SearchOptions) -> SearchOptions:
     """What networks are measured with; `selfplay` is the search of self-play, without its noise."""
     kind = _marked_with(config)
-    capacity = _simulations(config) + 1
-    if kind == "selfplay":
-        return dataclasses.replace(selfplay, capacity=capacity)
     known = kind == "puct_known_results"
-    return dataclasses.replace(
-        selfplay, capacity=capacity, algorithm="puct", propagate_results=known
+    search = (
+        selfplay
+        if kind == "selfplay"
+        else dataclasses.replace(EXAMINATION, propagate_results=known)
     )
+    return dataclasses.replace(search, capacity=_simulations(config) + 1)
 
 
 def answers_of(
@@ -208,6 +231,7 @@ def answers_of(
 
 def _measure(opened: Run, iterations: list[int], test: Labelled) -> Accuracies:
     snapshots = [runs.networks(opened, i) for i in iterations]
+    own_c = opened.members[0].config.search.c_puct  # members differ in their seed alone
     network, search = answers_of(
         opened.spec,
         jax.tree.map(lambda *leaves: jnp.concatenate(leaves), *snapshots),  # [I x R]
@@ -215,7 +239,7 @@ def _measure(opened: Run, iterations: list[int], test: Labelled) -> Accuracies:
         jax.random.key(opened.config.seed),
         options=measuring_search(opened.config, opened.spec.arena_search),
         num_simulations=_simulations(opened.config),
-        c_puct=opened.members[0].config.search.c_puct,  # members differ in their seed alone
+        c_puct=own_c if _marked_with(opened.config) == "selfplay" else C_PUCT,
     )
     measured = []
     for alone_answers, search_answers in zip(network, search, strict=True):

@@ -288,14 +288,16 @@ def is_accepted(
 ) -> jax.Array:
     """The gate (000 section 4.1 with its program's counting): wins / (wins + losses) >= u.
 
+    Compared in whole numbers, so that a score of exactly u passes on every device.
+
     Args:
-      wins, losses: int32, of the candidate; draws do not count.
-      threshold: u.
+      wins, losses: int32, of the candidate, at most 200,000; draws do not count.
+      threshold: u, of which four decimals count.
       accept_all_drawn: the published program accepts when nothing was decided.
 
     Returns:
       bool scalar.
     """
     decided = wins + losses
-    share = wins / jnp.maximum(decided, 1)
-    return jnp.where(decided > 0, share >= threshold, accept_all_drawn)
+    needed = jnp.round(threshold * 10_000).astype(jnp.int32)
+    return jnp.where(decided > 0, wins * 10_000 >= needed * decided, accept_all_drawn)

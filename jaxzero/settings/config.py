@@ -260,6 +260,12 @@ def _conflicts(config: ConfigDict, switches: Switches) -> Iterator[tuple[Any, st
         f"a full search makes {search.num_simulations}, choose at most that",
     )
     yield (
+        switches.root_expansion_counts and own.fast_share and own.fast_simulations < 2,
+        "selfplay.fast_simulations",
+        "the published program's first simulation visits nothing, choose at least 2 or set "
+        "config.switches.root_expansion_counts=False",
+    )
+    yield (
         switches.root_expansion_counts and search.num_simulations < 2,
         "search.num_simulations",
         "the published program's first simulation visits nothing, choose at least 2 or set "

@@ -256,7 +256,7 @@ KEYS: tuple[Key, ...] = (
         "games of candidate against best; wilson: at most, 004's rule needs 400",
         "n",
         low=2,
-        high=_MANY,
+        high=200_000,
     ),
     Key("arena.threshold", 0.6, "share of decisive games to win", "u", low=0, high=1),
     Key(

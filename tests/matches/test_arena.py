@@ -227,6 +227,9 @@ def test_small_draw_value_stays_a_draw_in_the_arena() -> None:
         (0, 3, 0.6, False),
         (1, 1, 0.5, True),
         (0, 5, 0.0, True),
+        (70_001, 29_999, 0.7, True),
+        (110_000, 90_000, 0.55, True),
+        (109_999, 90_001, 0.55, False),
     ],
 )
 def test_the_gate(wins: int, losses: int, threshold: float, accepted: bool) -> None:

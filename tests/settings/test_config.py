@@ -174,6 +174,14 @@ def test_switches_reach_the_compiled_code() -> None:
             {"semantics": "published", "search.num_simulations": 1},
             "choose at least 2",
         ),
+        (
+            {
+                "semantics": "published",
+                "selfplay.fast_share": 0.5,
+                "selfplay.fast_simulations": 1,
+            },
+            "config.selfplay.fast_simulations=1: the published program's first simulation",
+        ),
         ({"train.loss": "polici"}, "config.train.loss='polici': did you mean 'policy'?"),
         ({"semantics": "corected"}, "did you mean 'corrected'?"),
         ({"network.name": "transformer"}, "choose one of convnet, resnet"),

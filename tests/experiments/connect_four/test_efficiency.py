@@ -81,6 +81,32 @@ def test_presets_fit_on_their_machines(preset: str) -> None:
     assert machine.refuses(predicted) is None
 
 
+@pytest.mark.parametrize(
+    ("arm", "changes", "told"),
+    [
+        ("extended", {"train.schedule": "constant"}, "config.train.schedule='constant': .*cyclic"),
+        ("extended", {"replay.duplicate_weight": 0.5}, "config.replay.duplicate_weight=0.5: .*0.8"),
+        (
+            "without_dedupe",
+            {"train.anneal_to": 0.9},
+            "config.train.anneal_to=0.9: .*without_dedupe",
+        ),
+        (
+            "mixed_values",
+            {"train.root_value_share": 0.1},
+            "config.train.root_value_share=0.1: .*0.5",
+        ),
+    ],
+)
+def test_settings_that_an_arm_would_change_back_are_refused(
+    arm: str, changes: dict[str, Any], told: str
+) -> None:
+    with pytest.raises(ConfigError, match=told) as caught:
+        study.validate(tiny({"study.arms": ("baseline", arm)} | changes))
+    assert "\n" not in str(caught.value)
+    study.validate(tiny({"study.arms": ("baseline",)} | changes))
+
+
 @pytest.mark.slow
 def test_everything_is_there(finished: Path) -> None:
     (extended,) = check(finished, ["extended"])

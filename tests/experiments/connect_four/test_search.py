@@ -162,62 +162,66 @@ def test_all_trials_have_the_same_budget(tmp_path: Path, monkeypatch: pytest.Mon
         study.run(tiny({"train.iterations": 5}), tmp_path)
 
 
-@pytest.mark.parametrize("other", ["positions", "simulations", "marked_with"])
-def test_marks_given_otherwise_are_refused(tmp_path: Path, other: str) -> None:
-    config = tiny()
-    test = solved_accuracy.test_positions(config, tmp_path)
-    held = {
-        "positions": solved_accuracy._digest(test),
-        "simulations": config.search.num_simulations,
-        "marked_with": "selfplay",
-        "marks": {},
-    }
-    held |= {other: {"positions": "others", "simulations": 1000, "marked_with": "puct"}[other]}
-    workdir.write_json(tmp_path / solved_accuracy.ACCURACIES, held)
+def update_marks(config: ConfigDict, directory: Path, held: dict[str, Any]) -> Any:
+    """The marks of a run with these settings, whose marks until now are `held`."""
+    test = solved_accuracy.test_positions(config, directory)
+    held = {"positions": solved_accuracy._digest(test)} | held
+    workdir.write_json(directory / solved_accuracy.ACCURACIES, held)
     run = type("Run", (), {"iterations": (0,), "config": config})()
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(solved_accuracy.runs, "open_run", lambda _: run)
-        with pytest.raises(ConfigError, match=f"marks with other {other} than now"):
-            solved_accuracy.update(tmp_path, test)
+        return solved_accuracy.update(directory, test)
 
 
-def test_searches_that_networks_are_marked_with() -> None:
+MARK = {"search": 0.5, "weak": 0.5, "network": 0.5, "result": 0.5}
+
+
+@pytest.mark.parametrize(
+    ("changes", "told"),
+    [
+        ({"positions": "others"}, "positions"),
+        ({"search": "PUCT, a draw worth 0.38"}, "search"),
+        ({"search": None, "marked_with": "puct", "simulations": 6}, "search"),
+    ],
+)
+def test_marks_given_otherwise_are_refused(
+    tmp_path: Path, changes: dict[str, Any], told: str
+) -> None:
+    config = tiny({"study.marked_with": "puct"})
+    held = {"search": solved_accuracy.search_in_words(config), "marks": {"0": [MARK]}}
+    assert update_marks(config, tmp_path, held) == {0: [MARK]}
+    held = {name: value for name, value in (held | changes).items() if value is not None}
+    with pytest.raises(ConfigError, match=f"marks with other {told} than now"):
+        update_marks(config, tmp_path, held)
+
+
+def test_networks_are_marked_with_one_search() -> None:
+    """Whatever the search of self-play is, unless that is asked for."""
     selfplay = SearchOptions(algorithm="gumbel", capacity=9, unvisited_q=0.5)
-    plain = tiny({"study.simulations": 20})
-    assert solved_accuracy.measuring_search(plain, selfplay) == dataclasses.replace(
-        selfplay, capacity=21
-    )
+    other = SearchOptions(capacity=9, draw_value=0.4, draw_for_asked=-1.0)
+    plain = tiny({"study.simulations": 20, "study.marked_with": "puct"})
+    one = solved_accuracy.measuring_search(plain, selfplay)
+    assert one == solved_accuracy.measuring_search(plain, other)
+    assert (one.algorithm, one.draw_value, one.draw_for_asked, one.capacity) == ("puct", 0, 0, 21)
     known = tiny({"study.simulations": 20, "study.marked_with": "puct_known_results"})
-    found = solved_accuracy.measuring_search(known, selfplay)
-    assert (found.algorithm, found.propagate_results, found.capacity) == ("puct", True, 21)
-    assert found.unvisited_q == 0.5
-    with pytest.raises(ConfigError, match=r"marked_with='puct_known_results': .*draw_for"):
-        study.run(
-            tiny({"study.marked_with": "puct_known_results", "semantics": "published"}),
-            Path("never"),
-        )
+    found = solved_accuracy.measuring_search(known, other)
+    assert found == dataclasses.replace(one, propagate_results=True)
+    own = tiny({"study.simulations": 20, "study.marked_with": "selfplay"})
+    assert solved_accuracy.measuring_search(own, other) == dataclasses.replace(other, capacity=21)
+    words = {solved_accuracy.search_in_words(config) for config in (plain, known, own)}
+    assert len(words) == 3
+    assert [w for w in words if "searches differ" in w] == [solved_accuracy.search_in_words(own)]
 
 
 def test_run_directories_older_than_the_key_are_marked_as_before(tmp_path: Path) -> None:
-    """Neither their settings nor their marks say how many simulations: those of self-play."""
-    config = tiny()
-    test = solved_accuracy.test_positions(config, tmp_path)
-    mark = {"search": 0.5, "weak": 0.5, "network": 0.5, "result": 0.5}
-    held = {"positions": solved_accuracy._digest(test), "marks": {"0": [mark]}}
-    workdir.write_json(tmp_path / solved_accuracy.ACCURACIES, held)
-    stored = config_lib.flatten(config)
+    """Neither their settings nor their marks say with which search: that of self-play."""
+    stored = config_lib.flatten(tiny())
     del stored["study.simulations"], stored["study.marked_with"]
     older = config_lib.from_flat(stored)
+    assert update_marks(older, tmp_path, {"marks": {"0": [MARK]}}) == {0: [MARK]}
     younger = config_lib.from_flat(stored | {"study.simulations": 7 + older.search.num_simulations})
-    with pytest.MonkeyPatch.context() as patch:
-        for settings in (older, younger):
-            run = type("Run", (), {"iterations": (0,), "config": settings})()
-            patch.setattr(solved_accuracy.runs, "open_run", lambda _, run=run: run)
-            if settings is older:
-                assert solved_accuracy.update(tmp_path, test) == {0: [mark]}
-            else:
-                with pytest.raises(ConfigError, match="marks with other simulations"):
-                    solved_accuracy.update(tmp_path, test)
+    with pytest.raises(ConfigError, match="marks with other search"):
+        update_marks(younger, tmp_path, {"marks": {"0": [MARK]}})
 
 
 def test_positions_that_cannot_be_made_are_refused_at_once(
