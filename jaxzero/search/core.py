@@ -80,10 +80,13 @@ def simulate(
     step = jax.vmap(game.step)
     leaf = tree.descend(trees, select_root, select, active)
     states = step(tree.read_state(trees, leaf.node), leaf.action)
-    position, made = look_at(game, evaluate, keys, states, options.draw_for_asked, active)
+    needed = active
+    if options.propagate_results:  # known edges back up their result
+        needed = active & (known_results.of_edges(trees, leaf) == tree.UNKNOWN)
+    position, made = look_at(game, evaluate, keys, states, options.draw_for_asked, needed)
     mover = jnp.take_along_axis(trees.extra_data.to_move, leaf.node[:, None], 1)[:, 0]
     same = mover == position.to_move
-    value = jnp.where(same, position.value, -position.value)
+    value = options.discount * jnp.where(same, position.value, -position.value)
     if options.propagate_results:
         trees, known = known_results.grow(
             trees,
@@ -94,6 +97,7 @@ def simulate(
             position.is_terminal,
             active,
             draw_value=options.draw_value,
+            discount=options.discount,
             alternating=game.is_alternating,
         )
         return trees, leaf, known, made
@@ -105,6 +109,7 @@ def simulate(
         value,
         options.draw_value * position.draw,
         active,
+        discount=options.discount,
         alternating=game.is_alternating,
     )
     return trees, leaf, position.is_terminal, made
@@ -191,6 +196,8 @@ def run(
     def body(i: jax.Array, carry: tuple) -> tuple:
         trees, counts = carry
         lanes = active & (i < budget)
+        if options.stop_when_known:
+            lanes &= known_results.of_roots(trees) == tree.UNKNOWN
         evaluation_i, selection_i = (
             jax.vmap(jax.random.fold_in, (0, None))(k, i) for k in (evaluation_keys, selection_keys)
         )
@@ -295,7 +302,6 @@ def _read_off(
             kept = rules.pruned_visits(node, jnp.asarray(c_puct, jnp.float32), options)
         if options.propagate_results:
             visits = kept = known_results.chosen_from(node)
-            value = known_results.root_value(trees, options.draw_value)
         policy = kept / jnp.maximum(kept.sum(-1, keepdims=True), 1.0)
         action = rules.argmax(visits, options, keys)
         if options.puct_target == "improved":
@@ -303,12 +309,17 @@ def _read_off(
             if node.known is not None:
                 may = known_results.allowed(node.known, may)
             policy = rules.improved_policy(node, prior, may, options)
+    known = None
+    if options.propagate_results:
+        known = known_results.of_roots(trees)
+        value = known_results.replace(value, known, options.draw_value)
     return SearchResult(
         visit_counts=node.visits,
         policy=jnp.where(active[:, None], policy, 0.0),
         action=action,
         value=value,
         q=node.q,
+        known=known,
         tree=trees,
         diagnostics=dataclasses.replace(counts, nodes=trees.extra_data.size),
     )

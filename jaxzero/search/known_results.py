@@ -13,7 +13,9 @@ extensions that 002 names in section 2.4. The rule, for an edge (a node and a mo
 * In every node a lost edge is not followed while one is left that is not lost; a won edge of the
   root is followed always. The move chosen obeys the same, and so does the policy.
 
-Known results say who wins, not how soon. Static: a search without them has no such array.
+Gumbel's sequential halving at the root goes on by their exact Q; below it, in the move chosen and
+in the policy they rule as with PUCT. Known results say who wins, not how soon, and are not
+discounted. Static: a search without them has no such array.
 """
 
 import dataclasses
@@ -24,7 +26,6 @@ import mctx
 
 from jaxzero.loops import any_member
 from jaxzero.search.tree import ILLEGAL, UNKNOWN, Leaf, NewNode, Node, expand
-from jaxzero.search.tree import root_value as average_value
 
 WON, DRAWN, LOST = 1, 0, -1
 
@@ -74,12 +75,21 @@ def chosen_from(root: Node) -> jax.Array:
     return jnp.where(kept.any(-1, keepdims=True), kept, may.astype(jnp.float32))
 
 
-def root_value(tree: mctx.Tree, draw_value: float) -> jax.Array:
-    """float32[B]: `tree.root_value`, and what known results are worth in its place."""
+def of_roots(tree: mctx.Tree) -> jax.Array:
+    """int8[B]: results of the roots for the player to move, or `UNKNOWN`."""
     legal = tree.children_prior_logits[:, 0] > ILLEGAL / 2
-    result = node_result(tree.extra_data.known[:, 0], legal)
+    return node_result(tree.extra_data.known[:, 0], legal)
+
+
+def of_edges(tree: mctx.Tree, leaf: Leaf) -> jax.Array:
+    """int8[B]: results of edges for the player to move at their nodes, or `UNKNOWN`."""
+    return tree.extra_data.known[jnp.arange(leaf.node.shape[0]), leaf.node, leaf.action]
+
+
+def replace(value: jax.Array, result: jax.Array, draw_value: float) -> jax.Array:
+    """Values float32[B], and in their place what known results int8[B] are worth."""
     known = result.astype(jnp.float32) + draw_value * (result == DRAWN)
-    return jnp.where(result == UNKNOWN, average_value(tree), known)
+    return jnp.where(result == UNKNOWN, value, known)
 
 
 def grow(
@@ -92,6 +102,7 @@ def grow(
     active: jax.Array,
     *,
     draw_value: float,
+    discount: float,
     alternating: bool,
 ) -> tuple[mctx.Tree, jax.Array]:
     """What a simulation adds: `tree.expand` where nothing is known, then `backup`.
@@ -105,14 +116,13 @@ def grow(
       is_terminal: bool[B], whether they are finished, `value` being the result.
       active: bool[B], lanes to update.
       draw_value: worth of a draw to both sides.
+      discount: of a value, per ply.
       alternating: turns alternate strictly.
 
     Returns:
       The trees, and bool[B]: whether the result of the leaf's edge is known.
     """
-    rows = jnp.arange(active.shape[0])
-    before = tree.extra_data.known[rows, leaf.node, leaf.action]
-    result = jnp.where(is_terminal, jnp.sign(value).astype(jnp.int8), before)
+    result = jnp.where(is_terminal, jnp.sign(value).astype(jnp.int8), of_edges(tree, leaf))
     sure = result != UNKNOWN
     tree = expand(tree, leaf, new, active & ~sure)
     tree = backup(
@@ -123,6 +133,7 @@ def grow(
         result,
         active,
         draw_value=draw_value,
+        discount=discount,
         alternating=alternating,
     )
     return tree, sure
@@ -137,6 +148,7 @@ def backup(
     active: jax.Array,
     *,
     draw_value: float,
+    discount: float,
     alternating: bool,
 ) -> mctx.Tree:
     """`tree.backup` that carries known results upwards as long as they decide the next node.
@@ -149,6 +161,7 @@ def backup(
       result: int8[B], of the leaf's edge, from the same player, or `UNKNOWN`.
       active: bool[B], lanes to update.
       draw_value: worth of a draw to both sides.
+      discount: of a value, per ply.
       alternating: turns alternate strictly.
     """
     rows = jnp.arange(active.shape[0])
@@ -176,7 +189,8 @@ def backup(
             to_move = tree.extra_data.to_move
             sign = jnp.where(to_move[rows, parent] == to_move[rows, node], 1, sign)
         result = jnp.where(of_node == UNKNOWN, of_node, sign * of_node)
-        return visits, q, known, parent, action, sign * value, draw_worth, result, going
+        value = discount * sign * value
+        return visits, q, known, parent, action, value, draw_worth, result, going
 
     carry = (
         tree.children_visits,

@@ -23,7 +23,7 @@ class SearchOptions:
         is evaluated and backed up, but not kept. At least 2.
       loop: `"tree"` is this package's loop over `mctx.Tree`; `"mctx"` is mctx's own, equal move for
         move and slower, see `jaxzero.search.mctx_loop`. It has no kept trees, draw values, random
-        ties, known results, or m that is traced.
+        ties, discount, known results, or m that is traced.
       unvisited_q: Q of an edge without visits, on the scale of `q_scale`. 0 in 000/001/003;
         a constant "first-play urgency" in 002 (thesis: 0.8545 on the unit scale).
       q_scale: `"signed"` Q in [-1, 1]; `"unit"` Q in [0, 1], (q + 1) / 2, paper 002.
@@ -44,9 +44,12 @@ class SearchOptions:
       forced_playouts: k: at the root a move with n visits is chosen before all others while
         0 < n < sqrt(k P N), and the policy is without those visits (Wu 2020, in 002 section 2.4);
         0 is off. PUCT only; for self-play.
+      discount: of a value, for each ply between it and the position that it is backed up to: a
+        quick win is worth more than a slow one. In (0, 1]; not of draws and known results.
       propagate_results: results that are sure are carried up the tree and take the place of
-        averages, see `jaxzero.search.known_results`. PUCT, loop="tree", true results
-        (`draw_for_asked` 0) and no forced playouts.
+        averages, see `jaxzero.search.known_results`. loop="tree", true results (`draw_for_asked`
+        0) and no forced playouts.
+      stop_when_known: with known results, a search ends as soon as its root's is one.
       max_considered_actions: Gumbel: actions sampled without replacement at the root.
       gumbel_rescale: Gumbel: Q is stretched to [0, 1] between the least and the largest of a node
         (mctx's default), however close these are; False: Q in [-1, 1] as it is.
@@ -75,7 +78,9 @@ class SearchOptions:
     draw_for_asked: float = 0.0
     root_expansion_counts: bool = False
     forced_playouts: float = 0.0
+    discount: float = 1.0
     propagate_results: bool = False
+    stop_when_known: bool = False
     max_considered_actions: int = 16
     gumbel_rescale: bool = True
     gumbel_value_scale: float = 0.1
@@ -113,14 +118,15 @@ class SearchOptions:
             raise ValueError(
                 f"search.forced_playouts={self.forced_playouts}: 0 or more, with algorithm='puct'"
             )
-        if self.propagate_results and (
-            self.algorithm != "puct" or self.draw_for_asked or self.forced_playouts
-        ):
+        if not 0.0 < self.discount <= 1.0:
+            raise ValueError(f"search.discount={self.discount}: choose above 0, at most 1")
+        if self.propagate_results and (self.draw_for_asked or self.forced_playouts):
             raise ValueError(
-                "search.propagate_results=True: needs algorithm='puct', draw_for_asked=0 and "
-                "forced_playouts=0"
+                "search.propagate_results=True: needs draw_for_asked=0 and forced_playouts=0"
             )
-        for name in ("draw_value", "propagate_results", "ties"):
+        if self.stop_when_known and not self.propagate_results:
+            raise ValueError("search.stop_when_known=True: needs propagate_results=True")
+        for name in ("draw_value", "discount", "propagate_results", "ties"):
             default = SearchOptions.__dataclass_fields__[name].default
             if self.loop == "mctx" and getattr(self, name) != default:
                 raise ValueError(

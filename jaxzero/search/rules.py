@@ -181,7 +181,11 @@ def gumbel_interior(node: Node, depth: jax.Array, options: SearchOptions) -> jax
     if options.gumbel_rescale:
         scale = scale / jnp.maximum(high - low, 1e-8)
     improved = jax.nn.softmax(log_prior + scale[None] * (q - low[None]), 0)
-    return first_largest(improved - visits / (1.0 + total)[None])
+    scores = improved - visits / (1.0 + total)[None]
+    if node.known is not None:
+        may = known_results.allowed(node.known, node.log_prior > ILLEGAL / 2)
+        scores = jnp.where(may.T, scores, -jnp.inf)
+    return first_largest(scores)
 
 
 def improved_policy(
@@ -208,19 +212,21 @@ def gumbel_policy(
 ) -> tuple[jax.Array, jax.Array, jax.Array]:
     """The root's (action int32[B], policy float32[B, A], value float32[B]).
 
-    The action and the improved policy are those of mctx's Gumbel policy. The value, from the player
-    to move, is the mean of completed Q under the improved policy.
+    The action and the improved policy are those of mctx's Gumbel policy, among the moves that known
+    results allow. The value, from the player to move, is the mean of completed Q under the policy.
     """
 
     def one(node: Node, gumbel: jax.Array) -> tuple[jax.Array, jax.Array, jax.Array]:
         tree = as_single_node_tree(node, gumbel)
         q = q_transform(options)(tree, jnp.int32(0))
-        legal = node.log_prior > ILLEGAL / 2
+        may = node.log_prior > ILLEGAL / 2
+        if node.known is not None:
+            may = known_results.allowed(node.known, may)
         score = gumbel + node.log_prior - node.log_prior.max() + q
-        most_visited = legal & (node.visits == node.visits.max())
+        most_visited = may & (node.visits == jnp.where(may, node.visits, 0).max())
         action = jnp.argmax(jnp.where(most_visited, score, -jnp.inf)).astype(jnp.int32)
-        improved = jax.nn.softmax(jnp.where(legal, node.log_prior + q, ILLEGAL))
-        policy = improved = jnp.where(legal, improved, 0.0)
+        improved = jax.nn.softmax(jnp.where(may, node.log_prior + q, ILLEGAL))
+        policy = improved = jnp.where(may, improved, 0.0)
         if options.gumbel_target == "visits":
             policy = node.visits / jnp.maximum(node.visits.sum(), 1.0)
         completed = mctx.qtransform_completed_by_mix_value(

@@ -5,8 +5,9 @@ each step is one loop over the batch with masked scatters, which gives the same 
 fraction of the time. What is stored where:
 
 * `children_values[b, n, a]` is Q of the edge *for the player to move at n*, draws at their worth
-  included, the mean over the edge's visits; rewards are 0 and discounts 1, so that `tree.qvalues`
-  holds. Statistics live on edges alone: an edge keeps its history when its child is not stored.
+  and the search's discount included, the mean over the edge's visits; mctx's rewards are 0 and its
+  discounts 1, so that `tree.qvalues` holds. Statistics live on edges alone: an edge keeps its
+  history when its child is not stored.
 * `children_prior_logits` are log-probabilities, `ILLEGAL` at illegal actions.
 * A finished position is never stored: its edge stays unexpanded, is stepped again and backs up the
   true result as often as it is visited, and nothing can hang below it.
@@ -211,6 +212,7 @@ def backup(
     draw_worth: jax.Array,
     active: jax.Array,
     *,
+    discount: float = 1.0,
     alternating: bool,
 ) -> mctx.Tree:
     """Adds one visit to every edge from the leaf's up to the root.
@@ -221,6 +223,7 @@ def backup(
       value: float32[B], the zero-sum part, from the player to move at `leaf.node`.
       draw_worth: float32[B], draw value x draw probability, the same for both sides.
       active: bool[B], lanes to update.
+      discount: of the value, per ply.
       alternating: turns alternate strictly, so that the sign flips at every level.
     """
     rows = jnp.arange(active.shape[0])
@@ -237,10 +240,11 @@ def backup(
         parent = jnp.where(going, tree.parents[rows, node], node)
         action = jnp.where(going, tree.action_from_parent[rows, node], action)
         if alternating:
-            value = -value
+            value = -discount * value
         else:
             to_move = tree.extra_data.to_move
-            value = jnp.where(to_move[rows, parent] == to_move[rows, node], value, -value)
+            same = to_move[rows, parent] == to_move[rows, node]
+            value = discount * jnp.where(same, value, -value)
         return visits, q, parent, action, value, going
 
     carry = (tree.children_visits, tree.children_values, leaf.node, leaf.action, value, active)

@@ -160,6 +160,7 @@ def validate(config: ConfigDict, study_keys: Iterable[Key] = ()) -> None:
     if config.search.loop == "mctx":
         for name, value, without in (
             ("search.draw_value", config.search.draw_value, 0.0),
+            ("search.discount", config.search.discount, 1.0),
             ("search.propagate_results", config.search.propagate_results, False),
             ("search.ties", config.search.ties, "lowest"),
             ("selfplay.fast_share", config.selfplay.fast_share, 0.0),
@@ -250,9 +251,9 @@ def _conflicts(config: ConfigDict, switches: Switches) -> Iterator[tuple[Any, st
         "config.search.forced_playouts=0",
     )
     yield (
-        search.propagate_results and (search.algorithm != "puct" or search.forced_playouts),
+        search.propagate_results and search.forced_playouts,
         "search.propagate_results",
-        "set config.search.algorithm='puct' and config.search.forced_playouts=0",
+        "set config.search.forced_playouts=0",
     )
     yield (
         own.fast_share and own.fast_simulations > search.num_simulations,

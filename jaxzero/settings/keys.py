@@ -56,7 +56,7 @@ class Key:
     low: float | None = None
     high: float | None = None
     even: bool = False
-    needs: tuple[str, str] | None = None
+    needs: tuple[str, Any] | None = None
     kind: type = object
     item: type = str
 

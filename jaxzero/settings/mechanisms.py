@@ -48,7 +48,21 @@ MECHANISMS: tuple[Key, ...] = (
         "search.propagate_results",
         False,
         "results that are sure are carried up the tree, known lost moves are left out and won ones "
-        "played (an MCTS-solver; named in 002, section 2.4); puct only",
+        "played (an MCTS-solver; named in 002, section 2.4)",
+    ),
+    Key(
+        "search.stop_when_known",
+        False,
+        "a search ends as soon as the result of its position is sure",
+        needs=("search.propagate_results", True),
+    ),
+    Key(
+        "search.discount",
+        1.0,
+        "of a win or loss for each ply until it, in searches and in what the value learns: below 1 "
+        "a quick win is worth more; draws and results that are sure are not discounted",
+        low=0.5,
+        high=1,
     ),
     Key(
         "search.gumbel_rescale",
@@ -90,6 +104,13 @@ MECHANISMS: tuple[Key, ...] = (
         low=0,
         high=1000,
         needs=("selfplay.curriculum", "none"),
+    ),
+    Key(
+        "selfplay.known_labels",
+        False,
+        "the value learns the first result that a search was sure of from a position on, in place "
+        "of the game's",
+        needs=("search.propagate_results", True),
     ),
     Key(
         "selfplay.fast_share",

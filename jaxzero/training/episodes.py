@@ -93,6 +93,7 @@ def self_play(
         random_plies=random_plies,
         kept=kept,
         caps=caps,
+        known_labels=own.known_labels,
     )
     depth_max = diagnostics.depth_max
     counts = {

@@ -93,8 +93,12 @@ def count_images(game: Game) -> int:
 
 def example_extras(config: ConfigDict) -> tuple[str, ...]:
     """Optional fields of examples that these settings need."""
-    mean_results = config.replay.duplicate_weight > 0 or config.train.root_value_share > 0
-    draw = mean_results and config.network.value_head == "wdl"
+    no_results = (  # value targets that do not tell won, drawn and lost
+        config.replay.duplicate_weight > 0
+        or config.train.root_value_share > 0
+        or config.search.discount < 1
+    )
+    draw = no_results and config.network.value_head == "wdl"
     targets = tuple(losses.HEADS[name].target for name, _ in weighted_heads(config))
     return (("draw",) if draw else ()) + targets
 

@@ -13,7 +13,6 @@ import jax
 import jax.numpy as jnp
 from flax import struct
 
-from jaxzero.games.scoring import is_drawn
 from jaxzero.training.selfplay import Trajectory
 
 
@@ -130,8 +129,7 @@ def from_trajectory(
 
 
 def _draw(trajectory: Trajectory, root_value_share: float) -> jax.Array:
-    drawn = is_drawn(trajectory.outcome).astype(jnp.float32)
-    return jnp.broadcast_to((1 - root_value_share) * drawn, trajectory.value.shape)
+    return (1 - root_value_share) * trajectory.drawn.astype(jnp.float32)
 
 
 def _reply(trajectory: Trajectory, root_value_share: float) -> jax.Array:

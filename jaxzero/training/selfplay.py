@@ -18,6 +18,7 @@ from jaxzero.search import core, subtree
 from jaxzero.search.evaluation import Evaluate, StateEvaluate
 from jaxzero.search.options import SearchOptions
 from jaxzero.search.result import Diagnostics, SearchResult
+from jaxzero.search.tree import UNKNOWN
 from jaxzero.training.openings import random_openings
 
 
@@ -32,7 +33,9 @@ class Trajectory:
       to_move: int8[T, B].
       action: int32[T, B], -1 where not valid.
       root_value: float32[T, B], of the search, from the player to move.
-      value: float32[T, B], the label z, from the player to move.
+      value: float32[T, B], the label z, from the player to move, times the search's discount for
+        each ply to the game's end.
+      drawn: bool[T, B], whether that is a draw.
       valid: bool[T, B].
       recorded: bool[T, B], valid plies that are learned from: those with a full search.
       outcome: float32[B, 2], true results.
@@ -50,6 +53,7 @@ class Trajectory:
     action: jax.Array
     root_value: jax.Array
     value: jax.Array
+    drawn: jax.Array
     valid: jax.Array
     recorded: jax.Array
     outcome: jax.Array
@@ -102,6 +106,7 @@ def play(
     random_plies: jax.Array | None = None,
     kept: jax.Array | float = 1.0,
     caps: PlayoutCaps = NO_CAPS,
+    known_labels: bool = False,
 ) -> tuple[Trajectory, Diagnostics]:
     """Plays B games from the start position to their ends.
 
@@ -121,6 +126,7 @@ def play(
         without search and without rows in the trajectory. None: the search plays from the start.
       kept: zeta, how much of a game that random play ends is taken back, see `openings`.
       caps: fast searches.
+      known_labels: see `label_by_known`; the search keeps known results.
 
     Returns:
       The trajectory and the summed diagnostics of its searches.
@@ -180,6 +186,9 @@ def play(
             "valid": live,
             "recorded": live & ~is_fast,
         }
+        if known_labels:
+            assert result.known is not None
+            row["known"] = result.known
         record = {k: carry.record[k].at[carry.ply].set(v) for k, v in row.items()}
         tree, is_kept = carry.tree, carry.is_kept
         if keep_tree:
@@ -195,7 +204,7 @@ def play(
         tree=core.start(game, evaluate, keys, states, options, nobody)[0] if keep_tree else (),
         is_kept=nobody,
         ply=jnp.int32(0),
-        record=empty_record(game, batch),
+        record=empty_record(game, batch, known_labels),
         diagnostics=no_diagnostics(batch),
     )
     carry = while_any(going, body, carry)
@@ -272,12 +281,15 @@ def add_diagnostics(a: Diagnostics, b: Diagnostics) -> Diagnostics:
     )
 
 
-def empty_record(game: Game, batch: int) -> dict[str, jax.Array]:
-    """What is noted of T plies of B games, all empty: [T, B, ...] by field of `Trajectory`."""
+def empty_record(game: Game, batch: int, known: bool = False) -> dict[str, jax.Array]:
+    """What is noted of T plies of B games, all empty: [T, B, ...] by field of `Trajectory`.
+
+    And, if asked for, `known`: int8, what `SearchResult.known` said.
+    """
     plies, actions = game.max_plies, game.num_actions
     observation = jax.eval_shape(lambda: game.observe(game.init()))
     shape = (plies, batch)
-    return {
+    record = {
         "observation": jnp.zeros((*shape, *observation.shape), observation.dtype),
         "policy": jnp.zeros((*shape, actions), jnp.float32),
         "legal": jnp.zeros((*shape, actions), bool),
@@ -287,6 +299,31 @@ def empty_record(game: Game, batch: int) -> dict[str, jax.Array]:
         "valid": jnp.zeros(shape, bool),
         "recorded": jnp.zeros(shape, bool),
     }
+    return record | ({"known": jnp.full(shape, UNKNOWN, jnp.int8)} if known else {})
+
+
+def label_by_known(value: jax.Array, known: jax.Array, is_first: jax.Array) -> jax.Array:
+    """Labels by what the searches knew: the first known result from a ply on, else the game's.
+
+    A search may know a result before a player who explores gives it away.
+
+    Args:
+      value: float32[T, B], labels by the games' results, from the player to move.
+      known: int8[T, B], results for the player to move, or `UNKNOWN`.
+      is_first: bool[T, B], whether the first player is to move.
+
+    Returns:
+      float32[T, B], from the player to move.
+    """
+    sign = jnp.where(is_first, 1.0, -1.0)
+    known = jnp.where(known == UNKNOWN, jnp.nan, known * sign)
+
+    def back(later: jax.Array, ply: jax.Array) -> tuple[jax.Array, jax.Array]:
+        label = jnp.where(jnp.isnan(ply), later, ply)
+        return label, label
+
+    _, by_known = jax.lax.scan(back, jnp.full(value.shape[1:], jnp.nan), known, reverse=True)
+    return jnp.where(jnp.isnan(by_known), value, by_known * sign)
 
 
 def _label(
@@ -303,11 +340,22 @@ def _label(
         draw_for_asked=options.draw_for_asked,
         first_player_always_loses=first_player_always_loses,
     )
-    value = jnp.where(carry.record["to_move"] == 0, labels[None, :, 0], labels[None, :, 1])
+    record = dict(carry.record)
+    known, is_first = record.pop("known", None), record["to_move"] == 0
+    value = jnp.where(is_first, labels[None, :, 0], labels[None, :, 1])
+    drawn = jnp.broadcast_to(scoring.is_drawn(outcome), value.shape)
+    if known is not None:
+        value = label_by_known(value, jnp.where(record["valid"], known, UNKNOWN), is_first)
+        drawn = value == 0
+    plies = record["valid"].sum(0, dtype=jnp.int32)
+    if options.discount < 1:
+        left = plies[None] - jnp.arange(game.max_plies)[:, None]
+        value *= options.discount ** jnp.maximum(left, 0)
     return Trajectory(
-        **carry.record,
+        **record,
         value=value,
+        drawn=drawn,
         outcome=outcome,
-        plies=carry.record["valid"].sum(0, dtype=jnp.int32),
+        plies=plies,
         active=active,
     )

@@ -38,6 +38,7 @@ class SelfPlaySettings:
 
     episodes: int
     opening_plies: int
+    known_labels: bool
     drop_draws: float
     fast_share: float
     fast_simulations: int

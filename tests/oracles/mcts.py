@@ -88,6 +88,7 @@ class Tree:
       capacity: how many nodes, root and finished ones included, are stored. In a full tree a new
         leaf is evaluated and backed up but not stored; its edge leads to a leaf again next time.
       count_finished: False, finished positions take none of the `capacity`.
+      discount: of a value per ply between it and the edge that it is backed up to.
       propagate_results: what is proven is played accordingly, see `proven`.
       dtype: of all arithmetic.
     """
@@ -108,6 +109,7 @@ class Tree:
         noise_fraction: float = 0.0,
         capacity: int | None = None,
         count_finished: bool = True,
+        discount: float = 1.0,
         propagate_results: bool = False,
         dtype: Any = np.float64,
     ) -> None:
@@ -129,6 +131,7 @@ class Tree:
         self.noise_fraction = dtype(noise_fraction)
         self.capacity = capacity
         self.count_finished = count_finished
+        self.discount = dtype(discount)
         self.propagate_results = propagate_results
         self.size = 1  # stored nodes
         self.paths: list[tuple[int, ...]] = []  # actions of each simulation since `advance`
@@ -340,6 +343,7 @@ class Tree:
     def _backup(self, path: list[tuple[Node, int]], leaf: Node) -> None:
         told, value, draw = leaf.to_move, leaf.value, leaf.draw
         for node, a in reversed(path):
+            value = self.discount * value
             own = value if node.to_move == told else -value
             k = self.dtype(node.n[a])
             above = k + self.dtype(1)

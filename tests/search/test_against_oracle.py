@@ -80,6 +80,7 @@ VARIATIONS: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
     "sqrt_total_plus": ({"exploration": "sqrt_total_plus"}, {"sqrt_form": "plus"}),
     "prior over all": ({"renormalise_prior": False}, {"renormalise": False}),
     "draws cost": ({"draw_value": -0.5}, {"draw_value": -0.5}),
+    "discount": ({"discount": 0.8}, {"discount": 0.8}),
     "draws pay, unit q": (
         {"draw_value": 0.4, "q_scale": "unit"},
         {"draw_value": 0.4, "q_scale": "unit"},

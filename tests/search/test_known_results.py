@@ -24,8 +24,10 @@ from tests.search.common import (
     random_game,
     search_all,
     stack,
+    static_search,
     various_positions,
 )
+from tests.search.common import SIMULATIONS as STATIC
 from tests.search.test_kept_tree import GAMES, SIMULATIONS, advance, first_trees, kept_search
 
 KNOWING = options_of(propagate_results=True)
@@ -45,7 +47,11 @@ def root_results(tree: Tree) -> list[int]:
         (SMALL, {}, {}),
         (SOLVED, {}, {}),
         (AGAIN, {}, {}),
-        (SMALL, {"draw_value": 0.4, "q_scale": "unit"}, {"draw_value": 0.4, "q_scale": "unit"}),
+        (
+            SMALL,
+            {"draw_value": 0.4, "q_scale": "unit", "discount": 0.9},
+            {"draw_value": 0.4, "q_scale": "unit", "discount": 0.9},
+        ),
     ],
 )
 def test_searches_equal_the_oracle(
@@ -182,6 +188,31 @@ def test_moves_known_to_lose_are_not_played() -> None:
                 )
                 assert not refuted[np.arange(LANES), np.asarray(played)].any()
     assert seen > 10
+
+
+def test_gumbel_knows_the_truth_too_and_a_search_may_stop_there() -> None:
+    game, memo = oracle_game(SMALL), dict[Any, float]()
+    positions, found = various_positions(SMALL), []
+    for stop in (False, True):
+        options = options_of(propagate_results=True, stop_when_known=stop, algorithm="gumbel")
+        noise = jax.random.gumbel(jax.random.key(0), (LANES, len(positions[0].legal)))
+        result = jax.device_get(static_search(SMALL, options)(stack(positions), 1.0, noise))
+        legal = np.stack([p.legal for p in positions])
+        may = np.asarray(known_results.allowed(result.tree.extra_data.known[:, 0], legal))
+        assert not result.policy[~may].any()
+        assert may[np.arange(LANES), result.action].all()
+        sure = result.known != UNKNOWN
+        values = [solve(game, position, memo) for position in positions]
+        np.testing.assert_array_equal(result.known[sure], np.array(values)[sure])
+        np.testing.assert_array_equal(result.value[sure], result.known[sure])
+        found.append(result)
+    whole, stopped = found
+    np.testing.assert_array_equal(stopped.known, whole.known)
+    sure = whole.known != UNKNOWN
+    assert 0 < sure.sum() < LANES
+    visits = stopped.visit_counts.sum(-1)
+    assert (visits[~sure] == STATIC).all()
+    assert (visits[sure] < STATIC).all()
 
 
 @pytest.mark.parametrize(

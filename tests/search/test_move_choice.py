@@ -28,6 +28,7 @@ def result_of(visits: np.ndarray, action: int, policy: np.ndarray | None = None)
         action=jnp.full((GAMES,), action, jnp.int32),
         value=jnp.zeros(GAMES),
         q=jnp.zeros((GAMES, len(visits))),
+        known=nothing,
         tree=nothing,
         diagnostics=nothing,
     )

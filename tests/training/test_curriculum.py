@@ -182,7 +182,7 @@ def made_up(plies, *, sees, seed=0, start=None):
     return Trajectory(
         observation=zeros, policy=zeros, legal=zeros, to_move=zeros, action=zeros,
         root_value=jnp.asarray(root, jnp.float32), value=jnp.asarray(value, jnp.float32),
-        valid=jnp.asarray(left >= 0), recorded=jnp.asarray(left >= 0),
+        drawn=zeros, valid=jnp.asarray(left >= 0), recorded=jnp.asarray(left >= 0),
         outcome=jnp.zeros((batch, 2)),
         plies=jnp.asarray(plies, jnp.int32), active=jnp.ones(batch, bool),
         start=None if start is None else jnp.full((batch,), start, jnp.int32),

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any
 
+import chex
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -16,6 +17,7 @@ import pytest
 
 from jaxzero.games import Game, make_game
 from jaxzero.search import Diagnostics, SearchOptions
+from jaxzero.search.tree import UNKNOWN
 from jaxzero.training import heldout, learner, selfplay
 from jaxzero.training.selfplay import Trajectory
 from tests import small
@@ -161,6 +163,33 @@ def test_every_game_is_played_to_its_end_and_labelled_with_its_result(case: str)
     assert {0, 1} <= seen
     assert None in seen  # ties and full boards came up
     assert ("twice" in seen) == (name == "reversi_4x4")
+
+
+def test_a_discount_counts_the_plies_to_the_end() -> None:
+    games, _ = play(LINE, ALWAYS, discount=0.9)
+    left = games.plies - np.arange(len(games.value))[:, None]
+    won = np.where(games.to_move == 0, games.outcome[:, 0], games.outcome[:, 1])
+    expected = won * 0.9 ** np.maximum(left, 0)
+    np.testing.assert_allclose(games.value[games.valid], expected[games.valid], rtol=1e-5)
+    np.testing.assert_array_equal(games.drawn[games.valid], (won == 0)[games.valid])
+
+
+def test_labels_by_what_was_known() -> None:
+    """The second player threw a win away, the first player's draw was known before the end."""
+    unknown = UNKNOWN
+    value = np.array([[1, 0], [-1, 0], [1, 0], [-1, 0]], np.float32)
+    known = np.array([[unknown, unknown], [1, 0], [unknown] * 2, [-1, unknown]], np.int8)
+    is_first = np.array([True, False, True, False])[:, None] & np.ones((4, 2), bool)
+    found = selfplay.label_by_known(jnp.asarray(value), jnp.asarray(known), jnp.asarray(is_first))
+    np.testing.assert_array_equal(found, [[-1, 0], [1, 0], [1, 0], [-1, 0]])
+
+
+def test_labels_by_what_was_known_are_the_results_of_who_plays_by_it() -> None:
+    options = {"propagate_results": True, "stop_when_known": True}
+    games, diagnostics = play(LINE, ALWAYS, "known_labels", **options)
+    plain, _ = play(LINE, ALWAYS, **options)
+    chex.assert_trees_all_equal(games, plain)
+    assert diagnostics.simulations < SIMULATIONS * games.plies.sum()  # some were sure
 
 
 def test_gobang_defect_depends_on_the_side_to_move_alone() -> None:
