@@ -27,6 +27,7 @@ REPORTS: Final = {
     "hyperparameter_sweep": "experiments.hyperparameters.sweep_report",
     "loss_ablation": "experiments.losses.report",
     "tournament": "experiments.strength.tournament_report",
+    "train": "experiments.strength.training_report",
 }
 _FIRST: Final = "loss_ablation"  # the study of directories that do not carry its name
 

@@ -36,6 +36,7 @@ class Ladder:
         games_per_direction: int,
         opening_plies: int,
         at_once: int,
+        references_meet: bool = True,
     ) -> None:
         """What is played.
 
@@ -46,8 +47,11 @@ class Ladder:
           games_per_direction: k, of each ordered pair.
           opening_plies: random plies before each colour-swapped pair of games.
           at_once: games of each ordered pair that are played together; it changes no game.
+          references_meet: they play among themselves too, which ratings need.
         """
         self.pairs = ladder_pairs(candidates.size, sum(players.size for players in references))
+        if not references_meet:
+            self.pairs = self.pairs[self.pairs.min(1) < candidates.size]
         self.games = len(self.pairs) * games_per_direction
         self._params = candidates.params
         self._starts = range(0, games_per_direction, at_once)

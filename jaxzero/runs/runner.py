@@ -4,7 +4,7 @@ import dataclasses
 import os
 import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -45,6 +45,18 @@ class Trained:
     seconds: float
     compile_seconds: float
     failed: Mapping[str, str] = dataclasses.field(default_factory=dict)
+
+
+class Observer(NamedTuple):
+    """Somebody who looks at a population while it trains.
+
+    Attributes:
+      every: iterations between looks, which are kept; also before the first and after the last.
+      look: (iteration, networks [R] on the host) -> whether to end the training.
+    """
+
+    every: int
+    look: Callable[[int, Any], bool]
 
 
 def prepare(config: ConfigDict) -> None:
@@ -97,6 +109,7 @@ class _Job(NamedTuple):
     checkpoints: Checkpoints
     snapshots: Checkpoints
     failures: Failures | None
+    observer: Observer | None
 
 
 def train(
@@ -106,6 +119,7 @@ def train(
     tracker: Tracker,
     *,
     failures: Failures | None = None,
+    observer: Observer | None = None,
 ) -> Trained:
     """Trains a population for I iterations, or goes on where its workdir left off.
 
@@ -117,6 +131,7 @@ def train(
       tracker: gets every iteration's rows.
       failures: notes runs with a loss that is not finite and leaves their rows out; by default such
         a loss stops the population.
+      observer: looks at the networks, and may end the training.
 
     Raises:
       ConfigError: members that can't share a program; a disk that is full.
@@ -138,6 +153,7 @@ def train(
         Checkpoints(directory / "checkpoints", keep=config.execution.keep_checkpoints),
         Checkpoints(directory / runs.SNAPSHOTS, keep=None),
         failures,
+        observer,
     )
     total = config.train.iterations
     first = job.checkpoints.newest_whole(_say) or 0
@@ -229,7 +245,10 @@ def _iterate(
         StopRequest(config.execution.max_minutes, started) as stop,
         tqdm(total=total, initial=first, unit="it", desc="training", disable=quiet) as bar,
     ):
+        ended = not first and _look(job, 0, states)
         for number in range(first + 1, total + 1):
+            if ended:
+                break
             states, measured = iterate(states)
             if pending is not None:
                 log(*pending)
@@ -238,13 +257,15 @@ def _iterate(
             reason = stop.reason()
             due = number == total or reason is not None
             save = due or number % config.execution.checkpoint_every == 0
-            keep = number == total or number % config.execution.snapshot_every == 0
+            look = job.observer and (number == total or number % job.observer.every == 0)
+            keep = look or number == total or number % config.execution.snapshot_every == 0
             if save or keep:
                 log(*pending)  # raises for losses that must not be saved
                 pending = None
             if keep:
                 job.snapshots.save(number, runs.without_optimiser(states.learner))
-            if save:
+            ended = bool(look) and _look(job, number, states)
+            if save or ended:
                 job.checkpoints.save(number, states)
                 saved = number
             # A signal in the last iteration is obeyed too: the caller would go on with other work.
@@ -257,6 +278,12 @@ def _iterate(
                     reason.status,
                 )
     return states, earlier + time.monotonic() - started
+
+
+def _look(job: _Job, number: int, states: RunState) -> bool:
+    """What the observer says to the networks after an iteration."""
+    networks = runs.without_optimiser(states.learner)
+    return job.observer is not None and job.observer.look(number, population.fetch(networks))
 
 
 def _forecast(

@@ -1,0 +1,190 @@
+"""One network examined again and again while it trains: games against fixed opponents, solutions.
+
+All examinations of a run are alike: the same openings, positions and search, compiled once.
+"""
+
+import time
+from collections.abc import Mapping
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from ml_collections import ConfigDict
+from tqdm import tqdm
+
+from experiments.strength import contestants, opponents
+from jaxzero import solvers
+from jaxzero.games import ConnectFour, Game
+from jaxzero.matches.ladder import Ladder
+from jaxzero.players import solver as perfect
+from jaxzero.settings.config import ConfigError
+from jaxzero.solvers import Labelled
+from jaxzero.training import learner
+from jaxzero.training.learner import Learner
+from jaxzero.training.spec import Spec
+
+OPENINGS = 2  # random plies before each colour-swapped pair of games
+Record = dict[str, Any]  # of one examination, see `Examiner.__call__`
+Records = dict[int, Record]  # by iteration, ascending
+
+
+def check(config: ConfigDict, game: Game) -> None:
+    """Refuses opponents that there are not, and positions that cannot be solved.
+
+    Raises:
+      ConfigError: one line with key, value and remedy.
+    """
+    opponents.check(config.study.opponents, "config.study.opponents")
+    if not config.study.opponents:
+        raise ConfigError("config.study.opponents=(): name at least one, e.g. random")
+    if config.study.positions:
+        try:
+            solvers.solver_of(game)
+        except ConfigError as error:
+            raise ConfigError(
+                f"config.study.positions={config.study.positions}: {error}, or set it to 0"
+            ) from error
+
+
+def solved_positions(game: Game, count: int, seed: int) -> Labelled | None:
+    """Positions of random games with their solutions; None for a count of 0.
+
+    On the usual Connect Four board they are of all stages where the extra `solver` is installed.
+    """
+    if not count:
+        return None
+    solver, plies = None, solvers.default_plies(game)
+    if isinstance(game, ConnectFour) and (game.rows, game.columns) == (6, 7) and _is_installed():
+        solver, plies = perfect.perfect_solver(), range(4, plies.stop)
+    states = solvers.sample(game, positions=count, plies=plies, seed=seed)
+    return solvers.label(game, states, solver=solver)
+
+
+def _is_installed() -> bool:
+    try:
+        perfect.check_installed()
+    except ConfigError:
+        return False
+    return True
+
+
+class Examiner:
+    """Examines networks of one run."""
+
+    def __init__(self, spec: Spec, config: ConfigDict) -> None:
+        """Compiles nothing yet.
+
+        Args:
+          spec: of the run.
+          config: its settings.
+        """
+        self._spec, self._config = spec, config
+        self._simulations = config.study.simulations or config.search.num_simulations
+        entries, self._references = opponents.build(spec.game, config.study.opponents)
+        self._names = [entry.name for entry in entries]
+        self._ladder: Ladder | None = None
+        self._answer = jax.jit(self._answers)
+
+    def __call__(
+        self, network: Learner, labelled: Labelled | None, *, games: int, seed: int
+    ) -> Record:
+        """Examines one network.
+
+        Args:
+          network: leaves [1, ...].
+          labelled: solved positions, or None.
+          games: against each opponent, at least; `config.study.games` at a time.
+          seed: of openings and chance.
+
+        Returns:
+          `points` against each opponent (won games and half of the drawn ones, as a share),
+          `games` that were distinct, `seconds`; with solved positions also `network` and `search`
+          (share of moves that keep the result where some do not), `best_moves` (share that are
+          best, with search) and `value_error` (mean squared).
+        """
+        started = time.monotonic()
+        found = self._play(network, games, seed)
+        if labelled is not None:
+            found |= self._ask(network, labelled, seed)
+        return found | {"seconds": time.monotonic() - started}
+
+    def _play(self, network: Learner, games: int, seed: int) -> Record:
+        at_once = self._config.study.games
+        players = contestants.network_players(
+            self._spec,
+            network,
+            [self._simulations],
+            [self._config.search.c_puct],
+            tree_moves=self._config.search.tree_moves,
+        )
+        if self._ladder is None:
+            self._ladder = Ladder(
+                self._spec.game,
+                players,
+                self._references,
+                games_per_direction=at_once // 2,
+                opening_plies=OPENINGS,
+                at_once=at_once // 2,
+                references_meet=False,
+            )
+        keys = jax.random.split(jax.random.key(seed), -(-games // at_once))
+        bar = tqdm(disable=True)
+        rows = np.concatenate([self._ladder.play(players.params, key, bar) for key in keys])
+        points, counted = {}, {}
+        for number, name in enumerate(self._names, start=1):
+            first = rows[rows[:, 1] == number][:, 2:].sum(axis=0)
+            second = rows[rows[:, 0] == number][:, 2:].sum(axis=0)
+            won, drawn, lost = first + second[::-1]
+            counted[name] = int(won + drawn + lost)
+            points[name] = float((won + drawn / 2) / counted[name])
+        return {"points": points, "games": counted}
+
+    def _ask(self, network: Learner, labelled: Labelled, seed: int) -> Record:
+        one = jax.tree.map(lambda x: jnp.asarray(x[0]), network)
+        answered = self._answer(one, labelled.states, jax.random.key(seed))
+        alone, values, searched = map(np.asarray, answered)
+        by_network, by_search = (
+            solvers.move_accuracy(labelled, solvers.certain(labelled, actions))["contested"]
+            for actions in (alone, searched)
+        )
+        return {
+            "network": by_network["weak"],
+            "search": by_search["weak"],
+            "best_moves": by_search["strong"],
+            "value_error": solvers.value_accuracy(labelled, values)["all"]["mse"],
+        }
+
+    def _answers(self, network: Learner, states: Any, key: jax.Array) -> tuple:
+        """(actions alone, values, actions with search), each [N]; traced."""
+        game, evaluate = self._spec.game, learner.acting(self._spec, network)
+        search = solvers.with_search(
+            game,
+            evaluate,
+            self._spec.arena_search,
+            num_simulations=self._simulations,
+            c_puct=self._config.search.c_puct,
+        )
+        alone = solvers.network_alone(game, evaluate)(states, key)[0]
+        values = evaluate(jax.vmap(game.observe)(states))[1]
+        return alone, values, search(states, key)[0]
+
+
+def main_number(record: Mapping[str, Any]) -> float:
+    """What the best network is chosen by: solved positions kept with search, else mean points."""
+    return float(record.get("search", np.mean(list(record["points"].values()))))
+
+
+def best(records: Records) -> int:
+    """The iteration of the best trained network; of equals the newest."""
+    return max((i for i in records if i or len(records) == 1), key=lambda i: (_of(records, i), i))
+
+
+def has_ended(records: Records, patience: int) -> bool:
+    """Whether the newest `patience` examinations of trained networks have found nothing better."""
+    numbers = [_of(records, i) for i in records if i]
+    return 0 < patience < len(numbers) and max(numbers[-patience:]) <= max(numbers[:-patience])
+
+
+def _of(records: Records, iteration: int) -> float:
+    return main_number(records[iteration])

@@ -1,0 +1,64 @@
+"""A trained network alone in a folder: a run directory of one member, and its card."""
+
+import shutil
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import jax
+
+from jaxzero import runs, workdir
+from jaxzero.runs import Run, population, weights
+from jaxzero.settings import config as config_lib
+
+CARD = "card.json"
+LICENCE = "Apache-2.0"
+_OF_THE_MACHINE = ("execution.", "tracking.")  # settings that say nothing of the player
+
+
+def write(run: Run, at: int, folder: Path, card: Mapping[str, Any]) -> None:
+    """Writes the first member's network after an iteration, in bfloat16; replaces an older folder.
+
+    Args:
+      run: opened.
+      at: the iteration.
+      folder: to be written.
+      card: what is known of the player.
+    """
+    part = folder.with_name(f".{folder.name}.part")
+    shutil.rmtree(part, ignore_errors=True)
+    with workdir.writing(folder):
+        (part / weights.FOLDER).mkdir(parents=True)
+        name = run.members[0].name
+        network = jax.device_get(population.member(runs.networks(run, at), 0))
+        weights.path_of(part, name).write_bytes(weights.to_bytes(network))
+        workdir.write_json(part / weights.FOLDER / weights.INDEX, weights.index([name], at))
+        config = config_lib.flatten(run.config)
+        kept = {k: v for k, v in config.items() if not k.startswith(_OF_THE_MACHINE)}
+        workdir.write_json(part / workdir.CONFIG, kept | {"study": run.study})
+        runs.write_members(part, run.config, run.members[:1])
+        workdir.write_json(part / CARD, card)
+        shutil.rmtree(folder, ignore_errors=True)
+        part.rename(folder)
+
+
+def card(results: Mapping[str, Any]) -> dict[str, Any]:
+    """What is known of the player of a finished training.
+
+    Args:
+      results: as `results.json` holds them.
+    """
+    environment, cost = results["environment"], results["cost"]
+    return {
+        "game": results["game"],
+        "licence": LICENCE,
+        "command": results["command"],
+        "commit": environment["commit"],
+        "hardware": environment["device"],
+        "minutes": round(cost["wall_seconds"] / 60, 1),
+        "games": int(cost["games"]),
+        "iteration": results["best_iteration"],
+        "seed": results["config"]["seed"],
+        "simulations": results["config"]["search"]["num_simulations"],
+        "measured": results["final"],
+    }

@@ -1,0 +1,171 @@
+"""Trains one player of any game, as strong as the best known recipe makes it.
+
+    python -m experiments.train --config=experiments/configs/train.py:connect_four_6x7 \\
+        --workdir=runs/c4
+
+Every few iterations the network plays fixed opponents and is asked about solved positions; the best
+one is kept, and training ends when nothing becomes better. `player/` in the run directory is then a
+run directory of its own with that network alone and `card.json`, what is known of it. See
+docs/train.md.
+"""
+
+import functools
+import time
+from pathlib import Path
+from typing import Any
+
+import jax
+from ml_collections import ConfigDict
+
+from experiments.configs.train import GAMES, KEYS
+from experiments.shell import cli
+from experiments.shell import study as shell
+from experiments.shell.study import StudyRun
+from experiments.strength import examinations, player_folder
+from experiments.strength.examinations import Examiner, Record, Records
+from experiments.strength.training_report import write_report
+from jaxzero import runs, solvers, workdir
+from jaxzero.runs import Member, runner
+from jaxzero.runs.checkpoints import Checkpoints
+from jaxzero.runs.runner import Observer
+from jaxzero.settings import devices
+from jaxzero.settings.config import ConfigError
+from jaxzero.solvers import Labelled
+from jaxzero.tracking import StudySummary, Tracker
+from jaxzero.training import spec as spec_lib
+
+STUDY = "train"
+EXAMINATIONS = "examinations.json"
+POSITIONS = "positions.npz"
+PLAYER = "player"  # the member's name, and the folder of what is shipped
+
+
+def validate(config: ConfigDict) -> None:
+    """Refuses what cannot be trained, before anything compiles."""
+    shell.check(config, KEYS, "opponents")
+    game = spec_lib.make_spec(config).game
+    examinations.check(config, game)
+    devices.choose(config)
+    if (own := config.preset.removesuffix(".gpu")) in GAMES and own != config.game:
+        raise ConfigError(
+            f"config.game={config.game!r}: preset {config.preset} has the numbers of its own game, "
+            "take the preset of that game, or laptop or gpu"
+        )
+
+
+def run(config: ConfigDict, directory: Path, command: str | None = None) -> None:
+    """The whole training, or the rest of it: (config, workdir) -> player/, report.html."""
+    study = shell.begin(STUDY, config, directory, command, validate=validate)
+    member = Member(PLAYER, config.train.loss, config.seed, config)
+    progress = Progress(study)
+    with Tracker(directory, config, STUDY) as tracker:
+        seconds = 0.0
+        if not progress.is_done():
+            observer = Observer(config.study.examine_every, progress.look)
+            trained = runner.train(
+                config,
+                [member],
+                directory,
+                tracker,
+                observer=observer if config.study.examine_every else None,
+            )
+            seconds = trained.compile_seconds
+        if jax.process_index() == 0:
+            tracker.finish(conclude(study, member, progress, seconds))
+
+
+class Progress:
+    """The examinations of a run so far, kept in `examinations.json`."""
+
+    def __init__(self, study: StudyRun) -> None:
+        """Reads what an earlier process found."""
+        self._study, self._path = study, study.directory / EXAMINATIONS
+        stored = workdir.read_json(self._path) if self._path.is_file() else {}
+        self.records: Records = {int(i): record for i, record in stored.items()}
+        self._positions = functools.cache(lambda: positions_of(study))
+        self.examiner = Examiner(spec_lib.make_spec(study.config), study.config)
+
+    def is_done(self) -> bool:
+        """Whether training ended because nothing became better."""
+        saved = max(Checkpoints.steps(self._study.directory / "checkpoints"), default=0)
+        last = max(self.records, default=0)
+        return last == saved and self._has_ended()
+
+    def look(self, iteration: int, networks: Any) -> bool:
+        """Examines the network after an iteration; whether to end the training."""
+        config = self._study.config
+        given = {"games": config.study.games, "seed": config.seed}
+        record = self.examiner(networks, self._positions(), **given)
+        self.records = {i: r for i, r in self.records.items() if i < iteration}
+        self.records[iteration] = record
+        shell.say(f"\niteration {iteration}: {in_words(record)}")
+        if jax.process_index() == 0:
+            workdir.write_json(self._path, self.records)
+        return self._has_ended()
+
+    def _has_ended(self) -> bool:
+        return examinations.has_ended(self.records, self._study.config.study.patience)
+
+
+def positions_of(study: StudyRun) -> Labelled | None:
+    """The solved positions of all examinations, kept in the run directory."""
+    config, path = study.config, study.directory / POSITIONS
+    game, count = spec_lib.make_spec(config).game, config.study.positions
+    if count and path.is_file():
+        labelled, asked = solvers.load(path)
+        if asked == {"positions": count, "seed": config.seed}:
+            return labelled
+    labelled = examinations.solved_positions(game, count, config.seed)
+    if labelled is not None:
+        solvers.save(path, labelled, {"positions": count, "seed": config.seed})
+    return labelled
+
+
+def in_words(record: Record) -> str:
+    """One line about an examination."""
+    told = [f"{points:.2f} against {name}" for name, points in record["points"].items()]
+    if "search" in record:
+        told.append(f"{record['search']:.3f} of contested positions kept with search")
+        told.append(f"{record['network']:.3f} alone")
+        told.append(f"value error {record['value_error']:.3f}")
+    return ", ".join(told)
+
+
+def conclude(
+    study: StudyRun, member: Member, progress: Progress, compile_seconds: float
+) -> StudySummary:
+    """Measures the best network once more, writes `player/`, `results.json` and the report."""
+    config, directory, records = study.config, study.directory, progress.records
+    opened = runs.open_run(directory)
+    at = examinations.best(records) if records else opened.iterations[-1]
+    shell.say(f"examining the network of iteration {at} for its card...")
+    started = time.monotonic()
+    seed = config.seed + 1  # other openings and positions than those that it was chosen by
+    labelled = examinations.solved_positions(opened.spec.game, config.study.positions, seed)
+    final = progress.examiner(
+        runs.networks(opened, at), labelled, games=config.study.final_games, seed=seed
+    )
+    rows = workdir.read_rows(directory / workdir.METRICS)
+    spent = {"examinations": sum(record["seconds"] for record in records.values())}
+    spent["training"] = max(row["seconds"] for row in rows) - spent["examinations"]
+    spent["card"] = time.monotonic() - started
+    results = study.header([member]) | {
+        "best_iteration": at,
+        "final": final,
+        "examinations": [{"iteration": i} | record for i, record in records.items()],
+        "cost": {
+            "wall_seconds": sum(spent.values()),
+            "compile_seconds": compile_seconds,
+            "phases": spent,
+            "games": sum(row.get("count/games", 0) for row in rows if row["iteration"] <= at),
+        },
+    }
+    workdir.write_json(directory / workdir.RESULTS, results)
+    folder = directory / PLAYER
+    player_folder.write(opened, at, folder, player_folder.card(results))
+    shell.say(f"player: {folder} ({in_words(final)})")
+    return study.finish(results, write_report)
+
+
+if __name__ == "__main__":
+    cli.run(run, STUDY)

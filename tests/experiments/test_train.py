@@ -1,0 +1,114 @@
+"""One player's training, from settings to the folder that is shipped."""
+
+from pathlib import Path
+from typing import Any
+
+import jax
+import numpy as np
+import pytest
+from ml_collections import ConfigDict
+
+from experiments import report, train
+from experiments.configs.train import GAMES, PRESETS, get_config
+from experiments.strength import examinations
+from jaxzero import runs, workdir
+from jaxzero.settings.config import ConfigError
+from tests import small
+
+TINY: dict[str, Any] = {
+    "game": "connect_four_4x4",
+    "network.blocks": 1,
+    "network.channels": 4,
+    "network.head_filters": 2,
+    "search.num_simulations": 4,
+    "selfplay.episodes": 8,
+    "selfplay.opening_plies": 4,
+    "train.iterations": 5,
+    "train.batch_size": 16,
+    "evaluation.heldout_games": 2,
+    "evaluation.heldout_simulations": 2,
+    "execution.devices": 1,
+    "study.examine_every": 1,
+    "study.patience": 2,
+    "study.opponents": ("random",),
+    "study.games": 2,
+    "study.final_games": 4,
+    "study.positions": 20,
+}
+
+
+def tiny(changes: dict[str, Any] | None = None) -> ConfigDict:
+    """The generic recipe made small."""
+    return small.changed(get_config("laptop"), TINY | (changes or {}))
+
+
+def test_a_training_ends_with_the_best_network_as_a_player(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    worth = {0: 0.9, 1: 0.2, 2: 0.7, 3: 0.7, 4: 0.1}  # the untrained network is never kept
+    asked: list[int] = []
+
+    def examined(*args: Any, **given: Any) -> dict[str, Any]:
+        asked.append(len(asked))
+        return real(*args, **given) | {"search": worth.get(asked[-1], 0.6)}
+
+    real = train.Examiner.__call__
+    monkeypatch.setattr(train.Examiner, "__call__", examined)
+    train.run(tiny(), tmp_path / "run", "the command")
+    records = workdir.read_json(tmp_path / "run" / train.EXAMINATIONS)
+    assert list(records) == ["0", "1", "2", "3", "4"]  # nothing better than 2's for two looks
+    assert records["2"]["games"] == {"random": 2}
+    assert 0 <= records["2"]["network"] <= 1
+
+    player = runs.open_run(tmp_path / "run" / train.PLAYER)
+    assert player.iterations == (0, 3)  # of equals the newest
+    kept = runs.networks(runs.open_run(tmp_path / "run"), 3)
+    for ours, theirs in zip(
+        jax.tree.leaves(runs.networks(player).params), jax.tree.leaves(kept.params), strict=True
+    ):
+        np.testing.assert_allclose(ours, theirs, rtol=2**-8)
+    card = workdir.read_json(tmp_path / "run" / train.PLAYER / "card.json")
+    assert card["command"] == "the command"
+    assert card["iteration"] == 3
+    assert card["games"] == 3 * 8
+    assert card["measured"]["games"]["random"] == 4
+    assert "Strength over training" in report.write(tmp_path / "run").read_text()
+
+    before = len(asked)
+    train.run(tiny(), tmp_path / "run", "the command")  # has ended: only the card is made again
+    assert len(asked) == before + 1
+
+
+def test_the_best_is_the_newest_of_equals_and_patience_counts_from_the_first() -> None:
+    numbers = {0: 0.9, 4: 0.5, 8: 0.7, 12: 0.7, 16: 0.6}
+    records: Any = {i: {"points": {"random": n, "greedy": n}} for i, n in numbers.items()}
+    assert examinations.best(records) == 12
+    assert examinations.has_ended(records, 2)
+    assert not examinations.has_ended(records, 3)
+    assert not examinations.has_ended(records, 0)
+    records[4]["points"] = {"random": 1.0, "greedy": 0.2}
+    assert examinations.main_number(records[4]) == pytest.approx(0.6)
+    assert examinations.main_number(records[4] | {"search": 0.3}) == 0.3
+
+
+@pytest.mark.parametrize("preset", PRESETS)
+def test_every_preset_can_be_trained(preset: str) -> None:
+    config = get_config(preset)
+    config.tracking.wandb = "off"
+    train.validate(config)
+    assert config.train.iterations * 0.6 < config.train.schedule_steps[0] < config.train.iterations
+
+
+@pytest.mark.parametrize(
+    ("preset", "changes", "told"),
+    [
+        ("othello_6x6", {"game": "othello_8x8"}, "has the numbers of its own game"),
+        ("laptop", {"study.opponents": ("mcts",)}, "did you mean"),
+        ("laptop", {"study.opponents": ()}, "study.opponents"),
+        ("laptop", {"game": "gobang_5x5", "study.positions": 5}, "set it to 0"),
+    ],
+)
+def test_what_cannot_work_is_refused(preset: str, changes: dict[str, Any], told: str) -> None:
+    assert set(GAMES) < set(PRESETS)
+    with pytest.raises(ConfigError, match=told):
+        train.validate(small.changed(get_config(preset), changes))
