@@ -111,13 +111,14 @@ def positions_of(study: StudyRun) -> Labelled | None:
     """The solved positions of all examinations, kept in the run directory."""
     config, path = study.config, study.directory / POSITIONS
     game, count = spec_lib.make_spec(config).game, config.study.positions
+    asked = {"positions": count, "seed": config.seed}
     if count and path.is_file():
-        labelled, asked = solvers.load(path)
-        if asked == {"positions": count, "seed": config.seed}:
-            return labelled
+        stored, made_for = solvers.load(path)
+        if made_for == asked:
+            return stored
     labelled = examinations.solved_positions(game, count, config.seed)
     if labelled is not None:
-        solvers.save(path, labelled, {"positions": count, "seed": config.seed})
+        solvers.save(path, labelled, asked)
     return labelled
 
 
