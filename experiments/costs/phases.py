@@ -43,7 +43,7 @@ def epoch(
     window = replay.add(empty, examples, positions, jnp.int32(1))
     source = replay.source(window, jnp.int32(1), spec.replay.window)
     once = dataclasses.replace(hyper, epochs=jnp.int32(1))
-    trained, metrics = learner.fit(spec, once, network, source, jnp.int32(1), key)
+    trained, metrics = learner.fit(spec, once, network, source, jnp.int32(1), key, positions)
     return metrics | {"trained": trained}
 
 

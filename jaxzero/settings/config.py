@@ -203,9 +203,11 @@ def _conflicts(config: ConfigDict, switches: Switches) -> Iterator[tuple[Any, st
         "begin with 0 and count upwards",
     )
     yield (
-        replay.minimum_games and (replay.window_positions or train.schedule != "constant"),
+        replay.minimum_games
+        and (replay.window_positions or train.schedule != "constant" or train.passes),
         "replay.minimum_games",
-        "needs config.replay.window_positions=0 and config.train.schedule='constant'",
+        "needs config.replay.window_positions=0, config.train.schedule='constant' and "
+        "config.train.passes=0",
     )
     most = max(replay.minimum_games, default=0)
     slots = -(-most // own.episodes)
@@ -229,6 +231,11 @@ def _conflicts(config: ConfigDict, switches: Switches) -> Iterator[tuple[Any, st
     )
     for pair in ("replay.window_grows", "train.cycle_momentum"):
         yield len(get(config, pair)) != 2, pair, "give two numbers"
+    yield (
+        train.passes and train.epochs != 1,
+        "train.passes",
+        f"it is in place of config.train.epochs={train.epochs}, set that to 1",
+    )
     yield (
         train.schedule == "cyclic" and train.optimizer != "sgd",
         "train.schedule",

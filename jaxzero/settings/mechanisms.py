@@ -248,6 +248,15 @@ MECHANISMS: tuple[Key, ...] = (
         high=1,
     ),
     Key(
+        "train.passes",
+        0.0,
+        "how often an example is learned from on average, in place of epochs over the window, "
+        "which then only says among how many minibatches are drawn; 0: train.epochs",
+        low=0,
+        high=1e6,
+        needs=("train.sampling", "replacement"),
+    ),
+    Key(
         "train.value_weight",
         1.0,
         "weight of l_v in loss=sum, beside l_p (002: 0.01)",

@@ -90,7 +90,7 @@ def iterate(
         Held(state.replay, state.filled), play, state.progress, iteration, play_key
     )
     source = window.source(held, iteration, hyper.window)
-    candidate, fit_metrics = learner.fit(spec, hyper, best, source, iteration, fit_key)
+    candidate, fit_metrics = learner.fit(spec, hyper, best, source, iteration, fit_key, batch.count)
     accepted, arena_metrics = gate(spec, hyper, candidate, best, arena_key)
     after = window.forget(held)
 

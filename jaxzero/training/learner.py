@@ -226,8 +226,12 @@ def fit(
     source: Source,
     iteration: jax.Array,
     key: jax.Array,
+    new: jax.Array | None = None,
 ) -> tuple[Learner, dict[str, jax.Array]]:
     """Trains for ep epochs of int(N / bs) minibatches (at least one).
+
+    With `train.passes` an epoch has as many minibatches as show each new example so often, before
+    it leaves the window, as that says, however long the window is.
 
     Args:
       spec: static settings.
@@ -236,6 +240,7 @@ def fit(
       source: the positions in the window, the same on all devices.
       iteration: int32, of the learning rate's schedule.
       key: consumed.
+      new: int32, positions that came in this iteration; with `train.passes`.
 
     Returns:
       The candidate, and metrics: `loss/policy`, `loss/value`, `loss/sum`, `loss/product`,
@@ -244,6 +249,10 @@ def fit(
     """
     total = source.count * spec.num_images
     steps = jnp.maximum(total // spec.train.batch_size, 1)
+    if spec.train.passes:
+        assert new is not None
+        shown = spec.train.passes * (new * spec.num_images)
+        steps = jnp.maximum(jnp.round(shown / spec.train.batch_size).astype(jnp.int32), 1)
 
     def epoch(e: jax.Array, carry: tuple) -> tuple:
         learner, sums = carry

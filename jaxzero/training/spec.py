@@ -72,6 +72,7 @@ class TrainSettings:
     """`config.train`."""
 
     epochs: int
+    passes: float
     batch_size: int
     policy_softmax: str
     sampling: str

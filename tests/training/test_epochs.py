@@ -53,9 +53,22 @@ def fit_of(spec: Spec) -> Any:
 
     def fit(hyper: Any, start: Any, ring: replay.Replay, key: jax.Array) -> Any:
         source = replay.source(ring, jnp.int32(2), hyper.window)
-        return learner.fit(spec, hyper, start, source, jnp.int32(2), key)
+        return learner.fit(spec, hyper, start, source, jnp.int32(2), key, ring.count[1])
 
     return jax.jit(fit)
+
+
+def test_passes_count_what_is_new_whatever_the_window_holds(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    Recorded(monkeypatch)
+    fit = fit_of(small.small_spec({"train.passes": 1.5, "train.epochs": 1}))
+    hyper = small.small_hyper({"train.epochs": 1})
+    for counts, steps in (((31, 40), 8), ((3, 40), 8), ((31, 16), 3), ((31, 0), 1)):
+        ring = window_of(small.small_spec(), *counts)
+        found, metrics = fit(hyper, Recorded.empty(16), ring, jax.random.key(1))
+        assert found["steps"] == metrics["count/gradient_steps"] == steps
+        assert found["drawn"][:steps].max() < 2 * sum(counts)
 
 
 @pytest.mark.parametrize("sampling", ["replacement", "epoch"])
