@@ -13,7 +13,6 @@ RECIPE: dict[str, Any] = {
     "observation": "planes_ones",  # the plane of ones shows where the board ends
     "network.name": "resnet",
     "network.value_head": "wdl",  # a draw is known from an even chance
-    "network.batch_norm_momentum": 0.9,  # few steps an iteration: old statistics must go
     "search.algorithm": "puct",
     "search.num_simulations": 64,
     "search.c_puct": 1.5,
@@ -22,12 +21,13 @@ RECIPE: dict[str, Any] = {
     "search.dirichlet_scaling": "per_legal_move",
     "search.ties": "random",  # not the lowest column
     "search.propagate_results": True,  # a win that is sure is neither missed nor averaged away
+    "search.stop_when_known": True,  # nothing is left to find out
+    "selfplay.known_labels": True,  # a win that was seen and thrown away is learned as a win
     "search.puct_target": "improved",  # visits of 64 simulations are too coarse to learn from
     "search.gumbel_rescale": False,  # else noise of the value counts as much as a win
     "replay.window": 4,  # what older networks played is forgotten
     "replay.max_examples": 2_000_000,
     "train.epochs": 1,  # an example is seen about four times: no overfitting
-    "train.sampling": "epoch",
     "train.batch_size": 256,
     "train.learning_rate": 0.002,
     "train.weight_decay": 1e-4,
