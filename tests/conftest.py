@@ -1,20 +1,26 @@
 """Settings of every test: eight virtual devices, a compilation cache, strict shapes."""
 
 import gc
+import importlib.metadata
 import os
 from collections.abc import Iterator
 from pathlib import Path
 
 _DEVICES = "--xla_force_host_platform_device_count=8"
+_EMITTERS = "--xla_cpu_use_fusion_emitters=false"
 _CACHE = Path(__file__).resolve().parent.parent / ".jax_cache"
 
 # Read when JAX starts, so before its first import; programs that a test starts inherit them.
-if _DEVICES.split("=")[0] not in os.environ.get("XLA_FLAGS", ""):
-    os.environ["XLA_FLAGS"] = f"{os.environ.get('XLA_FLAGS', '')} {_DEVICES}".strip()
 os.environ.setdefault("JAX_COMPILATION_CACHE_DIR", str(_CACHE))
-# Tests compile far more than they compute: code that is not optimised takes half the time. With
+# Tests compile far more than they compute: code that is not optimised takes half the time, and a
+# third of that where XLA's older emitters are still there (JAX 0.10). With
 # JAX_DISABLE_MOST_OPTIMIZATIONS=0 the same tests run on the code that users run.
 os.environ.setdefault("JAX_DISABLE_MOST_OPTIMIZATIONS", "1")
+_plain = os.environ["JAX_DISABLE_MOST_OPTIMIZATIONS"] != "0"
+_old = tuple(map(int, importlib.metadata.version("jaxlib").split(".")[:2])) < (0, 11)
+for _flag in (_DEVICES, *([_EMITTERS] if _plain and _old else [])):
+    if _flag.split("=")[0] not in os.environ.get("XLA_FLAGS", ""):
+        os.environ["XLA_FLAGS"] = f"{os.environ.get('XLA_FLAGS', '')} {_flag}".strip()
 
 import jax  # noqa: E402
 import pytest  # noqa: E402

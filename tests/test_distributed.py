@@ -26,7 +26,7 @@ def free_port() -> int:
 def run_processes() -> str:
     """The output of process 0. All are stopped when one fails or takes too long."""
     environment = os.environ | {
-        "XLA_FLAGS": "--xla_force_host_platform_device_count=1",
+        "XLA_FLAGS": f"{os.environ['XLA_FLAGS']} --xla_force_host_platform_device_count=1",
         "JAX_PLATFORMS": "cpu",
     }
     port = str(free_port())

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+ONE_DEVICE = "--xla_force_host_platform_device_count=1"
 # Of one process, not of what was computed.
 TIMES = re.compile(r"seconds|phases|programs|environment|command|noise")
 
@@ -29,7 +30,7 @@ def begin(
             *(f"--config.{setting}" for setting in settings),
         ],
         cwd=Path(__file__).resolve().parents[2],
-        env={**os.environ, "XLA_FLAGS": "", **environment},
+        env={**os.environ, "XLA_FLAGS": f"{os.environ['XLA_FLAGS']} {ONE_DEVICE}", **environment},
         stderr=directory.with_suffix(".log").open("a"),
     )
 

@@ -151,7 +151,7 @@ def test_one_gradient_step_together_agrees_with_alone() -> None:
     one = jax.jit(step)
     for i, hyper in enumerate(hypers):
         alone = one(hyper, start, examples, key)
-        assert_close(population.member((changed, measured), i), alone, 1e-6, TARGETS[i])
+        assert_close(population.member((changed, measured), i), alone, 1e-5, TARGETS[i])
 
 
 @pytest.mark.parametrize("layout", [Layout(1, 8), Layout(4, 2)])
