@@ -23,7 +23,13 @@ from ml_collections import ConfigDict
 from experiments.shell import arguments
 from experiments.shell.arguments import Parser
 from experiments.shell.study import say
-from experiments.strength import contestants, opponents, tournament_files, tournament_report
+from experiments.strength import (
+    contestants,
+    opponents,
+    tournament_figures,
+    tournament_files,
+    tournament_report,
+)
 from experiments.strength.contestants import Contestant
 from experiments.strength.opponents import Entry
 from jaxzero import runs, workdir
@@ -253,8 +259,8 @@ def _announce(settings: TournamentSettings, game: Any, entries: Sequence[Entry])
 
 def summary(played: dict[str, Any]) -> str:
     """The ratings as a table for the terminal, and the circles."""
-    ranked = tournament_report.by_rating(played)
-    text = tournament_report.ratings_table(ranked).text()
+    ranked = tournament_figures.by_rating(played)
+    text = tournament_figures.ratings(ranked).text()
     return "\n".join([text, "", *tournament_report.sentences(ranked)])
 
 

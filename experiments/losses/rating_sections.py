@@ -98,6 +98,7 @@ def papers_tournament(found: Study) -> Section:
 
 def tournament(found: Study, played: dict[str, Any], place: int) -> Section:
     title = str(played.get("title") or played.get("name") or "Tournament")
+    ranked = pools.by_rating(played) if played.get("elo") else played
     shown = plate(
         f"tournament_{place + 1}",
         pools.figure(played),
@@ -109,9 +110,9 @@ def tournament(found: Study, played: dict[str, Any], place: int) -> Section:
         title if title.lower().startswith("tournament") else f"Tournament: {title}",
         shown,
         pools.targets(found, played),
-        pools.cross(played, by_player=False),
-        pools.ratings(played),
-        pools.cross(played, by_player=True),
+        pools.cross(played),
+        pools.ratings(ranked),
+        pools.scores(ranked) if played.get("results") else None,
     )
 
 

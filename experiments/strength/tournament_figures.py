@@ -1,7 +1,6 @@
 """Tournaments of a study: a figure by target, ratings with errors, and who scored against whom."""
 
 import math
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -14,7 +13,9 @@ from experiments.pages.bands import floats
 from experiments.pages.study import Study
 from experiments.pages.style import label
 from experiments.pages.tables import Table, table
-from experiments.pages.wording import ABSENT, NONE, interval, number, percent
+from experiments.pages.wording import ABSENT, NONE, interval, maybe, number, percent
+
+_WIDE = 16  # players from which square tables are shown closed
 
 
 @style.styled
@@ -74,25 +75,48 @@ def targets(study: Study, played: dict[str, Any]) -> Table:
     )
 
 
-def ratings(played: dict[str, Any]) -> Table | None:
-    """Every player of a tournament, best first."""
-    players, elo = played.get("players") or [], played.get("elo") or []
-    if not elo:
-        return None
-    stderr = played.get("stderr") or [None] * len(elo)
+def by_rating(played: dict[str, Any]) -> dict[str, Any]:
+    """The same tournament with its players renumbered, best first."""
+    order = np.argsort(-np.nan_to_num(floats(played["elo"]), nan=-math.inf), kind="stable")
+    place = np.argsort(order)
+    known = [name for name in ("players", "elo", "stderr") if played.get(name)]
+    lists: dict[str, Any] = {name: [played[name][i] for i in order] for name in known}
+    if better := played.get("superiority"):
+        lists["superiority"] = [[better[i][j] for j in order] for i in order]
+    rows = played.get("results") or []
+    lists["results"] = [[int(place[i]), int(place[j]), *counts] for i, j, *counts in rows]
+    if circles := played.get("intransitive"):
+        triples = [
+            {**triple, "players": [int(place[i]) for i in triple["players"]]}
+            for triple in circles["triples"]
+        ]
+        lists["intransitive"] = {**circles, "triples": triples}
+    return {**played, **lists}
+
+
+def ratings(played: dict[str, Any]) -> Table:
+    """Every player, best first (`by_rating`)."""
     points, games = pairings(played)
-    order = np.argsort(-np.nan_to_num(floats(elo), nan=-math.inf), kind="stable").tolist()
-    columns: dict[str, Callable[[int], str | None]] = {
-        "": lambda i: str(order.index(i) + 1),
-        "player": lambda i: str(players[i]["name"]),
-        "minimised": lambda i: label(t) if (t := players[i].get("target")) else None,
-        "seed": lambda i: None if players[i].get("seed") is None else str(players[i]["seed"]),
-        "Elo": lambda i: number(elo[i], 1),
-        "± error": lambda i: number(stderr[i], 1),
-        "games": lambda i: number(int(games[i].sum())),
-        "score": lambda i: share(points[i], games[i]),
-    }
-    return table("Ratings", order, columns, text_columns=3)
+    players, better = played.get("players") or [], played.get("superiority")
+    elo, last = played.get("elo") or [], len(players) - 1
+    stderr = played.get("stderr") or [None] * len(elo)
+    return table(
+        "Ratings",
+        range(len(elo)),
+        {
+            "": lambda i: str(i + 1),
+            "player": lambda i: players[i]["name"],
+            "m": lambda i: str(m) if (m := players[i].get("simulations")) else None,
+            "Elo": lambda i: number(elo[i], 1),
+            "± error": lambda i: number(stderr[i], 1),
+            "above the next": lambda i: percent(better[i][i + 1]) if better and i < last else None,
+            "games": lambda i: number(int(games[i].sum())),
+            "score": lambda i: share(points[i], games[i]) if games[i].sum() else None,
+        },
+        "m: simulations of a move. Above the next: likelihood that the player is stronger than the "
+        "one below it. Games: distinct ones, a repeated game counts once.",
+        text_columns=2,
+    )
 
 
 def share(points: np.ndarray, games: np.ndarray) -> str:
@@ -112,24 +136,18 @@ def pairings(played: dict[str, Any]) -> tuple[np.ndarray, np.ndarray]:
     return points, games
 
 
-def cross(played: dict[str, Any], *, by_player: bool) -> Table | None:
-    """Score of each row against each column in per cent, by target or by player."""
+def cross(played: dict[str, Any]) -> Table | None:
+    """Score of each row against each column in per cent, by target and kind of player."""
     if not played.get("results"):
         return None
     points, games = pairings(played)
-    names = [str(player["name"]) for player in played["players"]]
-    groups = (
-        {name: [i] for i, name in enumerate(names)}
-        if by_player
-        else {label(name): ids for name, ids in columns(played).items()}
-    )
+    groups = {label(name): members for name, members in columns(played).items()}
     rows = tuple(
         (name, *(_score(points, games, mine, theirs) for theirs in groups.values()))
         for name, mine in groups.items()
     )
-    title = "Scores by player" if by_player else "Scores by loss"
     note = "Score in per cent of the row against the column, a draw counts half."
-    return Table(title, ("", *groups), rows, note, folded=by_player)
+    return Table("Scores by loss", ("", *groups), rows, note)
 
 
 def _score(points: np.ndarray, games: np.ndarray, mine: list[int], theirs: list[int]) -> str:
@@ -137,3 +155,27 @@ def _score(points: np.ndarray, games: np.ndarray, mine: list[int], theirs: list[
         return NONE
     own, played = points[np.ix_(mine, theirs)].sum(), games[np.ix_(mine, theirs)].sum()
     return f"{100 * own / played:.1f}" if played else "not played"
+
+
+def scores(played: dict[str, Any]) -> Table:
+    """The cross table of players, best first (`by_rating`)."""
+    points, games = pairings(played)
+    with np.errstate(invalid="ignore"):
+        shares = points / games
+    note = (
+        "Score in per cent of the row against the column, best players first; a draw counts half, "
+        "a repeated game once."
+    )
+    return square(played, "Cross table", shares, note)
+
+
+def square(played: dict[str, Any], title: str, shares: np.ndarray, note: str) -> Table:
+    """Players against players, in per cent; shares float[P, P], NaN where there is none."""
+    cells = 100 * shares
+    np.fill_diagonal(cells, np.nan)
+    rows = tuple(
+        (str(i), player["name"], *(maybe(float(cell)) for cell in row))
+        for i, (player, row) in enumerate(zip(played["players"], cells, strict=True), start=1)
+    )
+    headers = ("", "player", *(str(i + 1) for i in range(len(rows))))
+    return Table(title, headers, rows, note, text_columns=2, folded=len(rows) >= _WIDE)

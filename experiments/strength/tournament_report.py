@@ -7,26 +7,22 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from experiments.pages import draw, page, record, style
-from experiments.pages.bands import floats
 from experiments.pages.page import Page, Section, plate, section
-from experiments.pages.tables import Table, table
+from experiments.pages.tables import Table
 from experiments.pages.wording import (
     duration,
     game_title,
     joined,
-    maybe,
     number,
     percent,
     plural,
     plus_minus,
 )
-from experiments.strength import tournament_figures
-from experiments.strength.tournament_figures import share
+from experiments.strength import tournament_figures as pools
 from jaxzero import workdir
 
 PAGE: Final = "tournament.html"
 _SHOWN_TRIPLES = 30
-_WIDE = 16  # players from which square tables are shown closed
 _SURE = 0.95
 
 
@@ -42,7 +38,7 @@ def write_page(directory: Path, results: dict[str, Any]) -> Path:
 
 def build(name: str, results: dict[str, Any]) -> Page:
     """The page of a finished tournament, figures drawn, nothing written yet."""
-    played = by_rating(results["tournaments"][0])
+    played = pools.by_rating(results["tournaments"][0])
     return Page(
         title=f"Tournament: {game_title(results['game'])}",
         subtitle=f"{results['game']}, {name}",
@@ -51,27 +47,6 @@ def build(name: str, results: dict[str, Any]) -> Page:
         facts=_facts(results, played),
         sections=[_ratings(played), _training(played), _scores(played), _circles(played)],
     )
-
-
-def by_rating(played: dict[str, Any]) -> dict[str, Any]:
-    """The same tournament with its players renumbered, best first."""
-    order = np.argsort(-floats(played["elo"]), kind="stable")
-    place = np.argsort(order)
-    rows = [[int(place[i]), int(place[j]), *counts] for i, j, *counts in played["results"]]
-    circles = played["intransitive"]
-    triples = [
-        {**triple, "players": [int(place[i]) for i in triple["players"]]}
-        for triple in circles["triples"]
-    ]
-    return {
-        **played,
-        "players": [played["players"][i] for i in order],
-        "elo": [played["elo"][i] for i in order],
-        "stderr": [played["stderr"][i] for i in order],
-        "superiority": [[played["superiority"][i][j] for j in order] for i in order],
-        "results": rows,
-        "intransitive": {**circles, "triples": triples},
-    }
 
 
 def sentences(played: dict[str, Any]) -> list[str]:
@@ -136,31 +111,7 @@ def _ratings(played: dict[str, Any]) -> Section:
         "0. Grey: players that do not learn."
     )
     shown = plate("ratings", ratings_figure(played), "Ratings", caption)
-    return section("Ratings", shown, ratings_table(played))
-
-
-def ratings_table(played: dict[str, Any]) -> Table:
-    """Every player, best first (`by_rating`)."""
-    points, games = tournament_figures.pairings(played)
-    players, better = played["players"], played["superiority"]
-    last = len(players) - 1
-    return table(
-        "Ratings",
-        range(len(players)),
-        {
-            "": lambda i: str(i + 1),
-            "player": lambda i: players[i]["name"],
-            "m": lambda i: str(m) if (m := players[i].get("simulations")) else None,
-            "Elo": lambda i: number(played["elo"][i], 1),
-            "± error": lambda i: number(played["stderr"][i], 1),
-            "above the next": lambda i: percent(better[i][i + 1]) if i < last else None,
-            "games": lambda i: number(int(games[i].sum())),
-            "score": lambda i: share(points[i], games[i]) if games[i].sum() else None,
-        },
-        "m: simulations of a move. Above the next: likelihood that the player is stronger than the "
-        "one below it. Games: distinct ones, a repeated game counts once.",
-        text_columns=2,
-    )
+    return section("Ratings", shown, pools.ratings(played))
 
 
 def _colours(played: dict[str, Any]) -> dict[tuple[Any, Any], str]:
@@ -271,29 +222,16 @@ def training_figure(played: dict[str, Any]) -> Figure:
 
 
 def _scores(played: dict[str, Any]) -> Section:
-    points, games = tournament_figures.pairings(played)
-    with np.errstate(invalid="ignore"):
-        scores = points / games
+    note = (
+        "Likelihood in per cent that the row's player is stronger than the column's, from all "
+        "games."
+    )
+    better = np.array(played["superiority"])
     return section(
         "Who scored against whom",
-        _square(played, "Cross table", scores, "Score in per cent of the row against the column, "
-                "best players first; a draw counts half, a repeated game once."),
-        _square(played, "Likelihood of superiority", np.array(played["superiority"]),
-                "Likelihood in per cent that the row's player is stronger than the column's, from "
-                "all games."),
-    )  # fmt: skip
-
-
-def _square(played: dict[str, Any], title: str, shares: np.ndarray, note: str) -> Table:
-    """Players against players, in per cent; shares float[P, P], NaN where there is none."""
-    cells = 100 * shares
-    np.fill_diagonal(cells, np.nan)
-    rows = tuple(
-        (str(i), player["name"], *(maybe(float(cell)) for cell in row))
-        for i, (player, row) in enumerate(zip(played["players"], cells, strict=True), start=1)
+        pools.scores(played),
+        pools.square(played, "Likelihood of superiority", better, note),
     )
-    headers = ("", "player", *(str(i + 1) for i in range(len(rows))))
-    return Table(title, headers, rows, note, text_columns=2, folded=len(rows) >= _WIDE)
 
 
 def _circles(played: dict[str, Any]) -> Section:

@@ -19,9 +19,8 @@ def test_cross_table_scores_add_up(full):
     points, games = tournament_figures.pairings(played)
     assert np.array_equal(games, games.T)
     np.testing.assert_allclose((points + points.T)[games > 0], games[games > 0])
-    by_player = tournament_figures.cross(played, by_player=True)
-    assert by_player is not None
-    assert by_player.rows[0][2] == "50.0"  # 6.5 of 10 as first, 3.5 of 10 as second
+    by_player = tournament_figures.scores(played)
+    assert by_player.rows[0][3] == "50"  # 6.5 of 10 as first, 3.5 of 10 as second
 
 
 def test_a_band_keeps_ended_and_diverged_runs_apart():

@@ -9,7 +9,7 @@ import pytest
 
 from experiments import tournament
 from experiments.shell import arguments
-from experiments.strength import contestants, tournament_report
+from experiments.strength import contestants, tournament_figures, tournament_report
 from experiments.tournament import TournamentSettings
 from jaxzero import runs
 from jaxzero.matches import round_robin
@@ -99,7 +99,7 @@ def test_untrained_networks_begin_their_runs_curves(played: Path) -> None:
 
 def test_ranking_keeps_what_belongs_together(played: Path) -> None:
     entry = results_of(played)["tournaments"][0]
-    ranked = tournament_report.by_rating(entry)
+    ranked = tournament_figures.by_rating(entry)
     assert ranked["elo"] == sorted(entry["elo"], reverse=True)
     place = {p["name"]: i for i, p in enumerate(ranked["players"])}
     names = [p["name"] for p in entry["players"]]
@@ -109,7 +109,7 @@ def test_ranking_keeps_what_belongs_together(played: Path) -> None:
         for j, other in enumerate(names):
             found = ranked["superiority"][place[name]][place[other]]
             assert found == entry["superiority"][i][j]
-    assert [len(row) for row in tournament_report.ratings_table(ranked).rows] == [8] * len(names)
+    assert [len(row) for row in tournament_figures.ratings(ranked).rows] == [8] * len(names)
 
 
 def test_the_same_command_does_nothing_more(
