@@ -65,11 +65,17 @@ GAMES: dict[str, dict[str, Any]] = {
         "selfplay.opening_plies": 20,
         "train.iterations": 60,
     },
+    # Too many positions for results alone to teach their values: few passes over a long window, and
+    # half of the target is the search's value. Best moves are the quickest wins: a discount.
     "connect_four_6x7": _CONNECT_FOUR
     | {
+        "search.discount": 0.985,
         "selfplay.temperature_plies": 12,
         "selfplay.opening_plies": 35,
-        "train.iterations": 60,
+        "replay.window": 20,
+        "train.passes": 3.0,
+        "train.root_value_share": 0.5,
+        "train.iterations": 150,
     },
     "othello_6x6": {
         "selfplay.temperature_plies": 12,
