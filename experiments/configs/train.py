@@ -55,6 +55,14 @@ GPU: dict[str, Any] = {
     "study.final_games": 400,
 }
 
+# Boards with eight symmetric images, each an example: few passes, for they are nearly the same.
+_EIGHT_IMAGES = {
+    "selfplay.episodes": 256,
+    "replay.window": 12,
+    "train.passes": 0.75,
+    "train.root_value_share": 0.5,
+}
+
 # By game: how long its games are sampled and at most begin at random, and how long a laptop trains.
 _CONNECT_FOUR = {"study.positions": 200}
 GAMES: dict[str, dict[str, Any]] = {
@@ -77,23 +85,30 @@ GAMES: dict[str, dict[str, Any]] = {
         "train.root_value_share": 0.5,
         "train.iterations": 150,
     },
-    "othello_6x6": {
+    "othello_6x6": _EIGHT_IMAGES
+    | {
+        "network.channels": 32,
+        "network.blocks": 4,
         "selfplay.temperature_plies": 12,
         "selfplay.opening_plies": 10,
         "train.iterations": 60,
         "study.opponents": ("random", "mcts_200", "mcts_800"),
     },
-    "othello_8x8": {
+    "othello_8x8": _EIGHT_IMAGES
+    | {
         "selfplay.temperature_plies": 16,
         "selfplay.opening_plies": 20,
         "train.iterations": 60,
     },
-    "gobang_6x6": {
+    "gobang_6x6": _EIGHT_IMAGES
+    | {
+        "network.channels": 32,
         "selfplay.temperature_plies": 8,
         "selfplay.opening_plies": 8,
         "train.iterations": 60,
     },
-    "reversi_8x8": {
+    "reversi_8x8": _EIGHT_IMAGES
+    | {
         "selfplay.temperature_plies": 16,
         "selfplay.opening_plies": 20,
         "train.iterations": 60,
