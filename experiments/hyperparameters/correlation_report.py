@@ -7,13 +7,14 @@ from typing import Any, Final
 
 import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.cm import ScalarMappable
+from matplotlib.colors import Normalize
 from matplotlib.figure import Figure
 
 from experiments.claims import section as claims_section
 from experiments.hyperparameters import report_parts
 from experiments.hyperparameters.report_parts import LETTERS
 from experiments.pages import draw, style
-from experiments.pages.interactive import Point, Scatter
 from experiments.pages.page import Page, Section, plate, section
 from experiments.pages.study import Study
 from experiments.pages.tables import Table, table
@@ -30,8 +31,8 @@ _PARTS: Final = {"selfplay": "self-play time", "total": "total time"}
 
 
 def write_report(workdir: str | Path) -> Path:
-    """Writes the figures, `interactive.html` and the page; returns the path of `report.html`."""
-    return report_parts.write(workdir, "Correlation", build, scatters)
+    """Writes the figures and the page; returns the path of `report.html`."""
+    return report_parts.write(workdir, build)
 
 
 def build(found: Study) -> Page:
@@ -44,8 +45,7 @@ def build(found: Study) -> Page:
             report_parts.tally(own["claims"], "claim"),
             _slopes_in_words(own["model"]),
             *(_front_in_words(kind, own["fronts"][kind]) for kind in _PARTS),
-            "interactive.html, beside this page, has every setting over its cost; its points tell "
-            "their settings.",
+            report_parts.POINTS,
         ],
         missing=report_parts.missing(found),
         facts=report_parts.facts(found),
@@ -86,7 +86,7 @@ def _section(found: Study, played: Mapping[str, Any]) -> Section:
             front_panels(found, played),
             "Pareto fronts at the largest I and E",
             "000, Fig. 6; 003, Fig. 7. Labels are (m, ep), bars standard errors of the ratings, "
-            f"the line is the front. {seconds}",
+            f"the line is the front; pale: all other settings. {seconds}",
         ),
         claims_section.of_results("The papers' claims", analysed["claims"], _CLAIMS_NOTE, digits=2),
         model(analysed["model"]),
@@ -156,22 +156,31 @@ def times(found: Study, played: Mapping[str, Any]) -> Figure:
     rated = _rated(found, played)
     figure, (axes,) = style.new_figure(panel=(6.2, 4.2))
     x, y, elo = ([r[key] for r in rated] for key in ("selfplay", "training", "elo"))
-    drawn = axes.scatter(x, y, c=elo, cmap=_MAP, s=36, edgecolors="white", linewidths=0.5)
+    shades = ScalarMappable(Normalize(min(elo), max(elo)), _MAP)
+    draw.points(axes, x, y, [_said(r) for r in rated], [shades.to_rgba(one) for one in elo])
     axes.set_xlabel("seconds of self-play")
     axes.set_ylabel("seconds of training")
-    figure.colorbar(drawn, ax=axes, label="Elo")
+    figure.colorbar(shades, ax=axes, label="Elo")
     return figure
 
 
 @style.styled
 def front_panels(found: Study, played: Mapping[str, Any]) -> Figure:
-    """Elo over self-play time and over total time at the largest I and E (000, Fig. 6)."""
-    corner = _corner(_rated(found, played))
+    """Elo over self-play time and over total time at the largest I and E (000, Fig. 6).
+
+    Pale behind it: all the other settings.
+    """
+    rated = _rated(found, played)
+    corner = _corner(rated)
+    others = [r for r in rated if r not in corner]
     analysed = found.results["correlation"][played["name"]]["fronts"]
     figure, axes = style.new_figure(2, panel=(4.6, 3.7), share_y=True)
     for panel, (kind, said) in zip(axes, _PARTS.items(), strict=True):
+        x, elo = [r[kind] for r in others], [r["elo"] for r in others]
+        draw.points(panel, x, elo, [_said(r) for r in others], "#D0D0D0")
         for r in corner:
-            draw.error_bars(panel, r[kind], r["elo"], r["stderr"], "", color="#333333")
+            look = {"color": "#333333", "gid": f"{draw.HOVER}{_said(r)}"}
+            draw.error_bars(panel, r[kind], r["elo"], r["stderr"], "", **look)
             panel.annotate(_name(r), (r[kind], r["elo"]), xytext=(5, 3),
                            textcoords="offset points", fontsize=8)  # fmt: skip
         line = [(point["seconds"], point["elo"]) for point in analysed[kind]]
@@ -179,6 +188,13 @@ def front_panels(found: Study, played: Mapping[str, Any]) -> Figure:
         panel.set_xlabel(f"{said}, s")
     axes[0].set_ylabel("Elo")
     return figure
+
+
+def _said(rated: Mapping[str, Any]) -> str:
+    """A setting's values, strength and cost, for whoever rests the pointer on its point."""
+    values = ", ".join(f"{letter} = {rated[letter]:g}" for letter in LETTERS)
+    strength = f"{rated['elo']:.0f} ± {rated['stderr']:.0f} Elo"
+    return f"{values}: {strength}, {duration(rated['total'])} in all"
 
 
 def _corner(rated: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -247,33 +263,3 @@ def _slopes_in_words(fitted: Mapping[str, Any]) -> str:
 def _front_in_words(kind: str, points: Sequence[Mapping[str, float]]) -> str:
     listed = joined([_name(point) for point in points])
     return f"Front of Elo over {_PARTS[kind]} at the largest I and E, as (m, ep): {listed}."
-
-
-def scatters(found: Study) -> list[Scatter]:
-    """Strength over cost of all settings, and the fronts, for hovering."""
-    shown = []
-    for played in found.tournaments:
-        rated = _rated(found, played)
-        analysed = found.results["correlation"][played["name"]]["fronts"]
-        for kind, said in _PARTS.items():
-            for title, chosen, line in (
-                ("all settings", rated, ()),
-                ("largest I and E", _corner(rated), analysed[kind]),
-            ):
-                shown.append(
-                    Scatter(
-                        f"{played['title']}: Elo over {said}, {title}",
-                        f"{said}, s",
-                        "Elo",
-                        tuple(_point(r, kind, labelled=bool(line)) for r in chosen),
-                        tuple((float(p["seconds"]), float(p["elo"])) for p in line),
-                    )
-                )
-    return shown
-
-
-def _point(rated: Mapping[str, Any], kind: str, *, labelled: bool) -> Point:
-    said = ", ".join(f"{letter} = {rated[letter]:g}" for letter in LETTERS)
-    label = _name(rated) if labelled else ""
-    text = f"{said}: {rated['elo']:.0f} ± {rated['stderr']:.0f} Elo, {duration(rated[kind])}"
-    return Point(float(rated[kind]), float(rated["elo"]), text, label=label)

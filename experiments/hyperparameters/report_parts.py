@@ -5,8 +5,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from experiments.claims.ranking import ranking
-from experiments.pages import interactive, page, record, study
-from experiments.pages.interactive import Scatter
+from experiments.pages import page, record, study
 from experiments.pages.page import Page, Section, section
 from experiments.pages.study import Study
 from experiments.pages.tables import Table, table
@@ -21,20 +20,14 @@ from experiments.pages.wording import (
 )
 
 LETTERS: Final = ("I", "E", "m", "ep")
+POINTS: Final = "Points over cost tell their settings when the pointer rests on them."
 Strength = tuple[float, float, int]  # mean Elo, its standard error, seeds
 
 
-def write(
-    workdir: str | Path,
-    title: str,
-    build: Callable[[Study], Page],
-    scatters: Callable[[Study], Sequence[Scatter]],
-) -> Path:
-    """Writes the figures, `interactive.html` and the page; returns the path of `report.html`."""
+def write(workdir: str | Path, build: Callable[[Study], Page]) -> Path:
+    """Writes the figures and the page; returns the path of `report.html`."""
     directory = Path(workdir)
-    found = study.load(directory)
-    interactive.write(directory, f"{title} on {game_title(found.game)}", scatters(found))
-    return page.write(build(found), directory)
+    return page.write(build(study.load(directory)), directory)
 
 
 def heading(found: Study, asks: str) -> dict[str, str]:

@@ -7,8 +7,7 @@ from typing import Any
 from matplotlib.figure import Figure
 
 from experiments.hyperparameters import report_parts
-from experiments.pages import page, record, style
-from experiments.pages.interactive import Point, Scatter
+from experiments.pages import draw, page, record, style
 from experiments.pages.page import Page, plate, section
 from experiments.pages.study import Study
 from experiments.pages.tables import Table, table
@@ -18,8 +17,8 @@ _SHADES = {"search": "#D55E00", "grid": "#0072B2"}
 
 
 def write_report(workdir: str | Path) -> Path:
-    """Writes the figures, `interactive.html` and the page; returns the path of `report.html`."""
-    return report_parts.write(workdir, "Search", build, scatters)
+    """Writes the figures and the page; returns the path of `report.html`."""
+    return report_parts.write(workdir, build)
 
 
 def build(found: Study) -> Page:
@@ -44,13 +43,14 @@ def build(found: Study) -> Page:
         verdicts.append(_against(grid))
         [played] = found.tournaments
         both = report_parts.strength_table(played, folded=True)
-        sections.append(section("Against the grid", sides(grid), both))
+        caption = "Trials and settings of both fronts, all with the same search."
+        shown = plate(
+            "search_grid", fronts(grid), "Front of the search, front of the grid", caption
+        )
+        sections.append(section("Against the grid", shown, sides(grid), both))
     return Page(
         **report_parts.heading(found, "Search for I, E, m and ep"),
-        verdicts=[
-            *verdicts,
-            "interactive.html, beside this page, tells the setting of each point.",
-        ],
+        verdicts=[*verdicts, report_parts.POINTS],
         missing=record.failures(found.results),
         facts=page.origin(found.results),
         sections=[
@@ -79,14 +79,36 @@ def _against(grid: Mapping[str, Any]) -> str:
 def figure(tried: Sequence[Mapping[str, Any]]) -> Figure:
     """Elo over seconds, the front as a line."""
     drawn, (axes,) = style.new_figure(panel=(6.5, 4.0))
-    axes.plot([t["seconds"] for t in tried], [t["elo"] for t in tried], "o", color="#999999")
     front = _front(tried)
-    axes.plot([t["seconds"] for t in front], [t["elo"] for t in front], "o-", color="#D55E00")
+    axes.plot([t["seconds"] for t in front], [t["elo"] for t in front], color=_SHADES["search"])
+    draw.points(
+        axes,
+        [t["seconds"] for t in tried],
+        [t["elo"] for t in tried],
+        [f"{t['name']}: {_short(t['values'])}: {t['elo']:.0f} Elo, {duration(t['seconds'])}"
+         for t in tried],
+        [_SHADES["search"] if t["on_front"] else "#999999" for t in tried],
+    )  # fmt: skip
     for t in front:
         axes.annotate(_short(t["values"]), (t["seconds"], t["elo"]), xytext=(5, 3),
                       textcoords="offset points", fontsize=7)  # fmt: skip
     axes.set_xlabel("seconds of one run alone")
     axes.set_ylabel("Elo above the random player")
+    return drawn
+
+
+@style.styled
+def fronts(grid: Mapping[str, Any]) -> Figure:
+    """Both fronts over cost, in one tournament."""
+    drawn, (axes,) = style.new_figure(panel=(6.5, 3.4))
+    for side, shade in _SHADES.items():
+        own = [p for p in grid["players"] if p["side"] == side]
+        said = [f"{p['name']}: {p['elo']:.0f} Elo, {duration(p['seconds'])}" for p in own]
+        draw.points(axes, [p["seconds"] for p in own], [p["elo"] for p in own], said, shade)
+    axes.set_xlabel("seconds of one run alone")
+    axes.set_ylabel("Elo in one tournament")
+    handles = [style.key(side, color=s, marker="o", linestyle="") for side, s in _SHADES.items()]
+    style.legend_below(drawn, handles, columns=2)
     return drawn
 
 
@@ -122,36 +144,3 @@ def sides(grid: Mapping[str, Any]) -> Table:
         },
         text_columns=2,
     )
-
-
-def scatters(found: Study) -> list[Scatter]:
-    """Trials, and both fronts, for hovering."""
-    searched = found.results["search"]
-    shown = [
-        Scatter(
-            "Trials",
-            "seconds of one run alone",
-            "Elo above the random player",
-            tuple(
-                Point(t["seconds"], t["elo"],
-                      f"{t['name']}: {_short(t['values'])}: {t['elo']:.0f} Elo, "
-                      f"{duration(t['seconds'])}", _SHADES["search"])
-                for t in searched["trials"]
-            ),
-            tuple((t["seconds"], t["elo"]) for t in _front(searched["trials"])),
-        )
-    ]  # fmt: skip
-    if "grid" in searched:
-        shown.append(
-            Scatter(
-                "Fronts of search and grid",
-                "seconds of one run alone",
-                "Elo in one tournament",
-                tuple(
-                    Point(p["seconds"], p["elo"], f"{p['name']}: {p['elo']:.0f} Elo",
-                          _SHADES[p["side"]])
-                    for p in searched["grid"]["players"]
-                ),
-            )
-        )  # fmt: skip
-    return shown

@@ -13,7 +13,6 @@ from experiments.claims.decision import METHOD
 from experiments.hyperparameters import report_parts
 from experiments.pages import draw, style
 from experiments.pages.bands import Band, band_of
-from experiments.pages.interactive import Point, Scatter
 from experiments.pages.page import Page, plate, section
 from experiments.pages.study import Study
 from experiments.pages.tables import Table, table
@@ -26,8 +25,8 @@ _MARKS: Final = ("v", "o", "^")
 
 
 def write_report(workdir: str | Path) -> Path:
-    """Writes the figures, `interactive.html` and the page; returns the path of `report.html`."""
-    return report_parts.write(workdir, "Sweep", build, scatters)
+    """Writes the figures and the page; returns the path of `report.html`."""
+    return report_parts.write(workdir, build)
 
 
 def build(found: Study) -> Page:
@@ -40,8 +39,7 @@ def build(found: Study) -> Page:
         verdicts=[
             report_parts.tally(remarks, "remark"),
             _strongest(played),
-            "interactive.html, beside this page, has cost, loss and strength of every setting; its "
-            "points tell their settings.",
+            report_parts.POINTS,
         ],
         missing=report_parts.missing(found),
         facts=report_parts.facts(found),
@@ -74,6 +72,12 @@ def build(found: Study) -> Page:
                     "One round robin of all settings with the same search. Bars: standard "
                     "error, the larger of the spread over seeds and the rating's own. Grey "
                     "line: the default.",
+                ),
+                plate(
+                    "sweep_cost",
+                    over_cost(found),
+                    "Strength over cost and over training loss",
+                    "A point for each setting and seed; dark: the default.",
                 ),
                 report_parts.strength_table(played),
             ),
@@ -233,20 +237,27 @@ def _span(value: float | None, digits: int) -> str:
     return number(math.nan if value is None else float(value), digits)
 
 
-def scatters(found: Study) -> list[Scatter]:
+@style.styled
+def over_cost(found: Study) -> Figure:
     """Strength over cost and over loss, a point for each setting and seed."""
     [played] = found.tournaments
     elo = {p["name"]: e for p, e in zip(played["players"], played["elo"], strict=True)}
-    over_cost, over_loss = [], []
-    for player in found.results["sweep"]["players"]:
-        rating, seconds = float(elo[player["name"]]), float(player["seconds"]["total"])
-        shade = _SHADES[1] if player["setting"] == "default" else _SHADES[0]
-        said = f"{player['setting']}, seed {player['seed']}: {rating:.0f} Elo"
-        over_cost.append(Point(seconds, rating, f"{said}, {duration(seconds)}", shade))
-        values = found.series(player["training"], "loss/sum")
-        loss = float(values[1][values[0] <= player["iterations"]][-1])
-        over_loss.append(Point(loss, rating, f"{said}, l+ {loss:.3f}", shade))
-    return [
-        Scatter("Strength over cost", "seconds of one run alone", "Elo", tuple(over_cost)),
-        Scatter("Strength over training loss", "l+ of the last iteration", "Elo", tuple(over_loss)),
+    players = found.results["sweep"]["players"]
+    ratings = [float(elo[p["name"]]) for p in players]
+    seconds = [float(p["seconds"]["total"]) for p in players]
+    curves = [(p["iterations"], *found.series(p["training"], "loss/sum")) for p in players]
+    losses = [float(values[at <= until][-1]) for until, at, values in curves]
+    said = [
+        f"{p['setting']}, seed {p['seed']}: {rating:.0f} Elo, {duration(cost)}, l₊ {loss:.3f}"
+        for p, rating, cost, loss in zip(players, ratings, seconds, losses, strict=True)
     ]
+    shades = [_SHADES[1] if p["setting"] == "default" else _SHADES[0] for p in players]
+    figure, panels = style.new_figure(2, panel=(4.4, 3.2), share_y=True)
+    for axes, x, text in zip(
+        panels, (seconds, losses), ("seconds of one run alone", "l₊ of the last iteration"),
+        strict=True,
+    ):  # fmt: skip
+        draw.points(axes, x, ratings, said, shades)
+        axes.set_xlabel(text)
+    panels[0].set_ylabel("Elo in the tournament (mean 0)")
+    return figure

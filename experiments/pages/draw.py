@@ -13,6 +13,7 @@ from experiments.pages.style import BAD, FAINT, MARKERS, NON_FINITE, SEED, colou
 from experiments.published import Curve
 
 DASHES: Final = (0, (4, 3))
+HOVER: Final = "says: "  # begins the id of a point that says the rest of it under the pointer
 BOX: Final = 3  # players from which a box says more than the points
 NOTCH: Final = 5  # players from which a notch, the median's 95 % interval, means something
 _GREY: Final = "#555555"
@@ -75,6 +76,15 @@ def error_bars(
     looks: dict[str, Any] = {"color": colour(name), "marker": MARKERS.get(name, "o")}
     looks |= {"markersize": 5, "elinewidth": 1.0, "capsize": 2}
     axes.errorbar(np.atleast_1d(x), np.atleast_1d(y), yerr=bars, **(looks | options))
+
+
+def points(
+    axes: Axes, x: Sequence[float], y: Sequence[float], said: Sequence[str], shade: Any
+) -> None:
+    """Points of one colour, or one each, that say what they are when the pointer rests on them."""
+    shades = [shade] * len(x) if isinstance(shade, str) else shade
+    for place_x, place_y, text, own in zip(x, y, said, shades, strict=True):
+        axes.plot(place_x, place_y, "o", color=own, markeredgecolor="white", gid=f"{HOVER}{text}")
 
 
 def box(axes: Axes, place: float, name: str, values: np.ndarray) -> None:

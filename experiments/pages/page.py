@@ -13,7 +13,7 @@ import jinja2
 from markupsafe import Markup
 from matplotlib.figure import Figure
 
-from experiments.pages import style
+from experiments.pages import draw, style
 from experiments.pages.tables import Table
 from experiments.pages.wording import ABSENT
 
@@ -111,7 +111,8 @@ def save(figure: Figure, stem: Path) -> str:
     stem.parent.mkdir(parents=True, exist_ok=True)
     buffer = io.StringIO()
     figure.savefig(buffer, format="svg", dpi=_SVG_DPI, metadata={"Date": None, "Creator": None})
-    svg = _compact(buffer.getvalue())
+    svg = re.sub(f'<g id="{draw.HOVER}([^"]*)">', r"<g><title>\1</title>", buffer.getvalue())
+    svg = _compact(svg)
     stem.with_suffix(".svg").write_text(svg, encoding="utf-8")
     figure.savefig(stem.with_suffix(".png"), dpi=_PNG_DPI)
     return svg

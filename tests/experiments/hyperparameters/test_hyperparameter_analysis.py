@@ -15,8 +15,7 @@ from experiments.hyperparameters import elo_model, importance, pareto
 from experiments.hyperparameters.elo_model import Data
 from experiments.hyperparameters.importance import Outcome, Swept
 from experiments.hyperparameters.settings import LETTERS
-from experiments.pages import interactive
-from experiments.pages.interactive import Point, Scatter
+from experiments.pages import draw, page, style
 from jaxzero.matches import arena, round_robin
 from tests import small
 
@@ -277,17 +276,12 @@ def test_the_full_round_robin_counts_33210_games_with_balanced_colours() -> None
 
 
 def test_points_tell_their_settings(tmp_path: Path) -> None:
-    points = (Point(1.0, 2.0, "E < 5 & m", label="(5, 10)"), Point(3.0, 4.0, "two"),
-              Point(math.nan, 1.0, "nowhere"))  # fmt: skip
-    drawn = interactive.svg(Scatter("t", "x", "y", points, ((1.0, 2.0), (3.0, 4.0))))
-    root = ElementTree.fromstring(drawn)
-    assert [c.find("title").text for c in root.iter("circle")] == ["E < 5 & m", "two"]  # type: ignore[union-attr]
-    x = [float(c.get("cx") or 0) for c in root.iter("circle")]
-    y = [float(c.get("cy") or 0) for c in root.iter("circle")]
-    assert x[0] < x[1]
-    assert y[0] > y[1]  # up is more
-    assert "(5, 10)" in [text.text for text in root.iter("text")]
-    alone = interactive.svg(Scatter("t", "x", "y", (Point(1.0, 1.0, "one"),)))
-    assert "nan" not in alone
-    page = interactive.write(tmp_path, "a < b", [Scatter("t", "x", "y", points)])
-    assert "http" not in page.read_text()
+    figure, (axes,) = style.new_figure(panel=(2, 2))
+    draw.points(
+        axes, [1.0, 3.0, math.nan], [2.0, 4.0, 1.0], ["E < 5 & m", "two", "three"], "#000000"
+    )
+    root = ElementTree.fromstring(page.save(figure, tmp_path / "points"))
+    name = "{http://www.w3.org/2000/svg}"
+    titled = [group for group in root.iter(f"{name}g") if group.find(f"{name}title") is not None]
+    said = [group.findtext(f"{name}title") for group in titled if list(group.iter(f"{name}use"))]
+    assert said == ["E < 5 & m", "two"]  # what is nowhere is not drawn
