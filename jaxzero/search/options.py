@@ -1,26 +1,29 @@
 """How a search behaves: the static choices, one place for their names and sources."""
 
 import dataclasses
+import math
+import typing
+from typing import Final, Literal
 
-ALGORITHMS = ("puct", "gumbel")
-LOOPS = ("tree", "mctx")
-Q_SCALES = ("signed", "unit")
-TIES = ("lowest", "random")
-DIRICHLET_SCALINGS = ("constant", "per_legal_move")
-EXPLORATIONS = ("sqrt_total", "sqrt_total_plus")
-GUMBEL_TARGETS = ("improved", "visits")
-PUCT_TARGETS = ("visits", "improved")
-GUMBEL_ROOT_VALUES = ("visits", "policy")
+_RANGES: Final = {  # both ends allowed
+    "capacity": (2, math.inf),
+    "dirichlet_fraction": (0.0, 1.0),
+    "draw_value": (-1.0, 1.0),
+    "forced_playouts": (0.0, math.inf),
+    "discount": (1e-6, 1.0),
+}
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class SearchOptions:
     """Static options of a search; numbers that differ inside a population are arguments instead.
 
+    Impossible values, and pairs that do not go together, are refused with a ValueError in one line.
+
     Attributes:
       algorithm: `"puct"` (the papers') or `"gumbel"` (mctx's Gumbel MuZero policy).
       capacity: nodes that a tree can hold, the root included. A leaf reached when the tree is full
-        is evaluated and backed up, but not kept. At least 2.
+        is evaluated and backed up, but not kept.
       loop: `"tree"` is this package's loop over `mctx.Tree`; `"mctx"` is mctx's own, equal move for
         move and slower, see `jaxzero.search.mctx_loop`. It has no kept trees, draw values, random
         ties, discount, known results, or m that is traced.
@@ -63,17 +66,17 @@ class SearchOptions:
         gumbel_* options, from the prior without root noise; known results rule moves out.
     """
 
-    algorithm: str = "puct"
+    algorithm: Literal["puct", "gumbel"] = "puct"
     capacity: int = 101
-    loop: str = "tree"
+    loop: Literal["tree", "mctx"] = "tree"
     unvisited_q: float = 0.0
-    q_scale: str = "signed"
-    exploration: str = "sqrt_total"
+    q_scale: Literal["signed", "unit"] = "signed"
+    exploration: Literal["sqrt_total", "sqrt_total_plus"] = "sqrt_total"
     renormalise_prior: bool = True
     dirichlet_fraction: float = 0.0
     dirichlet_alpha: float = 0.3
-    dirichlet_scaling: str = "constant"
-    ties: str = "lowest"
+    dirichlet_scaling: Literal["constant", "per_legal_move"] = "constant"
+    ties: Literal["lowest", "random"] = "lowest"
     draw_value: float = 0.0
     draw_for_asked: float = 0.0
     root_expansion_counts: bool = False
@@ -85,41 +88,22 @@ class SearchOptions:
     gumbel_rescale: bool = True
     gumbel_value_scale: float = 0.1
     gumbel_visit_offset: float = 50.0
-    gumbel_target: str = "improved"
-    gumbel_root_value: str = "visits"
-    puct_target: str = "visits"
+    gumbel_target: Literal["improved", "visits"] = "improved"
+    gumbel_root_value: Literal["visits", "policy"] = "visits"
+    puct_target: Literal["visits", "improved"] = "visits"
 
     def __post_init__(self) -> None:
-        for name, allowed in (
-            ("algorithm", ALGORITHMS),
-            ("loop", LOOPS),
-            ("q_scale", Q_SCALES),
-            ("exploration", EXPLORATIONS),
-            ("ties", TIES),
-            ("dirichlet_scaling", DIRICHLET_SCALINGS),
-            ("gumbel_target", GUMBEL_TARGETS),
-            ("gumbel_root_value", GUMBEL_ROOT_VALUES),
-            ("puct_target", PUCT_TARGETS),
-        ):
-            value = getattr(self, name)
-            if value not in allowed:
-                raise ValueError(f"search.{name}={value!r}: choose one of {', '.join(allowed)}")
-        if self.capacity < 2:
-            raise ValueError(f"search capacity {self.capacity}: a tree needs at least 2 nodes")
-        if not 0.0 <= self.dirichlet_fraction <= 1.0:
-            raise ValueError(
-                f"search.dirichlet_fraction={self.dirichlet_fraction}: choose from 0 to 1"
-            )
+        for name, kind in typing.get_type_hints(SearchOptions).items():
+            value, choices = getattr(self, name), typing.get_args(kind)
+            if choices and value not in choices:
+                raise ValueError(f"search.{name}={value!r}: choose one of {', '.join(choices)}")
+            low, high = _RANGES.get(name, (-math.inf, math.inf))
+            if not isinstance(value, str) and not low <= value <= high:
+                raise ValueError(f"search.{name}={value}: choose from {low:g} to {high:g}")
         if self.dirichlet_fraction and self.dirichlet_alpha <= 0:
             raise ValueError(f"search.dirichlet_alpha={self.dirichlet_alpha}: must be above 0")
-        if not -1.0 <= self.draw_value <= 1.0:
-            raise ValueError(f"search.draw_value={self.draw_value}: choose from -1 to 1")
-        if self.forced_playouts < 0 or (self.forced_playouts and self.algorithm != "puct"):
-            raise ValueError(
-                f"search.forced_playouts={self.forced_playouts}: 0 or more, with algorithm='puct'"
-            )
-        if not 0.0 < self.discount <= 1.0:
-            raise ValueError(f"search.discount={self.discount}: choose above 0, at most 1")
+        if self.forced_playouts and self.algorithm != "puct":
+            raise ValueError(f"search.forced_playouts={self.forced_playouts}: needs 'puct'")
         if self.propagate_results and (self.draw_for_asked or self.forced_playouts):
             raise ValueError(
                 "search.propagate_results=True: needs draw_for_asked=0 and forced_playouts=0"

@@ -138,7 +138,8 @@ def section(kind: type[T], values: Mapping[str, Any], **derived: Any) -> T:
 def validate(config: ConfigDict, study_keys: Iterable[Key] = ()) -> None:
     """Refuses impossible settings, before anything compiles.
 
-    What needs the game (its size, its name) is refused by `spec.make_spec`.
+    What needs the game (its size, its name) is refused by `spec.make_spec`, and what a search's
+    options refuse of each other.
 
     Args:
       config: with all keys of the table.
@@ -157,20 +158,6 @@ def validate(config: ConfigDict, study_keys: Iterable[Key] = ()) -> None:
     for is_wrong, name, remedy in _conflicts(config, switches):
         if is_wrong:
             raise ConfigError(f"config.{name}={get(config, name)!r}: {remedy}")
-    if config.search.loop == "mctx":
-        for name, value, without in (
-            ("search.draw_value", config.search.draw_value, 0.0),
-            ("search.discount", config.search.discount, 1.0),
-            ("search.propagate_results", config.search.propagate_results, False),
-            ("search.ties", config.search.ties, "lowest"),
-            ("selfplay.fast_share", config.selfplay.fast_share, 0.0),
-            ("switches.keep_tree", switches.keep_tree, False),
-        ):
-            if value != without:
-                raise ConfigError(
-                    f"config.{name}={value!r}: mctx's own loop has no such thing, set "
-                    f"config.{name}={without!r} or config.search.loop='tree'"
-                )
 
 
 def require_any_simulations(config: ConfigDict) -> None:
@@ -252,15 +239,15 @@ def _conflicts(config: ConfigDict, switches: Switches) -> Iterator[tuple[Any, st
         f"0 < cycle_peak < cycle_end < 1 is needed (cycle_end={train.cycle_end})",
     )
     yield (
-        search.algorithm == "gumbel" and (own.fast_share or search.forced_playouts),
+        search.algorithm == "gumbel" and own.fast_share,
         "search.algorithm",
-        "its number of simulations is one for all plies, set config.selfplay.fast_share=0 and "
-        "config.search.forced_playouts=0",
+        "its number of simulations is one for all plies, set config.selfplay.fast_share=0",
     )
     yield (
-        search.propagate_results and search.forced_playouts,
-        "search.propagate_results",
-        "set config.search.forced_playouts=0",
+        search.loop == "mctx" and (own.fast_share or switches.keep_tree),
+        "search.loop",
+        "it has no fast searches and no kept trees, set config.selfplay.fast_share=0 and "
+        "config.switches.keep_tree=False, or choose tree",
     )
     yield (
         own.fast_share and own.fast_simulations > search.num_simulations,

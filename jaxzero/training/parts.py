@@ -56,15 +56,18 @@ def build_network(config: ConfigDict, game: Game, axis_name: str | None = None) 
 
 
 def search_options(config: ConfigDict, switches: Switches) -> SearchOptions:
-    """`config.search` as the search takes it."""
+    """`config.search` as the search takes it, which refuses what does not go together."""
     searches = config.search.tree_moves if switches.keep_tree else 1
-    return section(
-        SearchOptions,
-        config.search,
-        capacity=searches * config.search.num_simulations + 1,
-        draw_for_asked=switches.draw_for_asked,
-        root_expansion_counts=switches.root_expansion_counts,
-    )
+    try:
+        return section(
+            SearchOptions,
+            config.search,
+            capacity=searches * config.search.num_simulations + 1,
+            draw_for_asked=switches.draw_for_asked,
+            root_expansion_counts=switches.root_expansion_counts,
+        )
+    except ValueError as error:
+        raise ConfigError(f"config.{error}") from error
 
 
 def evaluate_at_once(config: ConfigDict) -> int:

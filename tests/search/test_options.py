@@ -29,7 +29,7 @@ def ask(**options: Any) -> None:
         ({"dirichlet_fraction": -0.1}, "dirichlet_fraction=-0.1"),
         ({"dirichlet_fraction": 0.25, "dirichlet_alpha": 0.0}, "dirichlet_alpha=0.0"),
         ({"draw_value": -2.0}, "draw_value=-2.0"),
-        ({"capacity": 1}, "capacity 1"),
+        ({"capacity": 1}, "capacity=1: choose from 2"),
         ({"loop": "mctx", "draw_value": 0.5}, "draw_value=0.5: .*loop='tree'"),
         ({"loop": "mctx", "ties": "random"}, "ties='random': .*loop='tree'"),
         ({"propagate_results": True, "loop": "mctx"}, "propagate_results=True: .*loop='tree'"),
