@@ -4,11 +4,9 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
-import jax
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.patches import Circle, Rectangle
 from ml_collections import ConfigDict
 
 from experiments.claims import section as claims_section
@@ -16,15 +14,12 @@ from experiments.claims.decision import METHOD
 from experiments.curriculum import claims as papers_claims
 from experiments.curriculum import win_ratio
 from experiments.curriculum.win_ratio import AXES, Point
-from experiments.pages import draw, page, style
+from experiments.pages import draw, drawings, page, style
 from experiments.pages.page import Page, plate, section
 from experiments.pages.tables import Table, table
 from experiments.pages.wording import duration, game_title, interval, maybe, number, plural
 from jaxzero import workdir
-from jaxzero.games import RacingKings, make_game
-from jaxzero.games.base import Game
-from jaxzero.games.racing_kings import glyph
-from jaxzero.play.display import boards, pieces
+from jaxzero.games import make_game
 
 SHADES: Final = {
     "curriculum": "#D55E00",
@@ -74,6 +69,7 @@ def make_page(results: Mapping[str, Any], metrics: Mapping[str, Sequence[Any]]) 
         config.game,
         observation="planes" if config.game.startswith("racing_kings") else config.observation,
     )
+    start = drawings.positions({config.game: (game, None)})
     claims = results["claims"]
     reference = results["reference"]["name"]
     facts = [
@@ -114,9 +110,7 @@ def make_page(results: Mapping[str, Any], metrics: Mapping[str, Sequence[Any]]) 
                     "Means over seeds.",
                 ),
             ),
-            section(
-                "The start", plate("start", start_board(game), "Where games begin", "004, Fig. 1.")
-            ),
+            section("The start", plate("start", start, "Where games begin", "004, Fig. 1.")),
         ],
     )
 
@@ -201,37 +195,6 @@ def self_play(metrics: Mapping[str, Sequence[Mapping[str, Any]]]) -> Figure | No
         axes.set_xlabel("iteration")
     handles = [style.key(arm, color=SHADES[arm], linestyle=DASHES[arm]) for arm in metrics]
     style.legend_below(figure, handles, columns=4)
-    return figure
-
-
-@style.styled
-def start_board(game: Game) -> Figure:
-    """Where games begin (004, Fig. 1): chess pieces, or stones of the first and second player."""
-    figure, (axes,) = style.new_figure(panel=(2.9, 2.9))
-    state = jax.device_get(game.init())
-    stones = boards.stones(game, state)
-    rows, columns = game.observation_shape[:2]
-    for row in range(rows):
-        for column in range(columns):
-            dark = (row + column) % 2
-            shade = pieces.DARK if dark else pieces.LIGHT
-            if stones is not None:
-                shade = "#2f7d4f"
-            axes.add_patch(
-                Rectangle((column, row), 1, 1, facecolor=shade, edgecolor="#333333", linewidth=0.4)
-            )
-            middle = (column + 0.5, row + 0.5)
-            if isinstance(game, RacingKings):
-                letter = game.letters(state)[row][column]
-                if letter != ".":
-                    axes.text(*middle, glyph(letter), ha="center", va="center", fontsize=17)
-            elif stones is not None and stones[row, column]:
-                fill = "#16181b" if stones[row, column] == 1 else "#f8f8f3"
-                axes.add_patch(Circle(middle, 0.4, facecolor=fill))
-    axes.set_xlim(0, columns)
-    axes.set_ylim(rows, 0)
-    axes.set_aspect("equal")
-    axes.axis("off")
     return figure
 
 

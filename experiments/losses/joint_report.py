@@ -9,7 +9,8 @@ from experiments import published
 from experiments.claims import section as claims_section
 from experiments.claims.losses import decide
 from experiments.claims.measured import BoardStudies
-from experiments.losses import drawings, joint_figures
+from experiments.losses import joint_figures
+from experiments.pages import drawings
 from experiments.pages.page import Page, Section, plate, section
 from experiments.pages.wording import ABSENT, NO_DATA, game_title, joined, plural
 from jaxzero.games import Game, make_game

@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 
 from experiments.claims import ranking
-from experiments.losses import drawings, sentences
 from experiments.losses import elo_figures as elo
+from experiments.losses import sentences
+from experiments.pages import drawings
 from experiments.pages.study import Study, load
 from experiments.strength import absolute_section, papers_tournament
 from jaxzero.games import make_game

@@ -1,6 +1,6 @@
 """Drawings without data: boards as the papers show them, and the schema of the algorithm."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
@@ -13,7 +13,8 @@ from matplotlib.patches import Circle, FancyArrowPatch, FancyBboxPatch, Rectangl
 
 from experiments.pages import style
 from experiments.pages.wording import game_title, joined
-from jaxzero.games import Game
+from jaxzero.games import Game, RacingKings
+from jaxzero.games.racing_kings import glyph
 from jaxzero.play.display import boards, drawing
 
 _STAGE: Final = ("#E8F1F8", "#FBEFE6", "#E9F5EF")  # fills of the three stages
@@ -49,35 +50,45 @@ def example_end(game: Game, recorded: Path) -> np.ndarray | None:
 
 @style.styled
 def positions(games: Mapping[str, tuple[Game, np.ndarray | None]]) -> Figure | None:
-    """Start positions, and the end of a game beside them (000, 001 and 003, Fig. 1).
+    """Start positions, and the end of a game beside them (000, 001, 003 and 004, Fig. 1).
 
     Args:
       games: by board's name the game and the stones of an example, int8[H, W], or None.
     """
-    shown = []
+    shown: list[tuple[str, Any, drawing.Look]] = []
     for name, (game, example) in games.items():
-        start = boards.stones(game, game.init())
-        if start is None:
-            continue
-        shown.append((game_title(name), start, drawing.look_of(game)))
-        if example is not None:
-            shown.append(("end of a game", example, drawing.look_of(game)))
+        state, look = jax.device_get(game.init()), drawing.look_of(game)
+        chess = game.letters(state) if isinstance(game, RacingKings) else None
+        start = boards.stones(game, state) if chess is None else chess
+        if start is not None:
+            shown.append((game_title(name), start, look))
+            if example is not None:
+                shown.append(("end of a game", example, look))
     if not shown:
         return None
     figure, panels = style.new_figure(len(shown), panel=(2.3, 2.4))
-    for axes, (title, stones, look) in zip(panels, shown, strict=True):
-        _board(axes, stones, look)
+    for axes, (title, content, look) in zip(panels, shown, strict=True):
+        _board(axes, content, look)
         axes.set_title(title, fontsize=8.5)
     return figure
 
 
-def _board(axes: Axes, stones: np.ndarray, look: drawing.Look) -> None:
-    rows, columns = stones.shape
+def _board(axes: Axes, content: np.ndarray | Sequence[str], look: drawing.Look) -> None:
+    """Stones int[H, W], or H rows of letters for chess pieces."""
+    rows, columns = len(content), len(content[0])
     axes.set_axis_off()
     axes.set_aspect("equal")
     axes.set_xlim(-0.55, columns - 0.45)
     axes.set_ylim(rows - 0.45, -0.55)
     axes.add_patch(Rectangle((-0.5, -0.5), columns, rows, facecolor=look.board, linewidth=0))
+    if not isinstance(content, np.ndarray):
+        for row, column in np.ndindex(rows, columns):
+            if (row + column) % 2:
+                corner = (column - 0.5, row - 0.5)
+                axes.add_patch(Rectangle(corner, 1, 1, facecolor=look.line, linewidth=0))
+            if (letter := content[row][column]) != ".":
+                axes.text(column, row, glyph(letter), ha="center", va="center", fontsize=15)
+        return
     lines: dict[str, Any] = {"color": look.line, "linewidth": 1.0}
     if look.kind == "points":
         for row in range(rows):
@@ -90,7 +101,7 @@ def _board(axes: Axes, stones: np.ndarray, look: drawing.Look) -> None:
         for column in range(1, columns):
             axes.plot([column - 0.5] * 2, [-0.5, rows - 0.5], **lines)
     for row, column in np.ndindex(rows, columns):
-        player = int(stones[row, column])
+        player = int(content[row, column])
         if player or look.kind in ("holes", "hexagons"):
             face = look.discs[player - 1] if player else look.line
             edge = "#333333" if player else face
