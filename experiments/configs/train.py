@@ -114,6 +114,7 @@ GAMES: dict[str, dict[str, Any]] = {
         "train.iterations": 60,
     },
     "racing_kings": {
+        "network.head_filters": 8,  # each costs 64 weights for every one of its 4,096 moves
         "selfplay.temperature_plies": 12,
         "selfplay.opening_plies": 8,
         "train.iterations": 60,

@@ -6,19 +6,16 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import jax.numpy as jnp
 import numpy as np
 from ml_collections import ConfigDict
 
 from experiments.strength.opponents import Entry
 from jaxzero import runs, workdir
-from jaxzero.players import Players, Searcher, search_players
-from jaxzero.runs import Run, population
+from jaxzero.players import Players
+from jaxzero.runs import Run, network_players, population
 from jaxzero.runs.failures import FAILED, Failures
 from jaxzero.settings.config import ConfigError, nearest
-from jaxzero.training import learner
 from jaxzero.training.learner import Learner
-from jaxzero.training.spec import Spec
 
 
 class Contestant(NamedTuple):
@@ -48,41 +45,6 @@ class Contestant(NamedTuple):
             iteration=self.iteration,
             simulations=self.simulations,
         )
-
-
-def network_players(
-    spec: Spec,
-    networks: Learner,
-    simulations: Sequence[int],
-    c_puct: Sequence[float],
-    *,
-    tree_moves: int,
-    most: int | None = None,
-) -> Players:
-    """Networks [P] who search at temperature 0, with the options of their run's arena.
-
-    Args:
-      spec: of their runs.
-      networks: leaves [P, ...].
-      simulations: m of each; with Gumbel search the same for all.
-      c_puct: c of each.
-      tree_moves: searches that a kept tree has room for.
-      most: the largest m that the players will be given, by default of `simulations`.
-    """
-    most = most or max(simulations)
-    searches = tree_moves if spec.switches.keep_tree else 1
-    return search_players(
-        spec.game,
-        lambda network: learner.acting(spec, network),
-        Searcher(
-            networks,
-            jnp.array(simulations, jnp.int32),
-            jnp.array(c_puct, jnp.float32),
-        ),
-        dataclasses.replace(spec.arena_search, capacity=searches * most + 1),
-        keep_tree=spec.switches.keep_tree,
-        fixed_simulations=simulations[0] if spec.search.fixes_simulations else None,
-    )
 
 
 def label_runs(directories: Sequence[Path]) -> list[str]:

@@ -13,11 +13,12 @@ import numpy as np
 from ml_collections import ConfigDict
 from tqdm import tqdm
 
-from experiments.strength import contestants, opponents
+from experiments.strength import opponents
 from jaxzero import solvers
 from jaxzero.games import ConnectFour, Game
 from jaxzero.matches.ladder import Ladder
 from jaxzero.players import solver as perfect
+from jaxzero.runs import network_players
 from jaxzero.settings.config import ConfigError
 from jaxzero.solvers import Labelled
 from jaxzero.training import learner
@@ -111,7 +112,7 @@ class Examiner:
 
     def _play(self, network: Learner, games: int, seed: int) -> Record:
         at_once = self._config.study.games
-        players = contestants.network_players(
+        players = network_players(
             self._spec,
             network,
             [self._simulations],

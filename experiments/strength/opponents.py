@@ -1,10 +1,11 @@
-"""Opponents that never learn: a random player, a greedy one, plain MCTS with random rollouts."""
+"""Fixed opponents: a random player, a greedy one, plain MCTS with rollouts, players that ship."""
 
 from collections.abc import Sequence
 from typing import Final, NamedTuple
 
 import jax.numpy as jnp
 
+from jaxzero import pretrained, runs
 from jaxzero.games.base import Game
 from jaxzero.players import (
     Players,
@@ -18,7 +19,8 @@ from jaxzero.players import (
 from jaxzero.search.options import SearchOptions
 from jaxzero.settings.config import ConfigError, nearest
 
-NAMES = ("random", "greedy", "mcts_50", "mcts_200", "mcts_800")  # any mcts_NUMBER will do
+# Any mcts_NUMBER will do, and pretrained:NAME.
+NAMES = ("random", "greedy", "mcts_50", "mcts_200", "mcts_800")
 _MOST_ROLLOUTS = 999_999
 # What `--help` says of the flags that all commands with opponents have.
 FLAGS: Final = {
@@ -33,7 +35,7 @@ class Entry(NamedTuple):
 
     Attributes:
       name: unique in its tournament.
-      kind: trained, untrained, random, greedy or rollouts.
+      kind: trained, untrained, random, greedy, rollouts or pretrained.
       target, seed: of a network.
       run: of a network, the label of its run directory where there are several.
       iteration: of a network, how long it was trained.
@@ -60,7 +62,9 @@ def check(names: Sequence[str], flag: str) -> tuple[str, ...]:
       ConfigError: one is unknown, or given twice.
     """
     for name in names:
-        if name not in NAMES and not 1 <= rollouts_of(name) <= _MOST_ROLLOUTS:
+        if name.startswith(pretrained.PREFIX):
+            pretrained.resolve(name)
+        elif name not in NAMES and not 1 <= rollouts_of(name) <= _MOST_ROLLOUTS:
             raise ConfigError(f"{flag}={name!r}: {nearest(name, NAMES)}")
         if names.count(name) > 1:
             raise ConfigError(f"{flag}: {name!r} is named twice, name each opponent once")
@@ -68,7 +72,11 @@ def check(names: Sequence[str], flag: str) -> tuple[str, ...]:
 
 
 def build(game: Game, names: Sequence[str]) -> tuple[list[Entry], list[Players]]:
-    """Opponents by kind: plain MCTS by number of rollouts, then greedy, then random."""
+    """Opponents by kind: plain MCTS by number of rollouts, greedy, random, players that ship.
+
+    Raises:
+      ConfigError: one that ships is of another board.
+    """
     entries: list[Entry] = []
     kinds: list[Players] = []
     rollouts = sorted(filter(None, map(rollouts_of, names)))
@@ -79,6 +87,14 @@ def build(game: Game, names: Sequence[str]) -> tuple[list[Entry], list[Players]]
         if name in names:
             entries.append(Entry(name, name))
             kinds.append(players(game))
+    for name in names:
+        if name.startswith(pretrained.PREFIX):
+            run = runs.open_run(name)
+            if run.spec.game.name != game.name:
+                raise ConfigError(f"{name} plays {run.spec.game.name}, not {game.name}")
+            m = run.members[0].config.search.num_simulations
+            entries.append(Entry(name, "pretrained", simulations=m))
+            kinds.append(runs.player_of(run))
     return entries, kinds
 
 

@@ -10,13 +10,12 @@ from ml_collections import ConfigDict
 
 from experiments.published import ADVANTAGE, DRAW_ELO
 from experiments.strength import opponents
-from experiments.strength.contestants import network_players
 from experiments.strength.opponents import Entry
 from jaxzero.matches import tournament
 from jaxzero.matches.arena import Match
 from jaxzero.matches.round_robin import compile_round_robin
 from jaxzero.matches.tournament import Tournament
-from jaxzero.runs import Member, without_optimiser
+from jaxzero.runs import Member, network_players, without_optimiser
 from jaxzero.runs.runner import Trained
 from jaxzero.training import iteration
 from jaxzero.training.spec import Spec

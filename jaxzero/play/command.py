@@ -1,5 +1,6 @@
 """A person against a player, or two players against each other, in the terminal.
 
+python -m jaxzero.play --player=connect_four_6x7               # you against a player that ships
 python -m jaxzero.play --run=runs/quick                       # you against a trained network
 python -m jaxzero.play --game=othello_6x6 --opponent=mcts_200 # without training anything
 python -m jaxzero.play --run=runs/quick --versus=mcts_200 --games=4 --record=games.svg
@@ -10,12 +11,11 @@ import argparse
 import sys
 import time
 from collections.abc import Sequence
-from pathlib import Path
 from typing import NoReturn, TextIO
 
 import numpy as np
 
-from jaxzero import runs
+from jaxzero import pretrained, runs
 from jaxzero.games import Game, make_game
 from jaxzero.play.display import boards, records, session
 from jaxzero.play.display.records import Record
@@ -51,6 +51,8 @@ def _parser() -> argparse.ArgumentParser:
         allow_abbrev=False,
     )
     add = parser.add_argument
+    ships = ", ".join(pretrained.names())
+    add("--player", metavar="NAME", help=f"one that ships: {ships}")
     add("--run", metavar="DIR", help="the player: a network of this run directory")
     add("--member", metavar="NAME", help="which run of a population (default: the first)")
     add("--iteration", metavar="N", type=int, help="the network after it (default: the newest)")
@@ -61,7 +63,7 @@ def _parser() -> argparse.ArgumentParser:
     add("--seed", metavar="N", type=int, default=0, help="of everything that is drawn by lot")
     opening = "random moves before a game (default: 0; 2 before each pair of several games)"
     add("--opening", metavar="K", type=int, help=opening)
-    watched = "watch it against another run, random, greedy or mcts_200"
+    watched = "watch it against another run, pretrained:NAME, random, greedy or mcts_200"
     add("--versus", metavar="DIR|NAME", help=watched)
     add("--versus-member", metavar="NAME", help="of the other run")
     add("--versus-iteration", metavar="N", type=int, help="of the other run")
@@ -99,6 +101,10 @@ def main(
 
 
 def _run(given: argparse.Namespace, console: Console) -> None:
+    if given.player and given.run:
+        raise ConfigError(f"--player={given.player} and --run={given.run}: choose one")
+    if given.player:
+        given.run = f"{pretrained.PREFIX}{given.player}"
     _refuse_contradictions(given)
     if given.record:
         records.check_target(given.record)
@@ -148,7 +154,8 @@ def _refuse_contradictions(given: argparse.Namespace) -> None:
         )
     if not given.run and not given.opponent:
         raise ConfigError(
-            "who is to play? --run=DIR, or --game=othello_6x6 --opponent=random, greedy or mcts_200"
+            "who is to play? --run=DIR, --player=NAME, or --game=othello_6x6 --opponent=random, "
+            "greedy or mcts_200"
         )
     if given.opponent and not given.game:
         raise ConfigError(f"--opponent={given.opponent} needs a board: --game=othello_6x6")
@@ -191,7 +198,7 @@ def _other(given: argparse.Namespace, game: Game) -> BoardPlayer:
     """Whom the player is watched against."""
     if _is_plain(given.versus):
         return board_players.plain(given.versus, game)
-    if not Path(given.versus).is_dir():
+    if not pretrained.resolve(given.versus).is_dir():
         hint = nearest(given.versus, board_players.PLAIN_NAMES)
         raise ConfigError(f"--versus={given.versus} is no run directory and no player: {hint}")
     run = runs.open_run(given.versus)

@@ -11,6 +11,7 @@ from jaxzero.runs.opened import (
     open_run,
     write_members,
 )
+from jaxzero.runs.players import network_players, player_of
 from jaxzero.training.learner import without_optimiser
 
 __all__ = [
@@ -19,9 +20,11 @@ __all__ = [
     "Run",
     "choose",
     "member_network",
+    "network_players",
     "networks",
     "one_for_each_seed",
     "open_run",
+    "player_of",
     "without_optimiser",
     "write_members",
 ]

@@ -10,7 +10,7 @@ import jax
 import jax.numpy as jnp
 from ml_collections import ConfigDict
 
-from jaxzero import workdir
+from jaxzero import pretrained, workdir
 from jaxzero.runs import weights
 from jaxzero.runs.checkpoints import Checkpoints
 from jaxzero.settings import config as config_lib
@@ -99,14 +99,14 @@ def write_members(directory: Path, config: ConfigDict, members: Sequence[Member]
 
 
 def open_run(directory: str | Path) -> Run:
-    """Opens a run directory, finished or not; reads only.
+    """Opens a run directory, finished or not, or `pretrained:NAME`; reads only.
 
     Members whose weights an exported directory lacks are left out, and named on stderr.
 
     Raises:
       ConfigError: it is none, or nothing was trained in it yet.
     """
-    directory = Path(directory)
+    directory = pretrained.resolve(directory)
     missing = [n for n in (workdir.CONFIG, workdir.MEMBERS) if not (directory / n).is_file()]
     if missing:
         raise ConfigError(
