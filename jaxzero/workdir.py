@@ -33,7 +33,13 @@ LOCK = ".lock"
 # What reading a damaged `.npz` raises.
 DAMAGED = (ValueError, OSError, KeyError, EOFError, zipfile.BadZipFile, zlib.error)
 # May differ when a workdir is gone on with: how long, how it is logged and measured, where it runs.
-MAY_DIFFER = ("train.iterations", "execution.", "tracking.", "study.ladder_")
+MAY_DIFFER = (
+    "train.iterations",
+    "execution.",
+    "tracking.",
+    "study.ladder_",
+    "evaluation.learning_positions",
+)
 _PACKAGES = ("jax", "jaxlib", "flax", "optax", "mctx", "chex", "orbax-checkpoint", "numpy")
 
 

@@ -14,7 +14,7 @@ from ml_collections import ConfigDict
 from tqdm import tqdm
 
 from jaxzero import runs, workdir
-from jaxzero.runs import Member, memory, metrics, population
+from jaxzero.runs import Member, learning, memory, metrics, population, processes
 from jaxzero.runs.checkpoints import Checkpoints
 from jaxzero.runs.failures import Failures
 from jaxzero.runs.stopping import FINISHED_EARLY, Stopped, StopRequest
@@ -36,6 +36,7 @@ class Trained:
       states: [R], on the default device.
       seconds: wall time of training, interrupted parts included.
       compile_seconds: tracing and compiling in this process.
+      examination_seconds: of examining the kept networks afterwards, in this process.
       failed: what happened to runs that `failures` noted, by name. Their states go on from the best
         network before that and count for nothing.
     """
@@ -44,6 +45,7 @@ class Trained:
     states: RunState
     seconds: float
     compile_seconds: float
+    examination_seconds: float = 0.0
     failed: Mapping[str, str] = dataclasses.field(default_factory=dict)
 
 
@@ -70,7 +72,7 @@ def prepare(config: ConfigDict) -> None:
       ConfigError: they can't.
     """
     if config.execution.distributed and not jax.distributed.is_initialized():
-        _join_processes()
+        processes.join()
     if config.execution.deterministic_gpu:
         flags = os.environ.get("XLA_FLAGS", "")
         os.environ["XLA_FLAGS"] = f"{flags} --xla_gpu_deterministic_ops=true".strip()
@@ -78,25 +80,6 @@ def prepare(config: ConfigDict) -> None:
         cache = Path.home() / ".cache" / "jaxzero" / "compilation"
         jax.config.update("jax_compilation_cache_dir", str(cache))
         jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.5)
-
-
-def _join_processes() -> None:
-    named: dict[str, Any] = {
-        argument: int(os.environ[variable])
-        for argument, variable in (
-            ("num_processes", "JAX_NUM_PROCESSES"),
-            ("process_id", "JAX_PROCESS_ID"),
-        )
-        if variable in os.environ
-    }
-    try:
-        jax.distributed.initialize(**named)
-    except (ValueError, RuntimeError) as error:
-        raise ConfigError(
-            f"config.execution.distributed=True: {str(error).splitlines()[0]} Start one process on "
-            "each host under SLURM, Open MPI or with JAX_COORDINATOR_ADDRESS, JAX_NUM_PROCESSES "
-            "and JAX_PROCESS_ID set"
-        ) from error
 
 
 class _Job(NamedTuple):
@@ -196,13 +179,16 @@ def train(
     )
     job.checkpoints.close()
     job.snapshots.close()
+    spec = dataclasses.replace(
+        spec, data_devices=1, network=parts.build_network(members[0].config, spec.game)
+    )
+    states = _on_one_device(states)
     return Trained(
-        spec=dataclasses.replace(
-            spec, data_devices=1, network=parts.build_network(members[0].config, spec.game)
-        ),
-        states=_on_one_device(states),
+        spec=spec,
+        states=states,
         seconds=seconds,
         compile_seconds=compile_seconds,
+        examination_seconds=learning.update(directory, config, members, spec),
         failed={} if failures is None else failures.reasons,
     )
 

@@ -153,7 +153,7 @@ def play(
         search_keys, move_keys = jnp.moveaxis(jax.vmap(jax.random.split)(ply_keys), 1, 0)
         sampled = number + 1 < temperature_plies
         simulations: Any = num_simulations
-        noise: Any = jnp.where(sampled, 1.0, 0.0) if options.algorithm == "gumbel" else 1.0
+        noise = root_noise(options, sampled)
         is_fast = jnp.zeros((batch,), bool)
         if caps.share:
             cap_keys = jax.vmap(jax.random.fold_in, (0, None))(move_keys, 1)
@@ -214,6 +214,16 @@ def play(
             trajectory, start=begun.plies, rolled_back=begun.rolled_back
         )
     return trajectory, carry.diagnostics
+
+
+def root_noise(options: SearchOptions, sampled: jax.Array) -> jax.Array | float:
+    """Factor of a search's root noise: Gumbel's decides the move, and is on in sampled plies alone.
+
+    Args:
+      options: of the search.
+      sampled: bool scalar or [B], see `choose`.
+    """
+    return jnp.where(sampled, 1.0, 0.0) if options.algorithm == "gumbel" else 1.0
 
 
 def choose(

@@ -1,0 +1,120 @@
+"""Positions for `examination`: fixed ones of random games, solved exactly or by a long search."""
+
+import functools
+from pathlib import Path
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from jaxzero import solvers, workdir
+from jaxzero.games import Game
+from jaxzero.games.playouts import mean_random_plies
+from jaxzero.search import core
+from jaxzero.search.options import SearchOptions
+from jaxzero.settings.config import ConfigError
+from jaxzero.training import examination, openings
+from jaxzero.training import learner as learner_lib
+from jaxzero.training.examination import Positions
+from jaxzero.training.learner import Learner
+from jaxzero.training.spec import Spec
+
+LONG = 8 * examination.SIMULATIONS  # simulations of the search that labels where nothing solves
+_SEED = 2003  # of the positions: not a run's seed
+_EARLIEST = 5  # one part in so many of the board is filled: earlier ones take seconds to solve
+
+
+def has_solver(game: Game) -> bool:
+    """Whether `solved` knows the game."""
+    try:
+        solvers.solver_of(game)
+    except ConfigError:
+        return False
+    return True
+
+
+@functools.cache
+def solved(game: Game, count: int) -> Positions:
+    """At most `count` positions of random games with exact results, always the same; seconds.
+
+    An action is right if it keeps the result under best play.
+
+    Raises:
+      ConfigError: the game has no solver.
+    """
+    plies = solvers.default_plies(game)
+    filled = int(np.prod(game.observation_shape[:2])) // _EARLIEST
+    plies = range(max(plies.start, min(filled, plies.stop - 1)), plies.stop)
+    states = solvers.sample(game, positions=count, plies=plies, seed=_SEED)
+    found = solvers.label(game, states)
+    return Positions(
+        states=jax.tree.map(jnp.asarray, states),
+        right=jnp.asarray(found.weak),
+        value=jnp.asarray(found.value),
+        contested=jnp.asarray(found.contested),
+        plies=jnp.asarray(found.plies, jnp.int32),
+    )
+
+
+def searched(spec: Spec, teacher: Learner, count: int) -> Positions:
+    """`count` positions after random openings of different lengths, judged by a long search.
+
+    An action is right if the search of `LONG` simulations visits it most; its value is the truth.
+
+    Args:
+      spec: of the network.
+      teacher: the network that searches.
+      count: N.
+    """
+    game = spec.game
+    longest = round(mean_random_plies(game))
+
+    @jax.jit
+    def search(teacher: Learner) -> Positions:
+        opening_keys, search_keys = jax.random.split(jax.random.key(_SEED), (2, count))
+        begun = openings.random_openings(
+            game,
+            opening_keys,
+            jnp.ones((count,), bool),
+            plies=openings.lengths(opening_keys, longest),
+            kept=openings.TAKEN_BACK,
+        )
+        found = core.run(
+            game,
+            learner_lib.acting(spec, teacher),
+            search_keys,
+            begun.states,
+            options=SearchOptions(capacity=LONG + 1),
+            num_simulations=LONG,
+            c_puct=examination.C_PUCT,
+        )
+        right = jax.nn.one_hot(found.action, game.num_actions, dtype=bool)
+        legal = jax.vmap(game.legal_actions)(begun.states)
+        several = legal.sum(-1) > 1
+        return Positions(begun.states, right, found.value, several, begun.plies)
+
+    return search(teacher)
+
+
+def save(path: Path, positions: Positions) -> None:
+    """Writes them as one file; whole or not at all."""
+    leaves = jax.tree.leaves(positions)
+    workdir.write_arrays(path, {f"leaf_{i}": np.asarray(leaf) for i, leaf in enumerate(leaves)})
+
+
+def load(path: Path, game: Game) -> Positions:
+    """What `save` wrote.
+
+    Raises:
+      ConfigError: the file is damaged.
+    """
+    nothing = jnp.zeros(())
+    shapes, structure = jax.tree.flatten(Positions(game.init(), *[nothing] * 4))
+    try:
+        with np.load(path, allow_pickle=False) as arrays:
+            leaves = [jnp.asarray(arrays[f"leaf_{i}"]) for i in range(len(shapes))]
+    except workdir.DAMAGED as error:
+        raise ConfigError(
+            f"{path} is damaged ({error}): delete it and learning.json, and both are made again"
+        ) from error
+    return jax.tree.unflatten(structure, leaves)
