@@ -11,7 +11,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from experiments.claims import inference
+from experiments.claims import decision, inference
+from experiments.claims.inference import Estimate
+from experiments.claims.papers import Contrast
 
 MEASURES: dict[str, str] = {
     "evaluations": "network evaluations in self-play and arena",
@@ -91,31 +93,34 @@ def at_equal_cost(found: Sequence[Course], measure: str) -> dict[str, Any]:
     Returns:
       `cost`; `targets`: mean Elo, standard error (spread over seeds, or the ratings' own where that
       is larger), 95 % interval by Student's t over seeds (None below `inference.FEWEST` seeds);
-      `differences`: the same for pairs of losses, seed by seed.
+      `differences`: the same for pairs of losses, seed by seed, the pairs read together (`level`).
     """
     cost = common_cost(found, measure)
-    elo: dict[str, dict[int, tuple[float, float]]] = {}
-    for course in found:
-        elo.setdefault(course.target, {})[course.seed] = strength_at(course, measure, cost)
-    targets = [
-        {"target": target}
-        | _row([one[0] for one in own.values()], [one[1] for one in own.values()])
-        for target, own in elo.items()
+    elo: dict[str, dict[int, float]] = {}
+    own: dict[str, float] = {}  # error of a target's mean from the ratings
+    for target in dict.fromkeys(course.target for course in found):
+        runs = [course for course in found if course.target == target]
+        at = {course.seed: strength_at(course, measure, cost) for course in runs}
+        elo[target] = {seed: strength for seed, (strength, _) in at.items()}
+        own[target] = math.hypot(*(error for _, error in at.values())) / len(at)
+    targets = []
+    for target, values in elo.items():
+        mean = inference.estimate([np.array([*values.values()])], own_error=own[target])
+        targets.append({"target": target} | _row(mean, mean.interval()))
+    pairs = list(itertools.combinations(elo, 2))
+    estimates = [
+        inference.difference(elo[a], elo[b], own_error=math.hypot(own[a], own[b])) for a, b in pairs
     ]
-    differences = []
-    for one, other in itertools.combinations(elo, 2):
-        seeds = sorted(set(elo[one]) & set(elo[other]))
-        if seeds:
-            gaps = [elo[one][s][0] - elo[other][s][0] for s in seeds]
-            errors = [math.hypot(elo[one][s][1], elo[other][s][1]) for s in seeds]
-            differences.append({"plus": one, "minus": other} | _row(gaps, errors))
+    tests = decision.decide([Contrast()] * len(pairs), estimates)
+    differences = [
+        {"plus": a, "minus": b, "level": test.level} | _row(estimate, test.interval)
+        for (a, b), estimate, test in zip(pairs, estimates, tests, strict=True)
+    ]
     return {"cost": cost, "targets": targets, "differences": differences}
 
 
-def _row(values: Sequence[float], errors: Sequence[float]) -> dict[str, Any]:
-    own = math.sqrt(sum(error**2 for error in errors)) / len(errors)
-    found = inference.estimate([np.array(values, float)], own_error=own)
-    low, high = found.interval()
+def _row(found: Estimate, interval: tuple[float, float]) -> dict[str, Any]:
+    low, high = interval
     return {
         "elo": found.effect,
         "stderr": found.stderr,

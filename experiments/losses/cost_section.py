@@ -211,8 +211,9 @@ def _equal(found: dict[str, Any]) -> list[Table]:
         return []
     note = (
         "Between kept networks strength is interpolated along each run's cost. ± standard error: "
-        "spread over seeds, or the ratings' own error where that is larger; in brackets the 95 % "
-        f"interval by Student's t over seeds, from {inference.FEWEST} seeds on."
+        "spread over seeds, or the ratings' own error where that is larger; in brackets the "
+        f"interval by Student's t over seeds, from {inference.FEWEST} seeds on, of 95 %; of "
+        "differences at the level that reading all of them together takes (Holm)."
     )
     first = next(iter(equal.values()))
     at = tuple(f"at {one['cost']:.3g} {MEASURES[m]}" for m, one in equal.items())
