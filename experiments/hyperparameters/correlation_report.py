@@ -13,7 +13,7 @@ from matplotlib.figure import Figure
 
 from experiments.claims import section as claims_section
 from experiments.hyperparameters import report_parts
-from experiments.hyperparameters.report_parts import LETTERS
+from experiments.hyperparameters.settings import VARIED
 from experiments.pages import draw, style
 from experiments.pages.page import Page, Section, plate, section
 from experiments.pages.study import Study
@@ -102,7 +102,7 @@ def _rated(found: Study, played: Mapping[str, Any]) -> list[dict[str, Any]]:
     for player in found.results["correlation"]["players"]:
         by_setting.setdefault(player["setting"], []).append(player)
     return [
-        {"setting": name, "elo": rated[name][0], "stderr": rated[name][1]}
+        {"setting": name, "elo": rated[name].mean, "stderr": rated[name].stderr}
         | own[0]["values"]
         | {
             phase: float(np.mean([p["seconds"][phase] for p in own]))
@@ -116,7 +116,7 @@ def _rated(found: Study, played: Mapping[str, Any]) -> list[dict[str, Any]]:
 def panels(found: Study, played: Mapping[str, Any]) -> Figure:
     """Nine panels (I x E), each over m and ep (000, Fig. 4)."""
     rated = _rated(found, played)
-    lists = {letter: sorted({r[letter] for r in rated}) for letter in LETTERS}
+    lists = {letter: sorted({r[letter] for r in rated}) for letter in VARIED}
     figure, axes = style.new_figure(
         len(lists["I"]) * len(lists["E"]), columns=len(lists["E"]), panel=(2.9, 2.5)
     )
@@ -192,7 +192,7 @@ def front_panels(found: Study, played: Mapping[str, Any]) -> Figure:
 
 def _said(rated: Mapping[str, Any]) -> str:
     """A setting's values, strength and cost, for whoever rests the pointer on its point."""
-    values = ", ".join(f"{letter} = {rated[letter]:g}" for letter in LETTERS)
+    values = ", ".join(f"{letter} = {rated[letter]:g}" for letter in VARIED)
     strength = f"{rated['elo']:.0f} ± {rated['stderr']:.0f} Elo"
     return f"{values}: {strength}, {duration(rated['total'])} in all"
 
@@ -207,7 +207,7 @@ def model(fitted: Mapping[str, Any]) -> Table:
     elo, cost = fitted["elo_for_each_doubling"], fitted["log2_cost_for_each_doubling"]
     return table(
         "Model of Elo and cost",
-        LETTERS,
+        VARIED,
         {
             "doubled": lambda letter: letter,
             "Elo": lambda letter: maybe(elo[letter]["value"], 1),
@@ -254,7 +254,7 @@ def _slopes_in_words(fitted: Mapping[str, Any]) -> str:
     slopes = fitted["elo_for_each_doubling"]
     parts = [
         f"{letter} {number(float(slopes[letter]['value']))} ({_bounds(slopes[letter], 0)})"
-        for letter in LETTERS
+        for letter in VARIED
         if slopes[letter]["value"] is not None
     ]
     return f"Elo for each doubling, with 95 % intervals: {joined(parts)}."

@@ -15,8 +15,8 @@ from experiments.claims import decision, inference, papers
 from experiments.claims.inference import Estimate
 from experiments.claims.papers import CORRELATION, Contrast
 from experiments.hyperparameters import pareto
+from experiments.hyperparameters.settings import VARIED
 
-LETTERS: Final = ("I", "E", "m", "ep")
 RESAMPLES: Final = 2000
 Interval: TypeAlias = tuple[float, float]
 
@@ -71,8 +71,8 @@ def fit(data: Data) -> dict[str, Any]:
     fitted = design @ np.linalg.lstsq(design, data.elo, rcond=None)[0]
     left, all_of_it = ((data.elo - fitted) ** 2).sum(), ((data.elo - data.elo.mean()) ** 2).sum()
     return {
-        "elo_for_each_doubling": dict(zip(LETTERS, map(_plain, found[:4]), strict=True)),
-        "log2_cost_for_each_doubling": dict(zip(LETTERS, map(_plain, found[4:]), strict=True)),
+        "elo_for_each_doubling": dict(zip(VARIED, map(_plain, found[:4]), strict=True)),
+        "log2_cost_for_each_doubling": dict(zip(VARIED, map(_plain, found[4:]), strict=True)),
         "explained": float(1 - left / all_of_it) if all_of_it else math.nan,
     }
 
@@ -95,7 +95,7 @@ def _bootstrap(data: Data, statistic: Callable[[Data], np.ndarray]) -> list[Esti
     rng = np.random.default_rng(0)
     members = [np.flatnonzero(data.cluster == c) for c in np.unique(data.cluster)]
     value, count = statistic(data), len(members)
-    freedom, error = count - len(LETTERS) - 1, np.full_like(value, math.nan)
+    freedom, error = count - len(VARIED) - 1, np.full_like(value, math.nan)
     if freedom >= 1:
         drawn = []
         for _ in range(RESAMPLES):
@@ -142,7 +142,7 @@ def _effect(contrast: Contrast, data: Data) -> tuple[Estimate, Interval | None]:
         return _corner(data)
     if statistic == "front_epochs":
         return _front_epochs(data)
-    plus, minus = ([LETTERS.index(x) for x in side] for side in (contrast.plus, contrast.minus))
+    plus, minus = ([VARIED.index(x) for x in side] for side in (contrast.plus, contrast.minus))
 
     def difference(d: Data) -> np.ndarray:
         each = slopes(d.values, d.elo)
@@ -232,7 +232,7 @@ def collect(
     trainings = list(dict.fromkeys(p["training"] for p in players))
     count = len(players)
     return Data(
-        values=np.array([[p["values"][x] for x in LETTERS] for p in players], float),
+        values=np.array([[p["values"][x] for x in VARIED] for p in players], float),
         elo=np.asarray(elo, float)[:count],
         covariance=np.asarray(covariance, float)[:count, :count],
         seconds=np.array([[p["seconds"][x] for x in ("selfplay", "training")] for p in players]),

@@ -8,7 +8,7 @@ decided.
 import dataclasses
 import math
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Final
+from typing import Any
 
 import numpy as np
 from scipy import stats
@@ -18,7 +18,6 @@ from experiments.claims.decision import Decided
 from experiments.claims.papers import Contrast
 from experiments.hyperparameters.settings import LETTERS
 
-ROLES: Final = ("minimum", "default", "maximum")
 SENSITIVE, FRIENDLY, NOT_DECIDED = "time-sensitive", "time-friendly", "not decided"
 SIMILAR, INSIGNIFICANT, ONE_SEED = "similar", "insignificant", "one seed"
 

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
-from experiments.claims.ranking import ranking
+from experiments.claims.ranking import Rated, ranking
 from experiments.pages import page, record, study
 from experiments.pages.page import Page, Section, section
 from experiments.pages.study import Study
@@ -19,9 +19,7 @@ from experiments.pages.wording import (
     plus_minus,
 )
 
-LETTERS: Final = ("I", "E", "m", "ep")
 POINTS: Final = "Points over cost tell their settings when the pointer rests on them."
-Strength = tuple[float, float, int]  # mean Elo, its standard error, seeds
 
 
 def write(workdir: str | Path, build: Callable[[Study], Page]) -> Path:
@@ -90,27 +88,22 @@ def tally(decided: Sequence[Mapping[str, Any]], what: str) -> str:
     return f"Of the papers' {plural(len(decided), what)} on these runs: {listed}."
 
 
-def strength(played: Mapping[str, Any]) -> dict[str, Strength]:
-    """By setting, untrained and random too.
-
-    The error is the larger of the spread over seeds and the ratings' own.
-    """
-    rated = ranking(played, trained_only=False)
-    return {one.target: (one.mean, one.stderr, one.seeds) for one in rated}
+def strength(played: Mapping[str, Any]) -> dict[str, Rated]:
+    """By setting, untrained and random too, the strongest first."""
+    return {one.target: one for one in ranking(played, trained_only=False)}
 
 
 def strength_table(played: Mapping[str, Any], *, folded: bool = False) -> Table:
     """Settings by Elo, best first."""
     m = played.get("num_simulations")
-    rated = sorted(strength(played).items(), key=lambda item: -item[1][0])
     return table(
         str(played["title"]),
-        enumerate(rated, 1),
+        enumerate(strength(played).values(), 1),
         {
             "": lambda row: str(row[0]),
-            "setting": lambda row: row[1][0],
-            "Elo ± standard error": lambda row: plus_minus(*row[1][1][:2]),
-            "seeds": lambda row: str(row[1][1][2]),
+            "setting": lambda row: row[1].target,
+            "Elo ± standard error": lambda row: plus_minus(row[1].mean, row[1].stderr),
+            "seeds": lambda row: str(row[1].seeds),
         },
         f"{plural(int(played['games']), 'game')}, "
         f"{number(int(played['distinct_games']))} distinct; "

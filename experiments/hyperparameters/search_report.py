@@ -7,6 +7,7 @@ from typing import Any
 from matplotlib.figure import Figure
 
 from experiments.hyperparameters import report_parts
+from experiments.hyperparameters.settings import VARIED
 from experiments.pages import draw, page, record, style
 from experiments.pages.page import Page, plate, section
 from experiments.pages.study import Study
@@ -123,7 +124,7 @@ def trials(tried: Sequence[Mapping[str, Any]]) -> Table:
         sorted(tried, key=lambda t: -t["elo"]),
         {
             "trial": lambda t: str(t["name"]),
-            **{k: lambda t, k=k: f"{t['values'][k]:g}" for k in report_parts.LETTERS},
+            **{k: lambda t, k=k: f"{t['values'][k]:g}" for k in VARIED},
             "Elo": lambda t: number(float(t["elo"])),
             "cost": lambda t: duration(float(t["seconds"])),
             "on the front": lambda t: "yes" if t["on_front"] else "",

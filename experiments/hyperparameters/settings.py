@@ -22,6 +22,7 @@ ITERATIONS: Final = "train.iterations"
 LETTERS: Final = {letter: key.name for letter, key in config_lib.LETTERS.items()}
 # Those that correlation and search vary, and the study's key that lists their values or bounds.
 FIELDS: Final = {"I": "iterations", "E": "episodes", "m": "num_simulations", "ep": "epochs"}
+VARIED: Final = tuple(FIELDS)
 
 
 class Setting(NamedTuple):

@@ -89,11 +89,11 @@ def build(found: Study) -> Page:
 def _strongest(played: Mapping[str, Any]) -> str:
     rated = report_parts.strength(played)
     trained = {n: r for n, r in rated.items() if n not in ("untrained", "random")}
-    best = max(trained, key=lambda name: trained[name][0])
-    said = f"Strongest: {best}, {number(trained[best][0])} Elo"
+    best = next(iter(trained))
+    said = f"Strongest: {best}, {number(trained[best].mean)} Elo"
     if "default" in trained and best != "default":
-        gap = trained[best][0] - trained["default"][0]
-        error = math.hypot(trained[best][1], trained["default"][1])
+        gap = trained[best].mean - trained["default"].mean
+        error = math.hypot(trained[best].stderr, trained["default"].stderr)
         said += f", {number(gap)} ± {number(error)} above the default"
         said += " (chosen among many: expect less of it)"
     return f"{said}."
@@ -152,7 +152,7 @@ def strength(parameters: Sequence[Mapping[str, Any]], played: Mapping[str, Any])
             if name not in rated:
                 continue
             kind = _kind(one, name)
-            elo, error, _ = rated[name]
+            elo, error = rated[name].mean, rated[name].stderr
             x = place + 0.27 * (kind - 1)
             look = {"marker": _MARKS[kind], "color": _SHADES[kind]}
             draw.error_bars(axes, x, elo, error, name, **look)
@@ -161,7 +161,7 @@ def strength(parameters: Sequence[Mapping[str, Any]], played: Mapping[str, Any])
                               textcoords="offset points", ha=("right", "", "left")[kind],
                               va="center", fontsize=7)  # fmt: skip
     if "default" in rated:
-        axes.axhline(rated["default"][0], color=style.FAINT, linewidth=0.9, zorder=0)
+        axes.axhline(rated["default"].mean, color=style.FAINT, linewidth=0.9, zorder=0)
     axes.set_xticks(range(len(parameters)), [one["letter"] for one in parameters])
     axes.grid(axis="x", visible=False)
     axes.set_ylabel("Elo in the tournament (mean 0)")

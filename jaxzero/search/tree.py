@@ -66,7 +66,6 @@ class Leaf(NamedTuple):
     node: jax.Array
     action: jax.Array
     depth: jax.Array
-    is_stored: jax.Array  # bool[B]: the tree already holds the child (lane not active)
 
 
 class NewNode(NamedTuple):
@@ -177,7 +176,7 @@ def descend(tree: mctx.Tree, select_root: Select, select: Select, active: jax.Ar
     node, action, child, depth, _ = jax.lax.while_loop(
         lambda carry: any_member(carry[-1]), body, (root, action, child, depth, going)
     )
-    return Leaf(node, action, depth, child >= 0)
+    return Leaf(node, action, depth)
 
 
 def expand(tree: mctx.Tree, leaf: Leaf, new: NewNode, keep: jax.Array) -> mctx.Tree:
@@ -257,14 +256,3 @@ def root_value(tree: mctx.Tree) -> jax.Array:
     node = read_node(tree, jnp.zeros(tree.node_visits.shape[:1], jnp.int32))
     total = node.visits.sum(-1)
     return (node.raw_value + (node.visits * node.q).sum(-1)) / (1 + total)
-
-
-def complete(tree: mctx.Tree) -> mctx.Tree:
-    """The tree with mctx's per-node statistics filled in (they are sums over edges)."""
-    visits = tree.children_visits.sum(-1)
-    total = (tree.children_visits * tree.children_values).sum(-1)
-    used = jnp.arange(tree.node_visits.shape[1])[None, :] < tree.extra_data.size[:, None]
-    return tree.replace(
-        node_visits=jnp.where(used, visits + 1, 0),
-        node_values=jnp.where(used, (tree.raw_values + total) / (visits + 1), 0.0),
-    )
