@@ -12,8 +12,8 @@ _CACHE = Path(__file__).resolve().parent.parent / ".jax_cache"
 
 # Read when JAX starts, so before its first import; programs that a test starts inherit them.
 os.environ.setdefault("JAX_COMPILATION_CACHE_DIR", str(_CACHE))
-# Tests compile far more than they compute: code that is not optimised takes half the time, and a
-# third of that where XLA's older emitters are still there (JAX 0.10). With
+# Tests compile far more than they compute: code that is not optimised takes half the time, and less
+# than half of that where XLA has its older emitters still (JAX 0.10). With
 # JAX_DISABLE_MOST_OPTIMIZATIONS=0 the same tests run on the code that users run.
 os.environ.setdefault("JAX_DISABLE_MOST_OPTIMIZATIONS", "1")
 _plain = os.environ["JAX_DISABLE_MOST_OPTIMIZATIONS"] != "0"

@@ -5,11 +5,8 @@ Scripted players make every game predictable; the plain-Python rules play it aga
 
 import functools
 import itertools
-from collections.abc import Callable, Sequence
-from typing import Any
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 import pytest
 from jax.sharding import PartitionSpec as P
@@ -18,79 +15,21 @@ from jaxzero.games import make_game
 from jaxzero.loops import DATA_AXIS
 from jaxzero.matches import arena
 from jaxzero.matches.arena import Match
-from jaxzero.players import Players, Searcher, Turn, no_cost, random_players, search_players
+from jaxzero.players import random_players
 from jaxzero.runs import population
 from jaxzero.runs.population import Layout
-from jaxzero.search import SearchOptions
 from tests.games.boards import plain_game
-from tests.oracles.mcts import Tree
-from tests.oracles.mcts_games import JaxGame
-from tests.oracles.stub_network import jax_stub_evaluate
+from tests.matches.scripted import (
+    HIGHEST,
+    LOWEST,
+    MIDDLE,
+    NAMES,
+    match_of,
+    moves,
+    scripted_choice,
+    scripted_players,
+)
 from tests.small import assert_equal
-
-LOWEST, HIGHEST, MIDDLE = range(3)
-NAMES = ("connect_four_4x4", "othello_4x4", "reversi_4x4")
-
-
-def scripted_choice(script: int, legal: Sequence[int], ply: int) -> int:
-    """What a scripted player plays: its lowest, highest or middle legal action."""
-    return legal[{LOWEST: 0, HIGHEST: len(legal) - 1, MIDDLE: len(legal) // 2}[script]]
-
-
-def scripted_players(name: str, scripts: Sequence[int]) -> Players:
-    """`scripted_choice`, compiled."""
-    game = make_game(name)
-
-    def choose_one(script: jax.Array, state: Any) -> jax.Array:
-        legal = game.legal_actions(state)
-        order = jnp.argsort(~legal)  # stable: the legal ones first, in order
-        count = legal.sum()
-        return order[jnp.stack([jnp.zeros_like(count), count - 1, count // 2])[script]]
-
-    def choose(script: jax.Array, memory: Any, keys: Any, states: Any, live: Any) -> Turn:
-        action = jax.vmap(choose_one, in_axes=(None, 0))(script, states)
-        return Turn(action.astype(jnp.int32), memory, no_cost())
-
-    return Players(params=jnp.asarray(scripts), choose=choose)
-
-
-@functools.cache
-def compiled(
-    name: str, scripts: tuple[int, ...], games: int, openings: int, draw_for_asked: float
-) -> Callable[..., Match]:
-    """(key, played) -> match of scripted players."""
-    return jax.jit(
-        lambda key, played: arena.play_match(
-            make_game(name),
-            [scripted_players(name, scripts)],
-            key,
-            games_per_direction=games,
-            played=played,
-            opening_plies=openings,
-            draw_for_asked=draw_for_asked,
-        )
-    )
-
-
-def match_of(
-    name: str = NAMES[0],
-    scripts: tuple[int, ...] = (LOWEST, HIGHEST, MIDDLE),
-    *,
-    games: int = 3,
-    openings: int = 0,
-    played: int | None = None,
-    draw_for_asked: float = 0.0,
-    seed: int = 0,
-) -> Match:
-    """A match of scripted players, as NumPy."""
-    run = compiled(name, scripts, games, openings, draw_for_asked)
-    return jax.device_get(run(jax.random.key(seed), games if played is None else played))
-
-
-def moves(match: Match, pair: int, game: int) -> list[int]:
-    """The actions of one game."""
-    actions = match.actions[:, pair, game]
-    return actions[actions >= 0].tolist()
 
 
 def test_ordered_pairs() -> None:
@@ -216,40 +155,6 @@ def test_small_draw_value_stays_a_draw_in_the_arena() -> None:
     assert_equal(published, true)
 
 
-@pytest.mark.parametrize(
-    ("wins", "losses", "threshold", "accepted"),
-    [
-        (6, 4, 0.6, True),  # at least u, not more than u
-        (59, 41, 0.6, False),
-        (24, 16, 0.6, True),
-        (23, 17, 0.6, False),
-        (3, 0, 0.6, True),  # of the decisive games: 37 draws do not count
-        (0, 3, 0.6, False),
-        (1, 1, 0.5, True),
-        (0, 5, 0.0, True),
-        (70_001, 29_999, 0.7, True),
-        (110_000, 90_000, 0.55, True),
-        (109_999, 90_001, 0.55, False),
-    ],
-)
-def test_the_gate(wins: int, losses: int, threshold: float, accepted: bool) -> None:
-    for accept_all_drawn in (True, False):
-        found = arena.is_accepted(
-            jnp.int32(wins),
-            jnp.int32(losses),
-            jnp.float32(threshold),
-            accept_all_drawn=accept_all_drawn,
-        )
-        assert found == accepted
-
-
-@pytest.mark.parametrize("published", [True, False])
-def test_accept_all_drawn(published: bool) -> None:
-    nothing = jnp.int32(0)
-    found = arena.is_accepted(nothing, nothing, jnp.float32(0.6), accept_all_drawn=published)
-    assert found == published
-
-
 def test_players_of_several_kinds_are_numbered_in_order() -> None:
     name = NAMES[0]
     game = make_game(name)
@@ -303,87 +208,3 @@ def test_devices_share_the_games_of_a_match() -> None:
         check_vma=False,
     )
     assert_equal(jax.jit(shared)(key), alone)
-
-
-SIMULATIONS = 5
-REVERSI = "reversi_4x4"
-
-
-@functools.cache
-def searched_match(keep_tree: bool, root_expansion_counts: bool) -> Match:
-    """Two searching players of unlike strength, opposite tastes, in Reversi."""
-    game = make_game(REVERSI)
-    stub = jax_stub_evaluate(game.num_actions, 3)
-
-    def evaluate_with(sign: jax.Array) -> Callable[[jax.Array], tuple]:
-        def evaluate(observation: jax.Array) -> tuple:
-            logits, value, _ = stub(observation)
-            return logits * sign, value * sign
-
-        return evaluate
-
-    searchers = Searcher(jnp.array([1.0, -1.0]), jnp.array([SIMULATIONS, 3]), jnp.array([1.0, 0.5]))
-    players = search_players(
-        game,
-        evaluate_with,
-        searchers,
-        SearchOptions(capacity=8 * SIMULATIONS, root_expansion_counts=root_expansion_counts),
-        keep_tree=keep_tree,
-    )
-    return jax.device_get(
-        jax.jit(
-            lambda key: arena.play_match(
-                game, [players], key, games_per_direction=2, opening_plies=2
-            )
-        )(jax.random.key(0))
-    )
-
-
-@pytest.mark.parametrize("keep_tree", [False, True])
-def test_searching_players_equal_the_plain_python_search(keep_tree: bool) -> None:
-    match = searched_match(keep_tree, keep_tree)
-    game = make_game(REVERSI)
-    stub = jax_stub_evaluate(game.num_actions, 3)
-    signs, budgets, cs = (1.0, -1.0), (SIMULATIONS, 3), (1.0, 0.5)
-    kept_visits = 0
-
-    def signed(sign: float) -> Callable[[jax.Array], tuple]:
-        return lambda observation: tuple(
-            x * s for x, s in zip(stub(observation), (sign, sign, 0), strict=True)
-        )
-
-    oracles = [JaxGame(game, signed(sign)) for sign in signs]
-    for m, pair in enumerate(arena.ordered_pairs(2).tolist()):
-        for g in range(2):
-            positions = [oracle.init() for oracle in oracles]
-            trees: list[Tree | None] = [None, None]
-            for ply, action in enumerate(moves(match, m, g)):
-                player = pair[positions[0].to_move]
-                if ply >= 2:
-                    tree = trees[player] if keep_tree else None
-                    fresh = tree is None
-                    if tree is None:
-                        tree = Tree(
-                            oracles[player], positions[player], c_puct=cs[player], dtype=np.float32
-                        )
-                    kept_visits += tree.visits().sum()
-                    tree.run(budgets[player] - (fresh and keep_tree))
-                    assert action == int(np.argmax(tree.visits())), (pair, g, ply)
-                    trees[player] = tree
-                for i in range(2):  # both players' trees follow every move
-                    positions[i] = oracles[i].step(positions[i], action)
-                    tree = trees[i]
-                    child = tree.root.children.get(action) if tree else None
-                    trees[i] = (
-                        tree.advance(action) if tree and child and not child.finished else None
-                    )
-            assert positions[0].terminal
-    assert (kept_visits > 0) == keep_tree
-
-
-def test_evaluations_are_counted() -> None:
-    match = searched_match(False, False)
-    assert 0 < match.cost.useful_evaluations <= match.cost.evaluations
-    # A ply of an opening costs nothing; any other costs at most its player's m and the root.
-    plies = sum(len(moves(match, m, g)) - 2 for m in range(2) for g in range(2))
-    assert match.cost.useful_evaluations <= plies * (SIMULATIONS + 1)

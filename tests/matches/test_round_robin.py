@@ -13,7 +13,7 @@ from jaxzero.matches import arena, round_robin
 from jaxzero.matches.arena import Match
 from jaxzero.players import Players, Searcher, random_players, search_players
 from jaxzero.search import SearchOptions
-from tests.matches.test_arena import HIGHEST, LOWEST, MIDDLE, scripted_players
+from tests.matches.scripted import HIGHEST, LOWEST, MIDDLE, scripted_players
 from tests.oracles.stub_network import jax_stub_evaluate
 from tests.small import assert_equal
 

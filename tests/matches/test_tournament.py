@@ -10,7 +10,7 @@ from jaxzero.matches import arena, round_robin, tournament
 from jaxzero.matches.arena import Match
 from jaxzero.players import no_cost, random_players
 from jaxzero.ratings import bayes_elo
-from tests.matches.test_arena import HIGHEST, LOWEST, MIDDLE, match_of, scripted_players
+from tests.matches.scripted import HIGHEST, LOWEST, MIDDLE, match_of, scripted_players
 
 NAME = "connect_four_4x4"
 

@@ -46,14 +46,15 @@ def compiled(at_once: int) -> Callable[..., SearchResult]:
 
 
 def searched(result: SearchResult, active: np.ndarray) -> Any:
-    """All that is said of the active lanes, as stored in their trees too."""
-    held = (result.visit_counts, result.policy, result.action, result.value, result.q, result.tree)
-    return jax.tree.map(lambda x: np.asarray(x)[active], held)
+    """The roots' values, and all else that is said of the active lanes, in their trees too."""
+    held = (result.visit_counts, result.policy, result.action, result.q, result.tree)
+    return jax.tree.map(lambda x: np.asarray(x)[active], (result.value, held))
 
 
 def assert_equal(one: Any, other: Any) -> None:
-    """Bit for bit: the stub network's numbers are exact."""
-    for a, b in zip(jax.tree.leaves(one), jax.tree.leaves(other), strict=True):
+    """Bit for bit, as the network's numbers are exact; a root's value is a sum over its edges."""
+    np.testing.assert_allclose(one[0], other[0], rtol=1e-6)
+    for a, b in zip(jax.tree.leaves(one[1]), jax.tree.leaves(other[1]), strict=True):
         np.testing.assert_array_equal(a, b)
 
 

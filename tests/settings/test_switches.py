@@ -36,24 +36,24 @@ SHOWN: dict[str, tuple[str, ...]] = {
     ),
     "keep_tree": (
         "training/test_selfplay.py::test_a_greedy_game_equals_a_plain_python_search",
-        "matches/test_arena.py::test_searching_players_equal_the_plain_python_search",
+        "matches/test_searching_players.py::test_searching_players_equal_the_plain_python_search",
     ),
     "arena_random_openings": ("matches/test_arena.py::test_arena_random_openings",),
     "accept_all_drawn": (
-        "matches/test_arena.py::test_accept_all_drawn",
+        "matches/test_gate.py::test_accept_all_drawn",
         "settings/test_switches.py::test_a_gate_of_draws",
     ),
     "othello_tie_is_loss_of_asked": (
-        "training/test_selfplay.py::test_every_game_is_played_to_its_end_and_labelled_with_its_result",
-        "training/test_selfplay.py::test_othello_tie_is_loss_of_asked_in_the_search",
+        "training/test_labels.py::test_every_game_is_played_to_its_end_and_labelled_with_its_result",
+        "training/test_labels.py::test_othello_tie_is_loss_of_asked_in_the_search",
         "matches/test_arena.py::test_othello_tie_is_loss_of_asked_in_the_arena",
     ),
     "small_draw_value": (
-        "training/test_selfplay.py::test_every_game_is_played_to_its_end_and_labelled_with_its_result",
+        "training/test_labels.py::test_every_game_is_played_to_its_end_and_labelled_with_its_result",
         "matches/test_arena.py::test_small_draw_value_stays_a_draw_in_the_arena",
     ),
     "gobang_absolute_labels": (
-        "training/test_selfplay.py::test_gobang_defect_depends_on_the_side_to_move_alone",
+        "training/test_labels.py::test_gobang_defect_depends_on_the_side_to_move_alone",
         "settings/test_switches.py::test_published_gobang_labels_are_learned_without_looking_at_the_board",
     ),
     "mirror_without_policy": (

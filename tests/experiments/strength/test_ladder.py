@@ -21,7 +21,7 @@ from jaxzero.matches import arena
 from jaxzero.matches.ladder import Ladder, above, ladder_pairs
 from jaxzero.players import random_players
 from jaxzero.ratings import bayes_elo
-from tests.matches.test_arena import HIGHEST, LOWEST, MIDDLE, scripted_players
+from tests.matches.scripted import HIGHEST, LOWEST, MIDDLE, scripted_players
 from tests.saved_runs import save_run
 from tests.small import assert_equal
 
