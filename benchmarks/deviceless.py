@@ -1,6 +1,6 @@
 """Compiling for a GPU on a machine without one: the program is read, never run.
 
-Needs jaxlib's CUDA plugin (`pip install "jaxzero[cuda12]"`), no driver. Kernels are chosen without
+Needs jaxlib's CUDA plugin (`pip install -e ".[cuda12]"`), no driver. Kernels are chosen without
 trying them out (autotuning needs the device), so a matrix product may become another kernel there.
 """
 
@@ -55,7 +55,7 @@ def h100() -> NamedSharding:
     except (NotImplementedError, RuntimeError) as error:
         raise ConfigError(
             "compiling for a GPU needs jaxlib's CUDA plugin, not a GPU: "
-            'pip install "jaxzero[cuda12]"'
+            'pip install -e ".[cuda12]"'
         ) from error
     return NamedSharding(Mesh(found.devices, ("device",)), P())
 

@@ -139,7 +139,7 @@ def main(words: Sequence[str]) -> int:
         _say("warning: other programs are running, figures will come out too low")
     _say(devices.idle_accelerator() or "")
     if "games" in {case.name.partition("/")[0] for case in cases} and not games.pgx_is_installed():
-        _say('pgx is not installed, so not compared with: pip install "jaxzero[pgx]"')
+        _say('pgx is not installed, so not compared with: pip install -e ".[pgx]"')
     outcome = measure(cases, kept, wish.minutes)
     names = {case.name for case in cases}
     print(table(record for record in kept.figures if record["case"] in names))

@@ -1,6 +1,7 @@
 """The documentation: its code runs, its links and keys exist, its tables are those of the code."""
 
 import ast
+import importlib.util
 import re
 import sys
 from pathlib import Path
@@ -14,6 +15,7 @@ import yaml
 
 import jaxzero
 from experiments import glossary
+from experiments.shell import cli
 from jaxzero import games, runs, workdir
 from jaxzero.games import conformance, make_game
 from jaxzero.runs.checkpoints import Checkpoints
@@ -22,7 +24,7 @@ from jaxzero.training.spec import make_spec
 from tests import small
 
 ROOT = Path(__file__).resolve().parents[1]
-PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/*.md")])
+PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")])
 NAMES = [str(page.relative_to(ROOT)) for page in PAGES]
 
 
@@ -73,6 +75,22 @@ def test_keys_exist(page: str) -> None:
         assert key in known | {"key"}, f"{page} names config.{key}"
     for key in re.findall(rf"`config\.{name}[=`]", text):
         assert key in known | sections | {"json"}, f"{page} names config.{key}"
+
+
+@pytest.mark.parametrize("page", NAMES)
+def test_commands_exist(page: str) -> None:
+    text = (ROOT / page).read_text()
+    for module in re.findall(r"python -m ((?:experiments|jaxzero|benchmarks)[\w.]*\w)", text):
+        assert importlib.util.find_spec(module) is not None, f"{page} names {module}"
+    for file, preset in re.findall(r"--config=(experiments/configs/\w+\.py):(\w[\w.]*\w)", text):
+        if preset != "PRESET":
+            cli.load(f"{file}:{preset}", file)  # refuses what is not there
+
+
+def test_the_readme_can_be_pasted() -> None:
+    blocks = "".join(code_of("README.md", ""))
+    assert not re.search(r"[A-Z]{4}", blocks), "a placeholder"
+    assert "runs/quick" in blocks
 
 
 def test_every_page_is_in_the_index() -> None:

@@ -21,7 +21,7 @@ def check_installed(study: str) -> None:
     """
     if importlib.util.find_spec("optuna") is None:
         raise ConfigError(
-            f'experiments.{study}: optuna is not installed, pip install "jaxzero[search]"'
+            f'experiments.{study}: optuna is not installed, pip install -e ".[search]"'
         )
 
 

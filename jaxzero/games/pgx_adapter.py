@@ -181,7 +181,7 @@ def _environment(env_id: str) -> Any:
         pgx = importlib.import_module("pgx")
     except ModuleNotFoundError as error:
         raise ImportError(
-            f'{PREFIX + env_id!r} needs pgx: install it with `pip install "jaxzero[pgx]"`'
+            f'{PREFIX + env_id!r} needs pgx: install it with `pip install -e ".[pgx]"`'
         ) from error
     return pgx.make(env_id)
 

@@ -169,7 +169,7 @@ def load_chess() -> Any:
         importlib.import_module("chess.variant")
     except ModuleNotFoundError as error:
         raise ConfigError(
-            'engines need python-chess: install it with `pip install "jaxzero[engines]"`'
+            'engines need python-chess: install it with `pip install -e ".[engines]"`'
         ) from error
     return chess
 

@@ -69,7 +69,7 @@ def _parser() -> argparse.ArgumentParser:
     add("--versus-iteration", metavar="N", type=int, help="of the other run")
     add("--versus-simulations", metavar="M", type=int, help="of the other run")
     add("--games", metavar="N", type=int, help="how many with --versus, sides in turn")
-    add("--record", metavar="FILE", help="keep the games as .txt or as a picture, .svg")
+    add("--record", metavar="FILE", help="keep the games: .txt, .svg, .play.svg (moves)")
     add("--replay", metavar="FILE.txt", help="print a recorded game again")
     return parser
 

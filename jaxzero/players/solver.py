@@ -176,6 +176,6 @@ def _bitbully() -> Any:
     except ImportError as error:
         raise ConfigError(
             "perfect Connect Four play needs bitbully (AGPL), which is not installed: "
-            'pip install "jaxzero[solver]"'
+            'pip install -e ".[solver]"'
         ) from error
     return bitbully

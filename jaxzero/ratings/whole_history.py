@@ -66,6 +66,6 @@ def _package() -> Any:
         import whr
     except ImportError as error:
         raise ImportError(
-            "whole-history rating needs the optional package: pip install 'jaxzero[whr]'"
+            "whole-history rating needs the optional package: pip install -e '.[whr]'"
         ) from error
     return whr

@@ -301,12 +301,12 @@ def require_extras(config: ConfigDict) -> None:
     if config.tracking.wandb != "off" and not _installed("wandb"):
         raise ConfigError(
             f"config.tracking.wandb={config.tracking.wandb!r}: wandb is not installed, "
-            'pip install "jaxzero[wandb]" or set it to off'
+            'pip install -e ".[wandb]" or set it to off'
         )
     if config.tracking.tensorboard and not _installed("tensorboardX"):
         raise ConfigError(
             "config.tracking.tensorboard=True: tensorboardX is not installed, "
-            'pip install "jaxzero[tensorboard]" or set it to False'
+            'pip install -e ".[tensorboard]" or set it to False'
         )
 
 

@@ -53,12 +53,12 @@ def idle_accelerator(*, backend: str | None = None, root: Path = Path("/")) -> s
     ):
         return (
             "warning: an NVIDIA GPU is present, but JAX computes on the CPU: "
-            'pip install "jaxzero[cuda12]" (or cuda13), or set JAX_PLATFORMS=cpu to mean it'
+            'pip install -e ".[cuda12]" (or cuda13), or set JAX_PLATFORMS=cpu to mean it'
         )
     if (root / "dev/accel0").exists():
         return (
             "warning: a TPU is present, but JAX computes on the CPU: "
-            'pip install "jaxzero[tpu]", or set JAX_PLATFORMS=cpu to mean it'
+            'pip install -e ".[tpu]", or set JAX_PLATFORMS=cpu to mean it'
         )
     return None
 

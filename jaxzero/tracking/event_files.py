@@ -37,7 +37,7 @@ class EventFiles:
         except ImportError as error:
             raise ConfigError(
                 "config.tracking.tensorboard=True: tensorboardX is not installed, "
-                'pip install "jaxzero[tensorboard]" or set it to False'
+                'pip install -e ".[tensorboard]" or set it to False'
             ) from error
         self._folder = directory / FOLDER
         self._writers: dict[str, Any] = {}

@@ -212,7 +212,7 @@ def _load(mode: str) -> Any:
     except ImportError as error:
         raise ConfigError(
             f"config.tracking.wandb={mode!r}: wandb is not installed, "
-            'pip install "jaxzero[wandb]" or set it to off'
+            'pip install -e ".[wandb]" or set it to off'
         ) from error
     if mode == "online":
         try:

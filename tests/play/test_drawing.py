@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from jaxzero.games import make_game
-from jaxzero.play.display import boards, drawing, records, session, svg
+from jaxzero.play.display import boards, drawing, film, records, session, svg
 from jaxzero.play.display.session import Session
 from tests.games.sessions import find_game, random_game
 
@@ -136,3 +136,20 @@ def test_winning_lines() -> None:
         (0, 0), (0, 1), (0, 2), (1, 1), (1, 2), (1, 3), (0, 3), (2, 3)
     }  # fmt: skip
     assert drawing.winning_squares(stones, 4) == set()
+
+
+@pytest.mark.parametrize("name", ["connect_four_4x5", "othello_4x4", "racing_kings_20plies"])
+def test_a_film_shows_every_position_in_its_turn(name: str) -> None:
+    played = random_game(name)
+    page = ElementTree.fromstring(svg.page([film.game_film(played, NAMES, "unfinished")]))
+    frames = [g for g in page.iter(f"{SVG}g") if g.find(f"{SVG}animate") is not None]
+    assert len(frames) == len(played.positions)
+    assert [f.get("visibility") for f in frames] == [*["hidden"] * len(played.actions), "visible"]
+    times = [f.find(f"{SVG}animate").get("keyTimes").split(";") for f in frames]  # type: ignore[union-attr]
+    assert [start for _, start, _ in times[1:]] == [end for *_, end in times[:-1]]
+    if name == "racing_kings_20plies":
+        assert texts(frames[0], "pieces")
+        return
+    for frame, stones in zip(frames, stones_of(played), strict=True):
+        assert len(discs(frame, "first")) == (stones == 1).sum()
+        assert len(discs(frame, "second")) == (stones == 2).sum()

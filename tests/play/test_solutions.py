@@ -70,7 +70,7 @@ def test_the_usual_board_needs_the_extra_at_first_only(monkeypatch: pytest.Monke
     monkeypatch.setitem(sys.modules, "bitbully", None)
     table = Table(make_game(USUAL), *[first_legal(USUAL)] * 2)
     [line] = type_in(table, "solve")[1]
-    assert 'pip install "jaxzero[solver]"' in line
+    assert 'pip install -e ".[solver]"' in line
     long = find_game(USUAL, lambda game: len(game.actions) > 30)
     late = after(USUAL, *long.actions[:-1])
     assert solutions.solved_moves(late)

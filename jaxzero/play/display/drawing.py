@@ -123,6 +123,17 @@ def board_picture(
     left = (22 if labels and any(labels[1]) else 0) + edge
     frame = _Frame(rows, columns, cell, left, 22 if labels else 0, slant)
     parts = [_empty_board(frame, look)]
+    if labels:
+        names = [
+            svg.text(frame.centre(0, column)[0], frame.top / 2, label)
+            for column, label in enumerate(labels[0])
+        ]
+        names += [
+            svg.text((left - edge) / 2 + slant * row, frame.centre(row, 0)[1], label)
+            for row, label in enumerate(labels[1])
+            if label
+        ]
+        parts.append(svg.group(names, "faint", font_size=svg.short(min(13, cell * 0.4))))
     for player, name in enumerate(("first", "second")):
         own = [(row, column) for row, column in np.argwhere(stones == 1 + player).tolist()]
         parts.append(svg.group(map(frame.disc, own), name, fill=look.discs[player]))
@@ -136,16 +147,6 @@ def board_picture(
     rings = map(frame.disc, marked)
     ring = svg.short(cell * 0.08)
     parts.append(svg.group(rings, "marked", fill="none", stroke=look.mark, stroke_width=ring))
-    if labels:
-        names = [
-            svg.text(frame.centre(0, column)[0], frame.top / 2, label)
-            for column, label in enumerate(labels[0])
-        ]
-        names += [
-            svg.text((left - edge) / 2 + slant * row, frame.centre(row, 0)[1], label)
-            for row, label in enumerate(labels[1])
-        ]
-        parts.append(svg.group(names, "faint", font_size=svg.short(min(13, cell * 0.4))))
     width = left + frame.width + edge
     return svg.Picture(width, frame.top + frame.height, "\n".join(filter(None, parts)))
 
@@ -210,7 +211,7 @@ def game_picture(session: Session, players: tuple[str, str], result: str) -> svg
             if stays
             else _two_boards(session, history, squares)
         )
-    return _with_heading(session, players, result, body)
+    return with_heading(session, players, result, body)
 
 
 def _placements(history: list[np.ndarray]) -> list[Square | None]:
@@ -218,7 +219,7 @@ def _placements(history: list[np.ndarray]) -> list[Square | None]:
     return [boards.placed(a, b) for a, b in itertools.pairwise(history)]
 
 
-def _large_cell(columns: int) -> int:
+def large_cell(columns: int) -> int:
     return int(np.clip(MAX_BOARD // columns, MIN_CELL, MAX_CELL))
 
 
@@ -229,7 +230,7 @@ def _one_board(session: Session, stones: np.ndarray, squares: list[Square | None
     return board_picture(
         stones,
         look_of(session.game),
-        _large_cell(stones.shape[1]),
+        large_cell(stones.shape[1]),
         numbers=numbers,
         marked=sorted(winning_squares(stones, line)) if line else (),
         labels=(notation.column_labels, notation.row_labels),
@@ -241,7 +242,7 @@ def _two_boards(
 ) -> svg.Picture:
     look, notation = look_of(session.game), make_notation(session.game)
     labels = (notation.column_labels, notation.row_labels)
-    cell = min(36, _large_cell(history[0].shape[1]))
+    cell = min(36, large_cell(history[0].shape[1]))
     moves, numbers = history[0].copy(), {}
     for n, square in enumerate(squares, 1):
         if square is not None:
@@ -274,7 +275,7 @@ def _text_picture(session: Session) -> svg.Picture:
     return svg.Picture(width, 16 * len(lines), body)
 
 
-def _with_heading(
+def with_heading(
     session: Session, players: tuple[str, str], result: str, body: svg.Picture
 ) -> svg.Picture:
     look, plies = look_of(session.game), len(session.actions)

@@ -6,13 +6,14 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from jaxzero.games import make_game
-from jaxzero.play.display import drawing, svg
+from jaxzero.play.display import drawing, film, svg
 from jaxzero.play.display.notation import make_notation
 from jaxzero.play.display.session import Session, replay
 from jaxzero.settings.config import ConfigError
 
 HEADER = "jaxzero record 1"
 SUFFIXES = (".txt", ".svg")
+FILM = ".play.svg"  # a picture that moves
 _KEYS = ("game", "first", "second", "opening", "result", "moves")
 _NUMBER = re.compile(r"\d+\.")  # of a move: left out when read
 
@@ -146,23 +147,21 @@ def check_target(path: str | Path) -> Path:
 
 
 def write(path: str | Path, records: Sequence[Record]) -> None:
-    """Writes games to a new file, as text or as a picture.
+    """Writes games to a new file, as text, as a picture, or as one that moves (`FILM`).
 
     Raises:
       ConfigError: see `check_target`; or it can't be written.
     """
     path = check_target(path)
     draw = path.suffix == ".svg"
-    content = svg.page([_picture(r) for r in records]) if draw else to_text(records)
+    picture = film.game_film if path.name.endswith(FILM) else drawing.game_picture
+    pictures = [picture(r.session, r.players, result(r.session)) for r in records if draw]
+    content = svg.page(pictures) if draw else to_text(records)
     try:
         with path.open("x") as file:
             file.write(content)
     except OSError as error:
         raise ConfigError(f"{path} can't be written: {error.strerror}") from error
-
-
-def _picture(record: Record) -> svg.Picture:
-    return drawing.game_picture(record.session, record.players, result(record.session))
 
 
 def read(path: str | Path) -> list[Record]:
