@@ -54,8 +54,7 @@ def h100() -> NamedSharding:
         found = topologies.get_topology_desc("h100", "cuda", target_config=_H100, topology="1x1x1")
     except (NotImplementedError, RuntimeError) as error:
         raise ConfigError(
-            "compiling for a GPU needs jaxlib's CUDA plugin, not a GPU: "
-            'pip install -e ".[cuda12]"'
+            'compiling for a GPU needs jaxlib\'s CUDA plugin, not a GPU: pip install -e ".[cuda12]"'
         ) from error
     return NamedSharding(Mesh(found.devices, ("device",)), P())
 

@@ -149,6 +149,6 @@ def test_the_start_can_first_be_asked_for_inside_a_compiled_function():
 def test_a_missing_pgx_is_explained_in_one_line(monkeypatch):
     pgx_adapter._environment.cache_clear()
     monkeypatch.setitem(sys.modules, "pgx", None)
-    with pytest.raises(ImportError, match=r'pip install "jaxzero\[pgx\]"') as caught:
+    with pytest.raises(ImportError, match=r'pip install -e "\.\[pgx\]"') as caught:
         make_game("pgx:hex")
     assert "\n" not in str(caught.value)

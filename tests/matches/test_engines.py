@@ -85,5 +85,5 @@ def test_what_is_missing_is_said_in_one_line(monkeypatch: pytest.MonkeyPatch) ->
     with pytest.raises(ConfigError, match="does not start"):
         Engines(EngineSettings(command=(sys.executable, "-c", "pass")), "racingkings")
     monkeypatch.setitem(sys.modules, "chess", None)
-    with pytest.raises(ConfigError, match=r"jaxzero\[engines\]"):
+    with pytest.raises(ConfigError, match=r"\.\[engines\]"):
         Engines(EngineSettings(command=FAKE), "racingkings")

@@ -59,7 +59,7 @@ def test_malformed_games_raise(games, settings, message):
 
 def test_whole_history_names_the_package_that_it_needs(monkeypatch):
     monkeypatch.setitem(sys.modules, "whr", None)
-    with pytest.raises(ImportError, match=r"jaxzero\[whr\]"):
+    with pytest.raises(ImportError, match=r"\.\[whr\]"):
         whole_history_ratings([[0, 1, 1, 1]])
 
 

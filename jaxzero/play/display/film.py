@@ -22,8 +22,9 @@ def game_film(session: Session, players: tuple[str, str], result: str) -> svg.Pi
         letters = [game.letters(position.state) for position in session.positions]
         frames = [pieces.board_picture(rows, pieces.LARGE, labels=True) for rows in letters]
     else:
-        history = [boards.stones(game, position.state) for position in session.positions]
-        if history[0] is None:
+        maybe = [boards.stones(game, position.state) for position in session.positions]
+        history = [stones for stones in maybe if stones is not None]
+        if not history:
             return drawing.game_picture(session, players, result)
         pairs = itertools.pairwise([history[0], *history])
         frames = [_frame(session, before, after) for before, after in pairs]

@@ -174,5 +174,5 @@ def test_another_boards_grid_is_refused(tmp_path: Path) -> None:
 def test_a_missing_package_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delitem(sys.modules, "optuna", raising=False)
     monkeypatch.setattr(trials.importlib.util, "find_spec", lambda name: None)
-    with pytest.raises(ConfigError, match=r'pip install "jaxzero\[search\]"'):
+    with pytest.raises(ConfigError, match=r'pip install -e "\.\[search\]"'):
         hyperparameter_search.validate(tiny())
