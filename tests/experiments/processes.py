@@ -7,7 +7,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -63,3 +63,26 @@ def results_of(directory: Path) -> Any:
 def rows_of(directory: Path) -> list[Any]:
     lines = (directory / "metrics.jsonl").read_text().splitlines()
     return [timeless(json.loads(line)) for line in lines]
+
+
+def check_killed(
+    study: str,
+    whole: Path,
+    killed: Path,
+    settings: tuple[str, ...],
+    moments: Mapping[str, Callable[[], bool]],
+) -> None:
+    """A study that is killed at moments and begun again each time ends as one that was left alone.
+
+    Args:
+      study: its quick preset.
+      whole, killed: run directories of the one and the other.
+      settings: that make it small.
+      moments: by what they are, whether they have come.
+    """
+    assert begin(study, whole, settings).wait() == 0, log_of(whole)
+    for has_come in moments.values():
+        kill_when(has_come, begin(study, killed, settings), killed)
+    assert begin(study, killed, settings).wait() == 0, log_of(killed)
+    assert rows_of(killed) == rows_of(whole)
+    assert results_of(killed) == results_of(whole)

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.experiments.processes import begin, kill_when, log_of, results_of, rows_of
+from tests.experiments.processes import check_killed
 
 TINY = (
     "train.iterations=6",
@@ -24,25 +24,20 @@ TINY = (
 @pytest.mark.slow
 def test_killed_at_five_moments(tmp_path: Path) -> None:
     whole, killed = tmp_path / "whole", tmp_path / "killed"
-    assert begin("loss_ablation", whole, TINY).wait() == 0, log_of(whole)
     checkpoints = killed / "checkpoints"
 
     def lines_at_least(number: int) -> Callable[[], bool]:
         metrics = killed / "metrics.jsonl"
         return lambda: metrics.exists() and metrics.read_text().count("\n") >= number
 
-    moments: list[tuple[str, Callable[[], bool]]] = [
-        ("the directory is made", lambda: (killed / "config.json").exists()),
-        ("before the first checkpoint", lines_at_least(4)),
-        ("while a checkpoint is written", lambda: any(checkpoints.glob("4*"))),
-        ("in the last iteration", lines_at_least(4 * 6)),
-        ("while the tournaments are played", lambda: (checkpoints / "6/sha256.json").exists()),
-    ]
-    for _, has_come in moments:
-        kill_when(has_come, begin("loss_ablation", killed, TINY), killed)
-    assert begin("loss_ablation", killed, TINY).wait() == 0, log_of(killed)
-    assert results_of(killed) == results_of(whole)
-    assert rows_of(killed) == rows_of(whole)
+    moments: dict[str, Callable[[], bool]] = {
+        "the directory is made": lambda: (killed / "config.json").exists(),
+        "before the first checkpoint": lines_at_least(4),
+        "while a checkpoint is written": lambda: any(checkpoints.glob("4*")),
+        "in the last iteration": lines_at_least(4 * 6),
+        "while the tournaments are played": lambda: (checkpoints / "6/sha256.json").exists(),
+    }
+    check_killed("loss_ablation", whole, killed, TINY, moments)
     assert {p.name for p in (killed / "figures").iterdir()} == {
         p.name for p in (whole / "figures").iterdir()
     }

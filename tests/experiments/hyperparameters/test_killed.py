@@ -9,7 +9,7 @@ import pytest
 from experiments.hyperparameters import setting_study
 from jaxzero import workdir
 from tests.experiments.hyperparameters.test_studies import NONE
-from tests.experiments.processes import begin, kill_when, log_of, results_of, rows_of
+from tests.experiments.processes import begin, check_killed, log_of, rows_of
 
 TINY = (
     "train.iterations=4",
@@ -39,18 +39,13 @@ def calibrated(directory: Path) -> Path:
 @pytest.mark.slow
 def test_killed_at_several_moments_and_done_by_two_processes(tmp_path: Path) -> None:
     whole, killed = calibrated(tmp_path / "whole"), calibrated(tmp_path / "killed")
-    assert begin("hyperparameter_sweep", whole, TINY).wait() == 0, log_of(whole)
     groups = killed / "groups"
-    moments: list[tuple[str, Callable[[], bool]]] = [
-        ("in the first group", lambda: len(list(groups.glob("*/metrics.jsonl"))) == 1),
-        ("in the second", lambda: len(list(groups.glob("*/metrics.jsonl"))) == 2),
-        ("all is trained", lambda: len(list(groups.glob("*/done.json"))) == 2),
-    ]
-    for _, has_come in moments:
-        kill_when(has_come, begin("hyperparameter_sweep", killed, TINY), killed)
-    assert begin("hyperparameter_sweep", killed, TINY).wait() == 0, log_of(killed)
-    assert rows_of(killed) == rows_of(whole)
-    assert results_of(killed) == results_of(whole)
+    moments: dict[str, Callable[[], bool]] = {
+        "in the first group": lambda: len(list(groups.glob("*/metrics.jsonl"))) == 1,
+        "in the second": lambda: len(list(groups.glob("*/metrics.jsonl"))) == 2,
+        "all is trained": lambda: len(list(groups.glob("*/done.json"))) == 2,
+    }
+    check_killed("hyperparameter_sweep", whole, killed, TINY, moments)
 
     together = calibrated(tmp_path / "together")
     with socket.socket() as free:
