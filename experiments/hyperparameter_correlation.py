@@ -89,16 +89,8 @@ def conclude(study: StudyRun) -> StudySummary:
     ):
         key = jax.random.fold_in(jax.random.key(2 * config.seed + 1), number)
         played = tournaments[name] = pool.play(each, key, title)
-        results["tournaments"].append(
-            tournament_files.entry(
-                played,
-                pool.entries,
-                name=name,
-                title=title,
-                num_simulations=None if name == OWN else same,
-                games_per_pair=config.study.tournament_games,
-            )
-        )
+        m = None if name == OWN else same
+        results["tournaments"].append(pool.entry(played, name, title, m))
         data = elo_model.collect(players, played.ratings.elo, played.ratings.covariance)
         results["correlation"][name] = {
             "model": elo_model.fit(data),

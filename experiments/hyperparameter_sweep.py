@@ -104,16 +104,7 @@ def conclude(study: StudyRun) -> StudySummary:
     key = jax.random.key(2 * config.seed + 1)
     played = pool.play([m] * (len(listed) + len(seeds)), key, "tournament")
     results = setting_study.described(study, planned)
-    results["tournaments"] = [
-        tournament_files.entry(
-            played,
-            pool.entries,
-            name="final",
-            title="Final networks of all settings",
-            num_simulations=m,
-            games_per_pair=config.study.tournament_games,
-        )
-    ]
+    results["tournaments"] = [pool.entry(played, "final", "Final networks of all settings", m)]
     results["sweep"] = describe(config, listed, costs, rows)
     tournament_files.games(study.directory, {"final": played}, pool.entries)
     return study.finish(results, report.write_report)

@@ -35,6 +35,11 @@ from jaxzero.tracking import StudySummary, Tracker
 from jaxzero.training import spec as spec_lib
 
 STUDY = "loss_ablation"
+# By name: title, and the study's key that says m.
+TOURNAMENTS = {
+    "final": ("Final networks, full search", "tournament_simulations"),
+    "low": ("The same pool, hardly any search", "low_simulations"),
+}
 
 
 def resolve(config: ConfigDict) -> ConfigDict:
@@ -94,7 +99,8 @@ def conclude(study: StudyRun, trained: Trained, members: list[Member]) -> StudyS
     config, directory = study.config, study.directory
     shell.say("playing the final tournaments...")
     started = time.monotonic()
-    tournaments, entries = play_tournaments(config, trained, members)
+    players = pool.of_trained(config, trained, members)
+    tournaments = play_tournaments(config, players)
     seconds = {
         "compiling": trained.compile_seconds,
         "training": trained.seconds - trained.compile_seconds,
@@ -102,10 +108,10 @@ def conclude(study: StudyRun, trained: Trained, members: list[Member]) -> StudyS
     }
     rows = workdir.read_rows(directory / workdir.METRICS)
     results = study.header(members) | describe(
-        config, trained, members, rows, tournaments, entries, seconds
+        config, trained, members, rows, tournaments, players, seconds
     )
     workdir.write_json(directory / workdir.RESULTS, results)
-    tournament_files.games(directory, tournaments, entries)
+    tournament_files.games(directory, tournaments, players.entries)
     if config.study.ladder_games:
         started = time.monotonic()
         opened = runs.open_run(directory)
@@ -125,24 +131,18 @@ def ladder_settings(config: ConfigDict) -> fixed_opponents.LadderSettings:
     )
 
 
-def play_tournaments(
-    config: ConfigDict, trained: Trained, members: list[Member]
-) -> tuple[dict[str, Tournament], list[pool.Entry]]:
+def play_tournaments(config: ConfigDict, players: pool.Pool) -> dict[str, Tournament]:
     """The final round robin with full search, and the same pool with hardly any.
 
     Pool: all runs' final networks, the untrained network of each seed, plain MCTS with rollouts and
     a random player; temperature 0 (000 section 6.3: m = 100, c = 1, 20 rounds).
     """
-    players = pool.of_trained(config, trained, members)
     networks = len(players.entries) - 2  # without plain MCTS and the random player
     tournaments = {}
-    for name, simulations in (
-        ("final", config.study.tournament_simulations),
-        ("low", config.study.low_simulations),
-    ):
+    for name, (_, m) in TOURNAMENTS.items():
         key = jax.random.key(2 * config.seed + 1)
-        tournaments[name] = players.play([simulations] * networks, key, f"{name} tournament")
-    return tournaments, players.entries
+        tournaments[name] = players.play([config.study[m]] * networks, key, f"{name} tournament")
+    return tournaments
 
 
 def training_elo(
@@ -169,16 +169,11 @@ def describe(
     members: list[Member],
     rows: list[dict[str, Any]],
     tournaments: dict[str, Tournament],
-    entries: list[pool.Entry],
+    players: pool.Pool,
     seconds: dict[str, float],
 ) -> dict[str, Any]:
     """results.json below its header."""
     published = trained.spec.switches.elo_first_listed_advantage
-    titles = {"final": "Final networks, full search", "low": "The same pool, hardly any search"}
-    simulations = {
-        "final": config.study.tournament_simulations,
-        "low": config.study.low_simulations,
-    }
     return {
         "cost": {
             "wall_seconds": sum(seconds.values()),
@@ -189,17 +184,10 @@ def describe(
         "failed": [{"run": name, "reason": reason} for name, reason in trained.failed.items()],
         "training_elo": training_elo(config, members, rows, published=published),
         "tournaments": [
-            tournament_files.entry(
-                t,
-                entries,
-                name=name,
-                title=titles[name],
-                num_simulations=simulations[name],
-                games_per_pair=config.study.tournament_games,
-            )
-            for name, t in tournaments.items()
+            players.entry(tournaments[name], name, title, config.study[m])
+            for name, (title, m) in TOURNAMENTS.items()
         ],
-        "checks": pool.checks(members, rows, tournaments, entries),
+        "checks": pool.checks(members, rows, tournaments, players.entries),
     }
 
 

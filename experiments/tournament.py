@@ -114,7 +114,8 @@ def play(
     contestants.same_board(opened)
     fielded = field(settings, opened)
     told = describe(settings, opened, fielded)
-    directory = directory or Path("runs") / f"tournament_{_digest(told)}"
+    digest = hashlib.sha256(json.dumps(told, sort_keys=True).encode()).hexdigest()
+    directory = directory or Path("runs") / f"tournament_{digest[:8]}"
     finished = directory / workdir.RESULTS
     contestants.refuse_run(directory)
     workdir.claim(directory, ConfigDict(told), STUDY)
@@ -187,10 +188,6 @@ def describe(
 
 def _listed(items: Any) -> str:
     return " ".join(map(str, items))
-
-
-def _digest(told: dict[str, Any]) -> str:
-    return hashlib.sha256(json.dumps(told, sort_keys=True).encode()).hexdigest()[:8]
 
 
 def _play(

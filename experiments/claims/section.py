@@ -38,10 +38,12 @@ def summary(findings: Findings) -> list[str]:
         own = [one for one in findings.decided if one.semantics == semantics]
         tests = [test for one in own for test in one.tests]
         boards = list(dict.fromkeys(test.contrast.board for test in tests))
+        verdicts = [one.verdict for one in own]
+        counts = joined([f"{verdicts.count(verdict)} {verdict}" for verdict in VERDICTS])
         sentences.append(
             f"Of the papers' {plural(len(own), 'claim')} about the losses on {joined(boards)}, "
             f"under {semantics} semantics and with at least {_computing(findings, own)} of the "
-            f"papers' computing for a run: {_counts([one.verdict for one in own])}."
+            f"papers' computing for a run: {counts}."
         )
         seeds = min(0 if t.estimate is None else t.estimate.seeds for t in tests)
         if seeds < inference.FEWEST:
@@ -50,10 +52,6 @@ def summary(findings: Findings) -> list[str]:
                 f"(fewest here: {seeds})."
             )
     return sentences
-
-
-def _counts(verdicts: Sequence[str]) -> str:
-    return joined([f"{verdicts.count(verdict)} {verdict}" for verdict in VERDICTS])
 
 
 def table(findings: Findings) -> Table:

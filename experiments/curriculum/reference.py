@@ -108,7 +108,8 @@ def measure(config: ConfigDict, directory: Path, arms: Mapping[str, Run]) -> lis
             run = arms[arm]
             before = problems.copy()
             key = jax.random.fold_in(jax.random.key(config.seed), at)
-            results = play(_params(run, at), key, bar)
+            params = contestants.members_of(run, range(len(run.members)), at, None).params
+            results = play(params, key, bar)
             new = [
                 {
                     "arm": arm,
@@ -125,10 +126,6 @@ def measure(config: ConfigDict, directory: Path, arms: Mapping[str, Run]) -> lis
             workdir.append_rows(path, new)
             rows += new
     return rows
-
-
-def _params(run: Run, at: int) -> Any:
-    return contestants.members_of(run, range(len(run.members)), at, None).params
 
 
 def _against(

@@ -126,16 +126,12 @@ def points_of(results: Mapping[str, Any]) -> list[Point]:
     ]  # fmt: skip
 
 
-def _arms(points: Sequence[Point]) -> list[str]:
-    return list(dict.fromkeys(point.arm for point in points))
-
-
 @style.styled
 def win_ratios(config: ConfigDict, points: Sequence[Point]) -> Figure:
     """Figures 4, 5 and 6: win ratio against minutes, steps and epochs, the published ones below."""
     theirs = papers_claims.published_curves(papers_claims.figure_of(config))
     figure, panels = style.new_figure(6 if theirs else 3, columns=3, panel=(3.1, 2.7))
-    arms = _arms(points)
+    arms = list(dict.fromkeys(point.arm for point in points))
     change = papers_claims.end_of_curriculum(config)
     for axes, axis in zip(panels, AXES, strict=False):
         for arm in arms:

@@ -164,7 +164,7 @@ def share(groups: Sequence[ProgramGroup], shard: str, *, together: bool) -> list
     if count == 1:
         return list(groups)
     pieces = [(group, training) for group in groups for training in group.trainings]
-    costs = [_member_work(group, together=together) for group, _ in pieces]
+    costs = [work(g.trainings, together=together) / len(g.trainings) for g, _ in pieces]
     middles = np.cumsum(costs) - np.array(costs) / 2
     mine = [
         piece
@@ -180,10 +180,6 @@ def share(groups: Sequence[ProgramGroup], shard: str, *, together: bool) -> list
             )
         )
     return found
-
-
-def _member_work(group: ProgramGroup, *, together: bool) -> float:
-    return work(group.trainings, together=together) / len(group.trainings)
 
 
 def parse_shard(shard: str) -> tuple[int, int]:

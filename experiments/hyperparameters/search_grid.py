@@ -9,7 +9,6 @@ from ml_collections import ConfigDict
 from experiments.hyperparameters import group_training, pareto
 from experiments.hyperparameters.setting_study import Player
 from experiments.hyperparameters.setting_tournament import make_pool
-from experiments.strength import tournament_files
 from jaxzero import workdir
 from jaxzero.settings.config import ConfigError
 
@@ -77,14 +76,7 @@ def against_grid(
     pool = make_pool(config, players, found, most=m)
     played = pool.play([m] * len(players), key, "fronts")
     elos = [float(x) for x in played.ratings.elo[: len(players)]]
-    entry = tournament_files.entry(
-        played,
-        pool.entries,
-        name="fronts",
-        title="Front of the search against front of the grid",
-        num_simulations=m,
-        games_per_pair=config.study.tournament_games,
-    )
+    entry = pool.entry(played, "fronts", "Front of the search against front of the grid", m)
     corner = {"most": max(seconds), "least": min(elos)}
     areas = {}
     for side in ("search", "grid"):

@@ -42,15 +42,12 @@ def merged(group: BoardStudies) -> Study:
     results = dict(first.results)
     for key in ("runs", "tournaments"):
         results[key] = [x for study in group.studies for x in study.results.get(key) or []]
-    results["training_elo"] = _union(group, "training_elo")
+    rated = [s.results.get("training_elo") or {} for s in group.studies]
+    results["training_elo"] = {name: curve for one in rated for name, curve in one.items()}
     curves = [(s.results.get("ladder") or {}).get("runs") or {} for s in group.studies]
     results["ladder"] = {"runs": {name: curve for one in curves for name, curve in one.items()}}
     rows = {name: own for study in group.studies for name, own in study.rows.items()}
     return dataclasses.replace(first, results=results, rows=rows)
-
-
-def _union(group: BoardStudies, key: str) -> dict[str, object]:
-    return {n: x for study in group.studies for n, x in (study.results.get(key) or {}).items()}
 
 
 def titles(groups: Sequence[BoardStudies]) -> list[str]:

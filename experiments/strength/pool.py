@@ -9,7 +9,7 @@ import numpy as np
 from ml_collections import ConfigDict
 
 from experiments.published import ADVANTAGE, DRAW_ELO
-from experiments.strength import opponents
+from experiments.strength import opponents, tournament_files
 from experiments.strength.opponents import Entry
 from jaxzero.matches import tournament
 from jaxzero.matches.arena import Match
@@ -118,6 +118,17 @@ class Pool:
         """A match, rated."""
         published = self._spec.switches.elo_first_listed_advantage
         return rate(self.match(simulations, key, title), len(self.entries), published=published)
+
+    def entry(self, played: Tournament, name: str, title: str, m: int | None) -> dict[str, Any]:
+        """A tournament of this pool in results.json; `m`: None where each network has its own."""
+        return tournament_files.entry(
+            played,
+            self.entries,
+            name=name,
+            title=title,
+            num_simulations=m,
+            games_per_pair=self._config.study.tournament_games,
+        )
 
 
 def of_trained(config: ConfigDict, trained: Trained, members: Sequence[Member]) -> Pool:

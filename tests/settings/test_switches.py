@@ -206,7 +206,7 @@ def test_switches_of_the_tournament(on: bool, monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setattr(pool, "networks_of", lambda *_: ([], None))
     monkeypatch.setattr(pool.Pool, "match", lambda *_: None)
     monkeypatch.setattr(pool, "rate", lambda *_, published: rated.append(published))
-    loss_ablation.play_tournaments(config, trained, [])
+    loss_ablation.play_tournaments(config, pool.of_trained(config, trained, []))
     assert rated == [on, on]
 
 

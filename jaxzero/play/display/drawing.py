@@ -202,7 +202,7 @@ def game_picture(session: Session, players: tuple[str, str], result: str) -> svg
     elif len(history) < len(maybe):
         body = _text_picture(session)
     else:
-        squares = _placements(history)
+        squares = [boards.placed(a, b) for a, b in itertools.pairwise(history)]  # of each move
         stays = all(
             (history[-1][stones != 0] == stones[stones != 0]).all() for stones in history[:-1]
         )
@@ -212,11 +212,6 @@ def game_picture(session: Session, players: tuple[str, str], result: str) -> svg
             else _two_boards(session, history, squares)
         )
     return with_heading(session, players, result, body)
-
-
-def _placements(history: list[np.ndarray]) -> list[Square | None]:
-    """The square that each move filled."""
-    return [boards.placed(a, b) for a, b in itertools.pairwise(history)]
 
 
 def large_cell(columns: int) -> int:

@@ -89,7 +89,7 @@ def converse(table: Table, console: Console) -> None:
 
 def start(table: Table) -> Reply:
     """The first game."""
-    return _new_game(table, None)
+    return _new(table, None)
 
 
 def respond(table: Table, talk: Talk, text: str) -> Reply:
@@ -170,11 +170,7 @@ def ending(talk: Talk) -> str:
     return "a draw" if result == 0 else "you have won" if result > 0 else "you have lost"
 
 
-def _new(table: Table, talk: Talk, rest: str) -> Reply:
-    return _new_game(table, talk)
-
-
-def _new_game(table: Table, talk: Talk | None) -> Reply:
+def _new(table: Table, talk: Talk | None, rest: str = "") -> Reply:
     games = 0 if talk is None else talk.games + 1
     if table.side is None:
         person = int(np.random.default_rng((table.seed, games)).integers(2))
