@@ -103,7 +103,7 @@ def compare(study: StudyRun) -> None:
             }
         }
         strengths = variant_effects.final_strengths(results["runs"], results["ladder"]["runs"])
-        results["effects"] = variant_effects.rows(variant_effects.effects(strengths))
+        results["effects"] = variant_effects.effects(strengths)
     study.finish(results, variant_report.write_report)
 
 

@@ -200,7 +200,7 @@ def made_up(arm_names: tuple[str, ...] = ("plain", "dirichlet")) -> dict[str, An
             "settings": {"simulations": 6},
             "anchors": [{"name": "random", "elo": 0.0, "stderr": 0.0}],
         },
-        "effects": variant_effects.rows(variant_effects.effects(strengths)),
+        "effects": variant_effects.effects(strengths),
     }
 
 
@@ -221,7 +221,7 @@ def test_differences_are_taken_seed_by_seed() -> None:
 def test_only_seeds_of_both_sides_count() -> None:
     strengths = {("plain", "value"): {0: 10.0, 1: 30.0}, ("plain", "policy"): {1: 10.0, 2: 99.0}}
     [effect] = variant_effects.effects(strengths)
-    assert (effect.estimate.effect, effect.estimate.seeds) == (20.0, 1)
+    assert (effect["effect"], effect["seeds"]) == (20.0, 1)
     strengths["plain", "policy"] = {7: 0.0}
     assert variant_effects.effects(strengths) == []
 
