@@ -162,7 +162,7 @@ def _settings(study: Study) -> dict[str, Any]:
 # ---- statistics of a run: what claims_losses.json names
 
 
-def _rating(study: Study, kind: str, *, target: str | None, seed: int) -> float | None:
+def rating(study: Study, kind: str, *, target: str | None, seed: int) -> float | None:
     """Of the final tournament."""
     for played in study.tournaments:
         if played.get("name") != "final":
@@ -179,7 +179,7 @@ def one_model_per_target(study: Study) -> bool:
 
 
 def _tournament_elo(study: Study, run: Run) -> float | None:
-    return _rating(study, "trained", target=run.target, seed=run.seed)
+    return rating(study, "trained", target=run.target, seed=run.seed)
 
 
 def _training_elo_gain(study: Study, run: Run) -> float | None:
@@ -189,7 +189,7 @@ def _training_elo_gain(study: Study, run: Run) -> float | None:
 
 def _training_elo_bias(study: Study, run: Run) -> float | None:
     trained, gain = _tournament_elo(study, run), _training_elo_gain(study, run)
-    untrained = _rating(study, "untrained", target=None, seed=run.seed)
+    untrained = rating(study, "untrained", target=None, seed=run.seed)
     if trained is None or untrained is None or gain is None:
         return None
     return gain - (trained - untrained)

@@ -8,6 +8,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from experiments import published
+from experiments.claims import measured
 from experiments.pages import draw, style
 from experiments.pages.bands import Band, band_of, floats
 from experiments.pages.study import Study
@@ -49,19 +50,12 @@ def gains(series: Iterable[Series]) -> Band | None:
 def tournament_gains(study: Study, target: str) -> np.ndarray:
     """float[S]: Elo of final networks above the untrained one of their seed, full search."""
     found = []
-    for played in study.tournaments:
-        if played.get("name") != "final":
-            continue
-        rated = list(zip(played.get("players") or [], played.get("elo") or [], strict=False))
-        start = {p.get("seed"): e for p, e in rated if p.get("kind") == "untrained"}
-        found += [
-            elo - start[player.get("seed")]
-            for player, elo in rated
-            if player.get("target") == target
-            and elo is not None
-            and start.get(player.get("seed")) is not None
-        ]
-    return floats(found)
+    for run in study.runs_of(target):
+        trained = measured.rating(study, "trained", target=target, seed=run.seed)
+        start = measured.rating(study, "untrained", target=None, seed=run.seed)
+        if trained is not None and start is not None:
+            found.append(trained - start)
+    return np.array(found)
 
 
 @style.styled

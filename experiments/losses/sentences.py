@@ -12,9 +12,9 @@ import numpy as np
 from experiments import published
 from experiments.claims import inference
 from experiments.claims.ranking import Rated, ranking, separated
-from experiments.pages.study import Study, floats
+from experiments.pages.study import Study
 from experiments.pages.style import label
-from experiments.pages.wording import joined, number, plural, plus_minus, short
+from experiments.pages.wording import joined, mean_and_error, number, plural, plus_minus, short
 
 
 def sentences(study: Study) -> list[str]:
@@ -60,15 +60,11 @@ def _separation(rated: list[Rated], over: str) -> Iterator[str]:
 
 
 def _against_untrained(played: dict[str, Any], rated: list[Rated]) -> Iterator[str]:
-    elo, errors = floats(played.get("elo") or []), floats(played.get("stderr") or [])
-    where = [i for i, player in enumerate(played["players"]) if player.get("kind") == "untrained"]
-    if not where or max(where) >= min(len(elo), len(errors)):
-        return
-    base = float(np.mean(elo[where]))
-    own = float(np.sqrt(np.mean(errors[where] ** 2) / len(where)))
-    gains = [(r, r.mean - base, math.hypot(r.stderr, own)) for r in rated]
-    listed = ", ".join(f"{label(r.target)} {plus_minus(gain, error)}" for r, gain, error in gains)
-    yield f"Gain in Elo over the untrained network with the same search: {listed}."
+    everyone = {one.target: one for one in ranking(played, trained_only=False)}
+    if base := everyone.get("untrained"):
+        gains = [(r, r.mean - base.mean, math.hypot(r.stderr, base.own)) for r in rated]
+        listed = ", ".join(f"{label(r.target)} {plus_minus(gain, e)}" for r, gain, e in gains)
+        yield f"Gain in Elo over the untrained network with the same search: {listed}."
 
 
 def _against_published(study: Study, rated: list[Rated]) -> Iterator[str]:
@@ -90,10 +86,9 @@ def _training_elo(study: Study) -> Iterator[str]:
     for target in study.targets:
         going = [run for run in study.runs_of(target) if run.name not in study.failed]
         found = [study.training_elo(run.name) for run in going]
-        rises = np.array([elo[-1] - elo[0] for _, elo, _ in filter(None, found)])
-        if len(rises):
-            error = np.std(rises, ddof=1) / math.sqrt(len(rises)) if len(rises) > 1 else math.nan
-            gains.append(f"{label(target)} {plus_minus(float(np.mean(rises)), float(error))}")
+        rises = [elo[-1] - elo[0] for _, elo, _ in filter(None, found)]
+        if rises:
+            gains.append(f"{label(target)} {mean_and_error(rises)}")
     if gains:
         yield (
             f"Training Elo, last minus first iteration, mean ± standard error: "
