@@ -11,10 +11,9 @@ from experiments.claims import decision, inference, papers
 from experiments.claims.decision import Decided
 from experiments.claims.papers import CURRICULUM, Claim
 from experiments.curriculum import win_ratio
-from experiments.curriculum.win_ratio import Point
+from experiments.curriculum.win_ratio import PAIR, Point
 
 CURVES = "west2019_curriculum"
-_PAIR = ("curriculum", "baseline")
 
 
 def figure_of(config: ConfigDict) -> str | None:
@@ -44,7 +43,7 @@ def decide(config: ConfigDict, points: Sequence[Point]) -> list[Decided]:
 
     Boards of which 004 says nothing are asked everything.
     """
-    if not {*_PAIR} <= {p.arm for p in points}:
+    if not {*PAIR} <= {p.arm for p in points}:
         return []
     figure, found = figure_of(config), []
     for claim in papers.claims(CURRICULUM):
@@ -79,7 +78,7 @@ def published_effects(claim: Claim) -> dict[str, float]:
     found = {}
     for figure in claim.raw["figures"]:
         curves = published_curves(figure)[claim.raw["axis"]]
-        lines = [[np.asarray(curves[arm][side]) for side in ("x", "y")] for arm in _PAIR]
+        lines = [[np.asarray(curves[arm][side]) for side in ("x", "y")] for arm in PAIR]
         end = min(x[-1] for x, _ in lines)
         low, high = (share * end for share in _span(claim))
         means = [win_ratio.mean_between(x, y, max(low, x[0]), high) for x, y in lines]

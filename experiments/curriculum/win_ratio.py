@@ -13,6 +13,7 @@ from scipy import stats
 from experiments.claims import inference
 
 AXES = ("minutes", "steps", "epochs")
+PAIR = ("curriculum", "baseline")  # the player with the curriculum, the one without
 
 
 @dataclasses.dataclass(frozen=True)
@@ -110,32 +111,32 @@ def common_end(points: Sequence[Point], axis: str) -> float:
 
 
 def differences(
-    points: Sequence[Point], axis: str, span: tuple[float, float], draw_points: float,
-    arms: tuple[str, str] = ("curriculum", "baseline"),
-) -> np.ndarray:  # fmt: skip
-    """float[S]: mean win ratio of one arm less the other's, for each seed that both have.
+    points: Sequence[Point], axis: str, span: tuple[float, float], draw_points: float
+) -> np.ndarray:
+    """float[S]: mean win ratio of `PAIR`, the first less the second, for each seed of both.
 
     Args:
-      points: of both arms.
+      points: of both.
       axis: one of `AXES`.
       span: begin and end as shares of what all runs reached.
       draw_points: see `Point.ratio`.
-      arms: the first less the second.
     """
-    end = common_end([p for p in points if p.arm in arms], axis)
+    end = common_end([p for p in points if p.arm in PAIR], axis)
 
     def mean(x: np.ndarray, y: np.ndarray) -> float:
         return mean_between(x, y, span[0] * end, span[1] * end)
 
-    return _paired(points, axis, draw_points, arms, mean)
+    return _paired(points, axis, draw_points, mean)
 
 
 def _paired(
-    points: Sequence[Point], axis: str, draw_points: float, arms: tuple[str, str],
+    points: Sequence[Point],
+    axis: str,
+    draw_points: float,
     value: Callable[[np.ndarray, np.ndarray], float],
-) -> np.ndarray:  # fmt: skip
-    """float[S]: a number of a run's curve (x, win ratio), of one arm less of the other."""
-    by_arm = [[p for p in points if p.arm == arm] for arm in arms]
+) -> np.ndarray:
+    """float[S]: a number of a run's curve (x, win ratio), of one of `PAIR` less of the other."""
+    by_arm = [[p for p in points if p.arm == arm] for arm in PAIR]
     sides = [
         {seed: value(*curve_of(own, seed, axis, draw_points)) for seed in {p.seed for p in own}}
         for own in by_arm
@@ -144,18 +145,16 @@ def _paired(
 
 
 def after_curriculum(
-    points: Sequence[Point], change: float, reach: float, draw_points: float,
-    arms: tuple[str, str] = ("curriculum", "baseline"),
-) -> np.ndarray:  # fmt: skip
+    points: Sequence[Point], change: float, reach: float, draw_points: float
+) -> np.ndarray:
     """float[S]: what the curriculum player gains around the end of the curriculum, less what the
     baseline gains there meanwhile; below 0, skill is lost.
 
     Args:
-      points: of both arms.
+      points: of both players.
       change: epochs at which the whole game is played from then on.
       reach: epochs before and after it that are compared.
       draw_points: see `Point.ratio`.
-      arms: the player with the curriculum, the one without.
     """
 
     def gain(x: np.ndarray, y: np.ndarray) -> float:
@@ -164,7 +163,7 @@ def after_curriculum(
         after = mean_between(x, y, change, min(change + reach, x[-1]))
         return after - mean_between(x, y, max(change - reach, x[0]), change)
 
-    return _paired(points, "epochs", draw_points, arms, gain)
+    return _paired(points, "epochs", draw_points, gain)
 
 
 def meeting(ahead: Curve, behind: Curve, margin: float = 0.0) -> float | None:

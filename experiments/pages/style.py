@@ -137,10 +137,10 @@ def in_order(names: Iterable[str]) -> list[str]:
     return sorted(names, key=lambda name: order.index(name) if name in order else len(order))
 
 
-def handle(name: str, text: str | None = None, **options: Any) -> Line2D:
+def handle(name: str, **options: Any) -> Line2D:
     """A legend entry in the colour and marker of `name`."""
     shown = {"color": colour(name), "marker": MARKERS.get(name), "markersize": 5} | options
-    return Line2D([], [], label=text or label(name), **shown)
+    return Line2D([], [], label=label(name), **shown)
 
 
 def key(text: str, **options: Any) -> Line2D:

@@ -73,16 +73,16 @@ def mean_and_error(values: ArrayLike, digits: int = 0) -> str:
     return plus_minus(float(known.mean()), error_of_mean(known), digits)
 
 
-def mean_and_sd(values: ArrayLike, digits: int = 0) -> str:
+def mean_and_sd(values: ArrayLike) -> str:
     """Mean of float[N] ± their standard deviation."""
     known = np.asarray(values, float)
     spread = float(known.std(ddof=1)) if len(known) > 1 else math.nan
-    return plus_minus(float(known.mean()), spread, digits)
+    return plus_minus(float(known.mean()), spread)
 
 
-def percent(fraction: float, digits: int = 1) -> str:
+def percent(fraction: float) -> str:
     """`12.3 %` of 0.123."""
-    return ABSENT if math.isnan(fraction) else f"{100 * fraction:.{digits}f} %"
+    return ABSENT if math.isnan(fraction) else f"{100 * fraction:.1f} %"
 
 
 def duration(seconds: float | None) -> str:
