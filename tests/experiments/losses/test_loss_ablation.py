@@ -11,8 +11,9 @@ from ml_collections import ConfigDict
 
 from experiments import loss_ablation, loss_report
 from experiments.configs.loss_ablation import PRESETS, get_config
-from experiments.strength import contestants, pool
+from experiments.strength import pool
 from jaxzero import workdir
+from jaxzero.runs import players as network_players
 from jaxzero.runs import population
 from jaxzero.runs.runner import Trained
 from jaxzero.settings.config import ConfigError, validate
@@ -199,7 +200,7 @@ def test_a_failed_run_is_in_no_tournament() -> None:
     states = [small.compiled_init(small.small_spec())(number) for number in range(4)]
     stacked = population.stack(states)
     failed = {"sum_seed1": "loss/policy is nan in epoch 1 of iteration 2"}
-    trained = Trained(small.small_spec(), stacked, 0.0, 0.0, failed)
+    trained = Trained(small.small_spec(), stacked, 0.0, 0.0, failed=failed)
     entries, networks = pool.networks_of(trained, members)
     names = ["sum_seed0", "value_seed0", "value_seed1", "untrained_seed0", "untrained_seed1"]
     assert [entry.name for entry in entries] == names
@@ -265,7 +266,7 @@ def test_both_tournaments_search_as_much_as_they_say(
 
     monkeypatch.setattr(pool, "compile_round_robin", note)
     capacities: list[int] = []
-    search_players = contestants.search_players
+    search_players = network_players.search_players
 
     def look(game: Any, evaluate: Any, searchers: Any, options: Any, **more: Any) -> Any:
         capacities.append(options.capacity)
@@ -273,7 +274,7 @@ def test_both_tournaments_search_as_much_as_they_say(
         assert (more["fixed_simulations"] is None) == (algorithm == "puct")
         return search_players(game, evaluate, searchers, options, **more)
 
-    monkeypatch.setattr(contestants, "search_players", look)
+    monkeypatch.setattr(network_players, "search_players", look)
     players = pool.of_trained(config, Trained(spec, population.stack(states), 0.0, 0.0), members)
     for m in (6, 9, 6):
         networks, rollouts, _ = players.match([m] * 3, None)
