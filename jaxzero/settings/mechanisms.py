@@ -1,4 +1,4 @@
-"""Settings of paper 002's mechanisms, of paper 004's player, gate and curriculum, and of Gumbel.
+"""Settings of paper 002's mechanisms, of paper 004's player and curriculum, and of Gumbel.
 
 Part of `jaxzero.settings.table`, in a file of their own for their number. By default none of
 them acts.
@@ -331,25 +331,4 @@ MECHANISMS: tuple[Key, ...] = (
         high=1,
     ),
     Key("train.anneal_iterations", 20, "iterations that it falls", low=1, high=_MANY),
-    Key(
-        "arena.confidence",
-        0.95,
-        "of Wilson's two-sided interval; wilson only",
-        low=0.5,
-        high=0.9999,
-    ),
-    Key(
-        "arena.width",
-        0.1,
-        "an interval narrower than this ends the match, the best stays; wilson only",
-        low=0,
-        high=1,
-    ),
-    Key(
-        "arena.batch",
-        20,
-        "pairs of games played at once; changes no decision; wilson only",
-        low=1,
-        high=_MANY,
-    ),
 )

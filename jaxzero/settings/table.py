@@ -267,6 +267,27 @@ KEYS: tuple[Key, ...] = (
         low=0,
         high=1000,
     ),
+    Key(
+        "arena.confidence",
+        0.95,
+        "of Wilson's two-sided interval; wilson only",
+        low=0.5,
+        high=0.9999,
+    ),
+    Key(
+        "arena.width",
+        0.1,
+        "an interval narrower than this ends the match, the best stays; wilson only",
+        low=0,
+        high=1,
+    ),
+    Key(
+        "arena.batch",
+        20,
+        "pairs of games played at once; changes no decision; wilson only",
+        low=1,
+        high=_MANY,
+    ),
     *MECHANISMS,
     # ---- semantics
     *(

@@ -308,9 +308,8 @@ def _epoch_order(spec: Spec, total: jax.Array, key: jax.Array) -> jax.Array | No
     """For full passes: a permutation of the examples, the rest behind it; None: replacement."""
     if spec.train.sampling == "replacement":
         return None
-    capacity = (
-        spec.replay.window_positions or spec.replay.window * spec.positions
-    ) * spec.num_images
+    positions = spec.replay.window_positions or spec.replay.window * spec.positions
+    capacity = positions * spec.num_images
     rank = jax.random.uniform(key, (capacity,))
     rank = jnp.where(jnp.arange(capacity) < total, rank, 2.0)
     padded = jnp.argsort(rank).astype(jnp.int32)

@@ -11,7 +11,6 @@ import jax
 import jax.numpy as jnp
 from flax import struct
 
-from jaxzero.games import scoring
 from jaxzero.games.base import Game
 from jaxzero.loops import where_lanes, while_any
 from jaxzero.search import core, subtree
@@ -19,6 +18,7 @@ from jaxzero.search.evaluation import Evaluate, StateEvaluate
 from jaxzero.search.options import SearchOptions
 from jaxzero.search.result import Diagnostics, SearchResult
 from jaxzero.search.tree import UNKNOWN
+from jaxzero.training import labels
 from jaxzero.training.openings import random_openings
 
 
@@ -126,7 +126,7 @@ def play(
         without search and without rows in the trajectory. None: the search plays from the start.
       kept: zeta, how much of a game that random play ends is taken back, see `openings`.
       caps: fast searches.
-      known_labels: see `label_by_known`; the search keeps known results.
+      known_labels: see `labels.by_known`; the search keeps known results.
 
     Returns:
       The trajectory and the summed diagnostics of its searches.
@@ -312,30 +312,6 @@ def empty_record(game: Game, batch: int, known: bool = False) -> dict[str, jax.A
     return record | ({"known": jnp.full(shape, UNKNOWN, jnp.int8)} if known else {})
 
 
-def label_by_known(value: jax.Array, known: jax.Array, is_first: jax.Array) -> jax.Array:
-    """Labels by what the searches knew: the first known result from a ply on, else the game's.
-
-    A search may know a result before a player who explores gives it away.
-
-    Args:
-      value: float32[T, B], labels by the games' results, from the player to move.
-      known: int8[T, B], results for the player to move, or `UNKNOWN`.
-      is_first: bool[T, B], whether the first player is to move.
-
-    Returns:
-      float32[T, B], from the player to move.
-    """
-    sign = jnp.where(is_first, 1.0, -1.0)
-    known = jnp.where(known == UNKNOWN, jnp.nan, known * sign)
-
-    def back(later: jax.Array, ply: jax.Array) -> tuple[jax.Array, jax.Array]:
-        label = jnp.where(jnp.isnan(ply), later, ply)
-        return label, label
-
-    _, by_known = jax.lax.scan(back, jnp.full(value.shape[1:], jnp.nan), known, reverse=True)
-    return jnp.where(jnp.isnan(by_known), value, by_known * sign)
-
-
 def _label(
     game: Game,
     carry: _Carry,
@@ -343,29 +319,22 @@ def _label(
     options: SearchOptions,
     first_player_always_loses: bool,
 ) -> Trajectory:
-    outcome = jax.vmap(game.outcome)(carry.states)
-    labels = scoring.labels(
-        outcome,
-        jax.vmap(game.to_move)(carry.states),
-        draw_for_asked=options.draw_for_asked,
+    record = dict(carry.record)
+    known = record.pop("known", None)
+    value, drawn = labels.of_plies(
+        game,
+        carry.states,
+        record["to_move"] == 0,
+        record["valid"],
+        options=options,
+        known=known,
         first_player_always_loses=first_player_always_loses,
     )
-    record = dict(carry.record)
-    known, is_first = record.pop("known", None), record["to_move"] == 0
-    value = jnp.where(is_first, labels[None, :, 0], labels[None, :, 1])
-    drawn = jnp.broadcast_to(scoring.is_drawn(outcome), value.shape)
-    if known is not None:
-        value = label_by_known(value, jnp.where(record["valid"], known, UNKNOWN), is_first)
-        drawn = value == 0
-    plies = record["valid"].sum(0, dtype=jnp.int32)
-    if options.discount < 1:
-        left = plies[None] - jnp.arange(game.max_plies)[:, None]
-        value *= options.discount ** jnp.maximum(left, 0)
     return Trajectory(
         **record,
         value=value,
         drawn=drawn,
-        outcome=outcome,
-        plies=plies,
+        outcome=jax.vmap(game.outcome)(carry.states),
+        plies=record["valid"].sum(0, dtype=jnp.int32),
         active=active,
     )

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from jaxzero.search.tree import UNKNOWN
-from jaxzero.training import selfplay
+from jaxzero.training import labels
 from tests.games.boards import plain_game
 from tests.training.stub_games import (
     ALWAYS,
@@ -124,7 +124,7 @@ def test_labels_by_what_was_known() -> None:
     value = np.array([[1, 0], [-1, 0], [1, 0], [-1, 0]], np.float32)
     known = np.array([[unknown, unknown], [1, 0], [unknown] * 2, [-1, unknown]], np.int8)
     is_first = np.array([True, False, True, False])[:, None] & np.ones((4, 2), bool)
-    found = selfplay.label_by_known(jnp.asarray(value), jnp.asarray(known), jnp.asarray(is_first))
+    found = labels.by_known(jnp.asarray(value), jnp.asarray(known), jnp.asarray(is_first))
     np.testing.assert_array_equal(found, [[-1, 0], [1, 0], [1, 0], [-1, 0]])
 
 
