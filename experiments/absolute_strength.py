@@ -1,10 +1,11 @@
 """How often the networks of a run play perfectly, and how well they know who wins.
 
     python -m experiments.absolute_strength runs/quick --positions=500
+    python -m experiments.absolute_strength runs/quick --file=positions.txt
 
-Positions of random games are solved exactly; the networks of all members, alone and with search,
-plain MCTS and a random player are asked for a move in each of them. Other than ratings, the
-answers do not depend on who else was asked. Connect Four and Othello. Writes
+Positions of random games, or those of a file, are solved exactly; the networks of all members,
+alone and with search, plain MCTS and a random player are asked for a move in each of them. Other
+than ratings, the answers do not depend on who else was asked. Connect Four and Othello. Writes
 absolute_strength.json and absolute_strength.npz (the solved positions, used again by the next
 call) into the run's directory. See docs/solvers.md.
 """
@@ -38,6 +39,7 @@ from jaxzero.training import learner
 
 FILE = "absolute_strength.json"
 POSITIONS = "absolute_strength.npz"
+_bar = functools.partial(tqdm, desc="solving", unit="position", mininterval=0.5)
 OPPONENTS = ("mcts_200",)
 
 
@@ -48,6 +50,7 @@ class AbsoluteSettings:
     Attributes:
       positions: how many.
       plies: stones placed since the start, `LOW-HIGH`; None: see `solvers.default_plies`.
+      file: of positions with scores, see `solvers.position_files`; in place of random games.
       simulations: m of all networks; None: each its own run's.
       iterations: `last`, `all`, or numbers.
       opponents: names, see `opponents.NAMES`.
@@ -56,6 +59,7 @@ class AbsoluteSettings:
 
     positions: int = 500
     plies: str | None = None
+    file: str | None = None
     simulations: int | None = None
     iterations: str = "last"
     opponents: tuple[str, ...] = OPPONENTS
@@ -72,6 +76,8 @@ def parser() -> Parser:
             "positions": "how many are solved",
             "plies": "stones placed since the start, LOW-HIGH (default: as early as takes about a "
             "second a position)",
+            "file": "Connect Four positions with scores, one a line: columns played, a space, the "
+            "score (default: positions of random games)",
             "simulations": opponents.FLAGS["simulations"],
             "iterations": "last, all that the run kept, or numbers like 0,10,20",
             "opponents": f"any of {','.join(opponents.NAMES)} or another mcts_N; the random player "
@@ -107,7 +113,12 @@ def check(run: Run, settings: AbsoluteSettings) -> None:
       ConfigError: one line with flag, value and remedy.
     """
     game = run.spec.game
-    solvers.solver_of(game)
+    if settings.file is None:
+        solvers.solver_of(game)
+    elif settings.plies is not None:
+        raise ConfigError(
+            f"--plies={settings.plies}: --file={settings.file} has its own, leave out one"
+        )
     arguments.check_at_least(settings.positions, 1, "--positions")
     arguments.check_at_least(settings.simulations, 1, "--simulations")
     arguments.check_at_least(settings.seed, 0, "--seed")
@@ -119,8 +130,10 @@ def check(run: Run, settings: AbsoluteSettings) -> None:
 
 
 def labelled_positions(run: Run, settings: AbsoluteSettings) -> Labelled:
-    """The solved positions: those of the run's file if it has the same, else solved and kept."""
+    """The positions of a file, or those of random games, which the run's directory keeps."""
     game, path = run.spec.game, run.directory / POSITIONS
+    if settings.file is not None:
+        return solvers.read_positions(Path(settings.file), game, progress=_bar)
     plies = plies_of(game, settings.plies)
     asked = {
         "positions": settings.positions,
@@ -132,8 +145,7 @@ def labelled_positions(run: Run, settings: AbsoluteSettings) -> Labelled:
         if stored == asked and labelled.game.name == game.name:
             return dataclasses.replace(labelled, game=game)
     states = solvers.sample(game, positions=settings.positions, plies=plies, seed=settings.seed)
-    bar = functools.partial(tqdm, desc="solving", unit="position", mininterval=0.5)
-    labelled = solvers.label(game, states, progress=bar)
+    labelled = solvers.label(game, states, progress=_bar)
     solvers.save(path, labelled, asked)
     return labelled
 
@@ -154,7 +166,7 @@ def measure(run: Run, settings: AbsoluteSettings) -> dict[str, Any]:
     contestants.say_who_failed([run])
     labelled = labelled_positions(run, settings)
     key = jax.random.key(settings.seed)
-    players = _fixed_players(labelled, settings, key)
+    players = _fixed_players(labelled, settings, key) if labelled.contested.any() else {}
     networks = []
     for at in contestants.choose_iterations(run, settings.iterations):
         networks += _networks(run, labelled, settings, at, key)
@@ -163,8 +175,9 @@ def measure(run: Run, settings: AbsoluteSettings) -> dict[str, Any]:
         "game": run.spec.game.name,
         "settings": dataclasses.asdict(settings),
         "positions": {
-            "asked": settings.positions,
+            "asked": settings.positions if settings.file is None else len(labelled.plies),
             "found": len(labelled.plies),
+            "file": settings.file,
             "contested": int(labelled.contested.sum()),
             "constant_mse": float(labelled.value.var()),
             "by_ply": dict(zip(plies.tolist(), counts.tolist(), strict=True)),
@@ -199,7 +212,7 @@ def _moves(labelled: Labelled, actions: np.ndarray) -> dict[str, dict[str, float
 def _networks(
     run: Run, labelled: Labelled, settings: AbsoluteSettings, at: int, key: jax.Array
 ) -> list[dict[str, Any]]:
-    """All members that did not fail after one iteration."""
+    """All members that did not fail after one iteration; no moves where none is known to be bad."""
     members = contestants.finite_members(run)
     players = contestants.members_of(run, members, at, settings.simulations)
     alone, values = solvers.network_choices(
@@ -208,7 +221,8 @@ def _networks(
         players.params.variables,
         labelled.states,
     )
-    searched = solvers.chosen_moves(players, labelled.states, key)
+    contested = labelled.contested.any()
+    searched = solvers.chosen_moves(players, labelled.states, key) if contested else alone
     return [
         {
             "name": run.members[i].name,
@@ -216,8 +230,8 @@ def _networks(
             "seed": run.members[i].seed,
             "iteration": at,
             "simulations": contestants.simulations_of(run, i, settings.simulations),
-            "network": _moves(labelled, alone[row]),
-            "search": _moves(labelled, searched[row]),
+            "network": _moves(labelled, alone[row]) if contested else {},
+            "search": _moves(labelled, searched[row]) if contested else {},
             "value": solvers.value_accuracy(labelled, values[row]),
         }
         for row, i in enumerate(members)

@@ -44,12 +44,17 @@ def section_of(study: Study) -> Section:
     count = found["positions"]
     return section(
         TITLE,
-        f"{plural(count['found'], 'position')} of random games, solved exactly; in "
-        f"{number(count['contested'])} of them, the contested ones, some legal move gives away "
-        "result. The same positions were put to all players, whoever else was asked.",
+        f"{plural(count['found'], 'position')} of {count.get('file') or 'random games'}, "
+        + (
+            f"solved exactly; in {number(count['contested'])} of them, the contested ones, some "
+            "legal move gives away result."
+            if count["contested"]
+            else "of which no move is known to give away result."
+        )
+        + " The same positions were put to all players, whoever else was asked.",
         plate(
             "absolute_moves",
-            moves(found),
+            moves(found) if count["contested"] else None,
             "Moves that keep the result",
             "Share of contested positions in which the move keeps what can be reached. Left: the "
             "move that the policy likes best (open) and that of the search (filled); dashed: "

@@ -15,9 +15,8 @@ from tqdm import tqdm
 
 from experiments.strength import opponents
 from jaxzero import solvers
-from jaxzero.games import ConnectFour, Game
+from jaxzero.games import Game
 from jaxzero.matches.ladder import Ladder
-from jaxzero.players import solver as perfect
 from jaxzero.runs import network_players
 from jaxzero.settings.config import ConfigError
 from jaxzero.solvers import Labelled
@@ -25,6 +24,7 @@ from jaxzero.training import learner
 from jaxzero.training.learner import Learner
 from jaxzero.training.spec import Spec
 
+_EARLY = 4  # stones on the earliest positions where all can be solved
 OPENINGS = 2  # random plies before each colour-swapped pair of games
 Record = dict[str, Any]  # of one examination, see `Examiner.__call__`
 Records = dict[int, Record]  # by iteration, ascending
@@ -55,19 +55,12 @@ def solved_positions(game: Game, count: int, seed: int) -> Labelled | None:
     """
     if not count:
         return None
-    solver, plies = None, solvers.default_plies(game)
-    if isinstance(game, ConnectFour) and (game.rows, game.columns) == (6, 7) and _is_installed():
-        solver, plies = perfect.perfect_solver(), range(4, plies.stop)
+    plies = solvers.default_plies(game)
+    solver = solvers.solver_from(game, _EARLY)
+    if solver is not None:
+        plies = range(min(_EARLY, plies.start), plies.stop)
     states = solvers.sample(game, positions=count, plies=plies, seed=seed)
     return solvers.label(game, states, solver=solver)
-
-
-def _is_installed() -> bool:
-    try:
-        perfect.check_installed()
-    except ConfigError:
-        return False
-    return True
 
 
 class Examiner:

@@ -20,7 +20,16 @@ from jaxzero.solvers.examination import (
     policy_accuracy,
     with_search,
 )
-from jaxzero.solvers.labels import Labelled, default_plies, label, load, sample, save
+from jaxzero.solvers.labels import (
+    Labelled,
+    default_plies,
+    label,
+    load,
+    sample,
+    save,
+    solver_from,
+)
+from jaxzero.solvers.position_files import read as read_positions
 
 __all__ = [
     "ILLEGAL",
@@ -41,8 +50,10 @@ __all__ = [
     "network_choices",
     "own_and_other",
     "policy_accuracy",
+    "read_positions",
     "sample",
     "save",
+    "solver_from",
     "solver_of",
     "stones_placed",
     "uniform",

@@ -15,6 +15,7 @@ from jaxzero.solvers.labels import Labelled
 
 STAGES = ("early", "middle", "late")
 _IMPOSSIBLE = -1e9  # finite: a row of -inf would be NaN
+_AT_ONCE = 2048  # positions that are looked at together: a search has a tree for each
 
 
 def chosen_moves(players: Players, states: State, key: jax.Array) -> np.ndarray:
@@ -32,10 +33,13 @@ def chosen_moves(players: Players, states: State, key: jax.Array) -> np.ndarray:
 
     @jax.jit
     def choose(params: Any, states: State, keys: jax.Array) -> jax.Array:
-        live, memory = jnp.ones((count,), bool), players.remember(count)
-
         def one(params: Any) -> jax.Array:
-            return players.choose(params, memory, keys, states, live).action
+            def part(states: State, keys: jax.Array) -> jax.Array:
+                size = _count(states)
+                live = jnp.ones((size,), bool)
+                return players.choose(params, players.remember(size), keys, states, live).action
+
+            return _in_parts(part, states, keys)
 
         return jax.lax.map(one, params)  # not vmap: a search is slow below one
 
@@ -60,13 +64,14 @@ def network_choices(
 
     @jax.jit
     def ask(variables: Any, states: State) -> tuple[jax.Array, jax.Array]:
-        observations = jax.vmap(game.observe)(states)
-        legal = jax.vmap(game.legal_actions)(states)
-
         def one(variables: Any) -> tuple[jax.Array, jax.Array]:
-            logits, value = evaluate_with(variables)(observations)[:2]
-            best = jnp.where(legal, logits.astype(jnp.float32), _IMPOSSIBLE).argmax(-1)
-            return best.astype(jnp.int32), value.astype(jnp.float32)
+            def part(states: State) -> tuple[jax.Array, jax.Array]:
+                logits, value = evaluate_with(variables)(jax.vmap(game.observe)(states))[:2]
+                legal = jax.vmap(game.legal_actions)(states)
+                best = jnp.where(legal, logits.astype(jnp.float32), _IMPOSSIBLE).argmax(-1)
+                return best.astype(jnp.int32), value.astype(jnp.float32)
+
+            return _in_parts(part, states)
 
         return jax.lax.map(one, variables)
 
@@ -152,6 +157,17 @@ def value_accuracy(
             for i in range(bins)
         ]
     return accuracy
+
+
+def _in_parts(ask: Callable[..., Any], *given: Any) -> Any:
+    """What `ask` says of all positions, leaves [N, ...], so many at a time; traced."""
+    count = _count(given)
+    if count <= _AT_ONCE:
+        return ask(*given)
+    parts = -(-count // _AT_ONCE)  # the last one is filled with the last position
+    rows = np.minimum(np.arange(parts * _AT_ONCE), count - 1).reshape(parts, _AT_ONCE)
+    said = jax.lax.map(lambda part: ask(*jax.tree.map(lambda x: x[part], given)), rows)
+    return jax.tree.map(lambda x: x.reshape(-1, *x.shape[2:])[:count], said)
 
 
 def _count(states: State) -> int:

@@ -1,5 +1,6 @@
 """Positions with the exact score of every action: sampled, solved, kept in a file."""
 
+import contextlib
 import dataclasses
 import json
 from collections.abc import Callable, Iterator, Sequence
@@ -12,6 +13,7 @@ import numpy as np
 from jaxzero import workdir
 from jaxzero.games import ConnectFour, Game, make_game
 from jaxzero.games.playouts import random_playout
+from jaxzero.players import solver as perfect
 from jaxzero.settings.config import ConfigError
 from jaxzero.solvers import boards
 from jaxzero.solvers.bounds import ILLEGAL
@@ -20,6 +22,8 @@ _GAMES_AT_ONCE = 256
 _BATCHES = 40  # of games: rare plies stay short of positions rather than take for ever
 _EMPTY_AT_MOST = {True: 24, False: 12}  # Connect Four, Othello: solved in a second each at most
 _EMPTY_AT_LEAST = 4  # with fewer there is little to choose
+
+Progress = Callable[[Sequence[Any]], Iterator[Any]]  # wraps what is gone through, for a bar
 
 
 @dataclasses.dataclass(frozen=True)
@@ -73,7 +77,7 @@ class Labelled:
 def label(
     game: Game,
     states: Any,
-    progress: Callable[[Sequence[Any]], Iterator[Any]] | None = None,
+    progress: Progress | None = None,
     solver: boards.Solver | None = None,
 ) -> Labelled:
     """Solves positions exactly.
@@ -81,7 +85,7 @@ def label(
     Args:
       game: of `boards.solver_of`.
       states: unfinished, leaves [N, ...].
-      progress: wraps the sequence of the positions, for a bar.
+      progress: for a bar.
       solver: the game's own by default; `jaxzero.players.solver` has one that knows the usual
         Connect Four board from its first move.
 
@@ -105,6 +109,20 @@ def default_plies(game: Game) -> range:
     start = int(boards.stones_placed(game.init()))
     empty = _EMPTY_AT_MOST[isinstance(game, ConnectFour)]
     return range(max(0, squares - empty - start), squares - _EMPTY_AT_LEAST - start + 1)
+
+
+def solver_from(game: Game, ply: int) -> boards.Solver | None:
+    """Who solves positions from a ply on in about a second or less; None: nobody.
+
+    The usual Connect Four board is solved from its first stone with the extra `solver`.
+    """
+    with contextlib.suppress(ConfigError):  # a game without a solver, or bitbully is missing
+        if game.name == "connect_four_6x7":
+            return perfect.perfect_solver()
+    with contextlib.suppress(ConfigError):
+        if ply >= default_plies(game).start:
+            return boards.solver_of(game)
+    return None
 
 
 def sample(game: Game, *, positions: int, plies: range, seed: int) -> Any:
