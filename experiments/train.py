@@ -61,13 +61,16 @@ def run(config: ConfigDict, directory: Path, command: str | None = None) -> None
     with Tracker(directory, config, STUDY) as tracker:
         seconds = 0.0
         if not progress.is_done():
-            observer = Observer(config.study.examine_every, progress.look)
+            observer = None
+            if config.study.examine_every:
+                progress.positions()  # a bad file is refused before anything compiles
+                observer = Observer(config.study.examine_every, progress.look)
             trained = runner.train(
                 config,
                 [member],
                 directory,
                 tracker,
-                observer=observer if config.study.examine_every else None,
+                observer=observer,
             )
             seconds = trained.compile_seconds
         if jax.process_index() == 0:
@@ -82,7 +85,7 @@ class Progress:
         self._study, self._path = study, study.directory / EXAMINATIONS
         stored = workdir.read_json(self._path) if self._path.is_file() else {}
         self.records: Records = {int(i): record for i, record in stored.items()}
-        self._positions = functools.cache(lambda: positions_of(study))
+        self.positions = functools.cache(lambda: positions_of(study))
         self.examiner = Examiner(spec_lib.make_spec(study.config), study.config)
 
     def is_done(self) -> bool:
@@ -95,7 +98,7 @@ class Progress:
         """Examines the network after an iteration; whether to end the training."""
         config = self._study.config
         given = {"games": config.study.games, "seed": config.seed}
-        record = self.examiner(networks, self._positions(), **given)
+        record = self.examiner(networks, self.positions(), **given)
         self.records = {i: r for i, r in self.records.items() if i < iteration}
         self.records[iteration] = record
         shell.say(f"\niteration {iteration}: {in_words(record)}")
@@ -111,6 +114,8 @@ def positions_of(study: StudyRun) -> Labelled | None:
     """The solved positions of all examinations, kept in the run directory."""
     config, path = study.config, study.directory / POSITIONS
     game, count = spec_lib.make_spec(config).game, config.study.positions
+    if config.study.position_file:
+        return solvers.read_positions(Path(config.study.position_file), game)
     asked = {"positions": count, "seed": config.seed}
     if count and path.is_file():
         stored, made_for = solvers.load(path)
@@ -128,6 +133,7 @@ def in_words(record: Record) -> str:
     if "search" in record:
         told.append(f"{record['search']:.3f} of contested positions kept with search")
         told.append(f"{record['network']:.3f} alone")
+    if "value_error" in record:
         told.append(f"value error {record['value_error']:.3f}")
     return ", ".join(told)
 
@@ -142,7 +148,9 @@ def conclude(
     shell.say(f"examining the network of iteration {at} for its card...")
     started = time.monotonic()
     seed = config.seed + 1  # other openings and positions than those that it was chosen by
-    labelled = examinations.solved_positions(opened.spec.game, config.study.positions, seed)
+    labelled = progress.positions()
+    if not config.study.position_file:
+        labelled = examinations.solved_positions(opened.spec.game, config.study.positions, seed)
     final = progress.examiner(
         runs.networks(opened, at), labelled, games=config.study.final_games, seed=seed
     )

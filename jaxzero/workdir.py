@@ -38,6 +38,8 @@ MAY_DIFFER = (
     "execution.",
     "tracking.",
     "study.ladder_",
+    "study.patience",
+    "study.examine_every",
     "evaluation.learning_positions",
 )
 _PACKAGES = ("jax", "jaxlib", "flax", "optax", "mctx", "chex", "orbax-checkpoint", "numpy")

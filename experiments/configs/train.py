@@ -37,6 +37,7 @@ RECIPE: dict[str, Any] = {
     "train.schedule_factor": 0.3,
     "arena.gate": "none",  # its games teach nothing
     "evaluation.heldout_games": 8,
+    "evaluation.learning_positions": 100,  # with the examinations less than 5 % of the time
 }
 
 # Sizes: of the network and of an iteration.
@@ -93,6 +94,7 @@ GAMES: dict[str, dict[str, Any]] = {
         "selfplay.opening_plies": 10,
         "train.iterations": 60,
         "study.opponents": ("random", "mcts_200", "mcts_800"),
+        "study.examine_every": 8,  # 800 rollouts a move take their time
     },
     "othello_8x8": _EIGHT_IMAGES
     | {
@@ -187,6 +189,11 @@ KEYS: tuple[Key, ...] = (
         "solved (Connect Four) or of the end (Othello); then these choose the best network, else "
         "the points of the games; 0: none",
         low=0,
+    ),
+    Key(
+        "study.position_file",
+        "",
+        "a file of Connect Four positions with scores, in place of these (docs/solvers.md)",
     ),
     Key(
         "study.simulations",

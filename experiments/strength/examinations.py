@@ -93,9 +93,9 @@ class Examiner:
 
         Returns:
           `points` against each opponent (won games and half of the drawn ones, as a share),
-          `games` that were distinct, `seconds`; with solved positions also `network` and `search`
-          (share of moves that keep the result where some do not), `best_moves` (share that are
-          best, with search) and `value_error` (mean squared).
+          `games` that were distinct, `seconds`; with positions `value_error` (mean squared), and
+          where some move gives away result `network` and `search` (share of moves that keep it)
+          and `best_moves` (share that are best, with search).
         """
         started = time.monotonic()
         found = self._play(network, games, seed)
@@ -138,15 +138,17 @@ class Examiner:
         one = jax.tree.map(lambda x: jnp.asarray(x[0]), network)
         answered = self._answer(one, labelled.states, jax.random.key(seed))
         alone, values, searched = map(np.asarray, answered)
+        found = {"value_error": solvers.value_accuracy(labelled, values)["all"]["mse"]}
+        if not labelled.contested.any():
+            return found
         by_network, by_search = (
             solvers.move_accuracy(labelled, solvers.certain(labelled, actions))["contested"]
             for actions in (alone, searched)
         )
-        return {
+        return found | {
             "network": by_network["weak"],
             "search": by_search["weak"],
             "best_moves": by_search["strong"],
-            "value_error": solvers.value_accuracy(labelled, values)["all"]["mse"],
         }
 
     def _answers(self, network: Learner, states: Any, key: jax.Array) -> tuple:

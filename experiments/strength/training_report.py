@@ -79,9 +79,10 @@ def sentences(results: Mapping[str, Any]) -> list[str]:
     if "search" in final:
         told.append(
             f"In solved positions with something to lose it keeps the result in "
-            f"{percent(final['search'])} with search and {percent(final['network'])} without; mean "
-            f"squared error of its value {number(final['value_error'], 3)}."
+            f"{percent(final['search'])} with search and {percent(final['network'])} without."
         )
+    if "value_error" in final:
+        told.append(f"Mean squared error of its value: {number(final['value_error'], 3)}.")
     return told
 
 

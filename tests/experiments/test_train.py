@@ -106,6 +106,7 @@ def test_every_preset_can_be_trained(preset: str) -> None:
         ("laptop", {"study.opponents": ("mcts",)}, "did you mean"),
         ("laptop", {"study.opponents": ()}, "study.opponents"),
         ("laptop", {"game": "gobang_5x5", "study.positions": 5}, "set it to 0"),
+        ("laptop", {"study.opponents": ("pretrained:chess",)}, "no such player ships"),
     ],
 )
 def test_what_cannot_work_is_refused(preset: str, changes: dict[str, Any], told: str) -> None:

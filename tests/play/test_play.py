@@ -161,6 +161,8 @@ def test_one_game_of_a_run_against_its_own_beginning(run_directory: Path, tmp_pa
 
 REFUSED: list[tuple[list[str], str]] = [
     ([], "who is to play? --run=DIR, --player=NAME, or --game=othello_6x6 --opponent=random"),
+    (["--player=chess"], "pretrained:chess: no such player ships, there are connect_four_5x5"),
+    (["--player=chess", "--run={run}"], "--player=chess and --run={run}: choose one"),
     (["--run={tmp}/none"], "none is no run directory (config.json is missing)"),
     (["--run={run}", "--member=sum_sed0"], "has no run 'sum_sed0': did you mean 'sum_seed0'?"),
     (["--run={run}", "--iteration=7"], "keeps no networks of iteration 7: choose of 0, 1"),

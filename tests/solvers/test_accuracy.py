@@ -11,12 +11,14 @@ import numpy as np
 import pytest
 
 from experiments import absolute_strength
+from experiments.pages.study import Study
 from experiments.shell import arguments
+from experiments.strength import absolute_section
 from jaxzero import runs, solvers
 from jaxzero.games import make_game
 from jaxzero.players import Players, Turn, no_cost
 from jaxzero.settings.config import ConfigError
-from jaxzero.solvers import ILLEGAL, Labelled
+from jaxzero.solvers import ILLEGAL, Labelled, position_files
 from tests.saved_runs import save_run
 from tests.small import assert_equal
 
@@ -196,9 +198,25 @@ def test_positions_of_the_same_settings_are_solved_once(
             absolute_strength.labelled_positions(run, dataclasses.replace(settings, **other))
 
 
+def test_a_file_whose_moves_nobody_solves_measures_values_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(position_files, "solver_from", lambda game, ply: None)
+    (tmp_path / "positions.txt").write_text("1233 -2\n12 3\n")
+    run = runs.open_run(save_run(tmp_path / "run", iterations=(2,)))
+    settings = absolute_strength.AbsoluteSettings(file=str(tmp_path / "positions.txt"))
+    found = absolute_strength.measure(run, settings)
+    assert found["positions"]["results"] == {"won": 1, "drawn": 0, "lost": 1}
+    assert found["players"] == found["networks"][0]["search"] == {}
+    assert found["networks"][0]["value"]["all"]["positions"] == 2
+    assert "sum_seed0@2" in absolute_strength.table(found)
+    assert absolute_section.section_of(Study("run", {"absolute_strength": found}, {})).tables
+
+
 @pytest.mark.parametrize(
     ("game", "flag", "message"),
     [
+        ("connect_four_5x5", "--file=none.txt", "none.txt can't be read as text"),
         ("gobang_5x5", "", "gobang_5x5 has no solver: choose connect_four"),
         ("connect_four_5x5", "--plies=7", "--plies=7: give LOW-HIGH"),
         ("connect_four_5x5", "--plies=5-25", "HIGH at most 24"),

@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 import pytest
 
@@ -35,7 +36,7 @@ def test_shared_positions_are_read_and_solved(tmp_path: Path) -> None:
     for row, moves in enumerate(line.split()[0] for line in SHARED.splitlines() if line):
         state = USUAL.init()
         for move in moves:
-            state = USUAL.step(state, int(move) - 1)
+            state = USUAL.step(state, jnp.int32(int(move) - 1))
         np.testing.assert_array_equal(found.states.stones[row], state.stones)
         legal = np.asarray(USUAL.legal_actions(state))
         np.testing.assert_array_equal(found.scores[row] != ILLEGAL, legal)
