@@ -33,7 +33,7 @@ class Case(NamedTuple):
 
     Attributes:
       name: `family/...`, unique in a preset.
-      settings: everything that decides the figures; they are measured anew when it changes.
+      settings: everything that decides the figures; they are measured again when it changes.
       run: () -> figures by name; `""` is the case's own name, others are added behind it.
       guess: seconds that it may take, for the time left.
       first: cases with smaller numbers go first, so that a short budget measures what matters.

@@ -19,7 +19,7 @@ _MARK = re.compile(r"(<!-- table (\w+) (\w+) -->\n).*?(<!-- end -->)", re.DOTALL
 
 
 def fill(page: str, folder: Path) -> str:
-    """The page with every `<!-- table FILE KIND --> ... <!-- end -->` made anew.
+    """The page with every `<!-- table FILE KIND --> ... <!-- end -->` made again.
 
     Args:
       page: Markdown.

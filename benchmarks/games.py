@@ -1,7 +1,7 @@
 """Rules: random play of every game, side by side with pgx's where it has the game too.
 
 One step of one board: choose a random legal move, play it, see what the network would see, begin
-anew when the game is over. The floor is the same loop with states that are only read and written.
+again when the game is over. The floor is the same loop with states that are only read and written.
 """
 
 import functools

@@ -154,7 +154,7 @@ def _status(field: str) -> int:
 
 
 def _forget_peak() -> int:
-    """Lets the process's peak of memory start anew; returns what it holds now."""
+    """Lets the process's peak of memory start again; returns what it holds now."""
     clear = Path("/proc/self/clear_refs")
     if clear.exists():
         clear.write_text("5")

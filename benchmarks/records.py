@@ -1,4 +1,4 @@
-"""The JSON file of figures: written after every case, gone on with by the next command."""
+"""The JSON file of figures: written after every case, continued by the next command."""
 
 import datetime
 import hashlib

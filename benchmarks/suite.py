@@ -144,7 +144,7 @@ def main(words: Sequence[str]) -> int:
     names = {case.name for case in cases}
     print(table(record for record in kept.figures if record["case"] in names))
     if outcome.left:
-        _say(f"{outcome.left} cases are left: the same command goes on from here")
+        _say(f"{outcome.left} cases are left: the same command resumes from here")
     if outcome.failed:
         _say(f"failed: {'; '.join(outcome.failed)}")
     return 1 if outcome.failed else 0
@@ -197,5 +197,5 @@ if __name__ == "__main__":
         print(f"error: {error}", file=sys.stderr)
         sys.exit(2)
     except KeyboardInterrupt:
-        print("interrupted; with --json the same command goes on", file=sys.stderr)
+        print("interrupted; with --json the same command resumes", file=sys.stderr)
         sys.exit(130)

@@ -182,13 +182,13 @@ def train(study: StudyRun, arm: str, directory: Path, test: Labelled) -> Accurac
     """All seeds of an arm as one population, from the newest checkpoint on; its accuracies.
 
     With `study.patience` the training goes in stretches from one checkpoint to the next, and ends
-    when no seed has become better for that many iterations.
+    when no seed has improved for that many iterations.
 
     Args:
       study: that it is part of.
       arm: its name.
       directory: its run directory.
-      test: what the networks are marked on.
+      test: what the networks are measured on.
     """
     own = arm_config(study.config, arm)
     shell.claim(directory, own, STUDY)
@@ -225,7 +225,7 @@ def describe(opened: Run, accuracies: Accuracies, patience: int) -> dict[str, An
 
     Returns:
       `seconds_per_move`, `runs`: for each its `name`, `seed`, `ended` (the iteration after which it
-      had not become better for `patience` iterations, where its points end; None: it went to the
+      had not improved for `patience` iterations, where its points end; None: it went to the
       last) and `points`, by iteration: `hours`, `evaluations`, `positions`, `new_share`, and the
       accuracies of `solved_accuracy.update`.
     """

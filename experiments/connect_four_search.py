@@ -6,7 +6,7 @@
 Each trial is a short training of the authors' plain AlphaZero with other constants (exploration,
 first-play urgency, root noise, worth of a draw); it is worth the best accuracy with search on
 solved positions that any of its kept networks reached. Trials are run directories, `trials/NAME`,
-kept by Optuna (extra `search`): the same command goes on where it was stopped. Writes
+kept by Optuna (extra `search`): the same command resumes where it stopped. Writes
 `results.json` and `report.html`.
 
 Three of the four constants are part of the compiled program, so that each trial compiles its own.

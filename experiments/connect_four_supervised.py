@@ -4,8 +4,8 @@
         --config=experiments/configs/connect_four_supervised.py:quick --workdir=runs/supervised
 
 Trains networks of several depths on the two versions of the paper's positions, several seeds each,
-with true outcome labels and with the published ones, and marks moves and results on positions that
-were held back. Makes the positions on first use. Writes `results.json` and `report.html`.
+with true outcome labels and with the published ones, and measures moves and results on held-out
+positions. Makes the positions on first use. Writes `results.json` and `report.html`.
 """
 
 import dataclasses
@@ -253,7 +253,7 @@ def _fit(
             if reason is not None:
                 checkpoints.close()
                 raise Stopped(
-                    f"{reason}: saved at epoch {number} of {group.name}; the same command goes on",
+                    f"{reason}: saved at epoch {number} of {group.name}; the same command resumes",
                     reason.status,
                 )
     checkpoints.save(number, progress)

@@ -6,7 +6,7 @@
 The correlation study of papers 000 and 003 (section 6.2) with two goals, Elo against fixed
 opponents and seconds of a run. Needs the extra `search`. Writes `results.json` and `report.html`
 with the Pareto front; with `--config.study.grid=runs/correlation` the fronts of both play each
-other. A search that was stopped goes on from its trials, which are kept in the run directory.
+other. A search that was stopped resumes from its trials, which are kept in the run directory.
 """
 
 import math

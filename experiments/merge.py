@@ -34,7 +34,7 @@ def merge(shares: Sequence[Path], directory: Path, command: str | None = None) -
 
     Args:
       shares: run directories of one study with equal settings.
-      directory: of the whole; made, or gone on with.
+      directory: of the whole; made, or resumed.
       command: how it was called.
 
     Raises:

@@ -46,7 +46,7 @@ def is_finished(config: ConfigDict, directory: Path) -> bool:
 
 
 def run(config: ConfigDict, directory: Path) -> bool:
-    """Runs the study, or the rest of it; says how to go on where it was stopped.
+    """Runs the study, or the rest of it; says how to resume it.
 
     Args:
       config: its settings.

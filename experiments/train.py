@@ -4,7 +4,7 @@
         --workdir=runs/c4
 
 Every few iterations the network plays fixed opponents and is asked about solved positions; the best
-one is kept, and training ends when nothing becomes better. `player/` in the run directory is then a
+one is kept, and training ends when nothing improves. `player/` in the run directory is then a
 run directory of its own with that network alone and `card.json`, what is known of it. See
 docs/train.md.
 """
@@ -89,7 +89,7 @@ class Progress:
         self.examiner = Examiner(spec_lib.make_spec(study.config), study.config)
 
     def is_done(self) -> bool:
-        """Whether training ended because nothing became better."""
+        """Whether training ended because nothing improved."""
         saved = max(Checkpoints.steps(self._study.directory / "checkpoints"), default=0)
         last = max(self.records, default=0)
         return last == saved and self._has_ended()

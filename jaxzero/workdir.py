@@ -72,7 +72,7 @@ def writing(path: Path) -> Iterator[None]:
     except OSError as error:
         raise ConfigError(
             f"--workdir: {path} can't be written ({error.strerror or error}): make room or choose "
-            "another directory; the same command goes on from what is saved"
+            "another directory; the same command resumes from what is saved"
         ) from error
 
 
@@ -160,7 +160,7 @@ def claim(workdir: Path, config: ConfigDict, study: str, *, fixed: Sequence[str]
       workdir: of a run or a study.
       config: what it is to be.
       study: its name.
-      fixed: keys that elsewhere may differ when a workdir is gone on with, but not here.
+      fixed: keys that elsewhere may differ when a workdir is resumed, but not here.
 
     Raises:
       ConfigError: the workdir belongs to another study or config, or can't be written.

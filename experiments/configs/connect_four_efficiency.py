@@ -70,7 +70,7 @@ OTHER_ARMS = (
 INGREDIENTS = ("dedupe", "cyclic", "slow_window", "reply", "squeeze_excite")  # the paper's five
 WITHOUT_ARMS = tuple(f"without_{name}" for name in (*INGREDIENTS, *OTHER_ARMS))
 
-# One player, as strong as it gets in the time: not the paper's, but marked by its measure.
+# One player, as strong as it gets in the time: not the paper's, but measured by its accuracy.
 FROM_SCRATCH = {
     "search.algorithm": "gumbel",
     "search.draw_value": 0.0,  # else both sides come to play for draws (docs/results.md)
@@ -166,19 +166,21 @@ PRESETS: dict[str, Preset] = {
 
 # Of every study that measures networks on solved positions.
 ACCURACY_KEYS: tuple[Key, ...] = (
-    Key("study.test_positions", 10_000, "solved positions that the networks are marked on", low=10),
+    Key(
+        "study.test_positions", 10_000, "solved positions that the networks are measured on", low=10
+    ),
     Key(
         "study.simulations",
         0,
-        "of the search with which networks are marked; 0: as many as in self-play",
+        "of the search with which networks are measured; 0: as many as in self-play",
         low=0,
         high=100_000,
     ),
     Key(
         "study.marked_with",
         "puct",
-        "search with which networks are marked: the same PUCT for all, with a draw worth 0; that "
-        "with results that are sure carried up; or each network's search of self-play without its "
+        "search with which networks are measured: the same PUCT for all, with a draw worth 0; that "
+        "with proven results carried up; or each network's search of self-play without its "
         "noise, the authors' way",
         choices=("puct", "puct_known_results", "selfplay"),
     ),
@@ -208,7 +210,7 @@ KEYS: tuple[Key, ...] = (
     Key(
         "study.patience",
         10,
-        "an arm ends when the accuracy with search of none of its seeds has become better for so "
+        "an arm ends when the accuracy with search of none of its seeds has improved for so "
         "many iterations (002: 10), looked at when a checkpoint is saved; 0: never before "
         "train.iterations",
         low=0,

@@ -20,7 +20,7 @@ RECIPE: dict[str, Any] = {
     "search.dirichlet_alpha": 10.0,
     "search.dirichlet_scaling": "per_legal_move",
     "search.ties": "random",  # not the lowest column
-    "search.propagate_results": True,  # a win that is sure is neither missed nor averaged away
+    "search.propagate_results": True,  # a proven win is neither missed nor averaged away
     "search.stop_when_known": True,  # nothing is left to find out
     "selfplay.known_labels": True,  # a win that was seen and thrown away is learned as a win
     "search.puct_target": "improved",  # visits of 64 simulations are too coarse to learn from

@@ -156,7 +156,7 @@ def accuracy_figure(arms: dict[str, Any], theirs: dict[str, Any], shown: tuple[s
     """Accuracy in percent against cost in hours; published curves dotted, on an axis of their own.
 
     Args:
-      arms: marked arms by name.
+      arms: measured arms by name.
       theirs: published curves by name.
       shown: names, the baseline first; those that are neither here nor there are left out.
     """
@@ -243,8 +243,8 @@ def accuracy_and_cost(arms: dict[str, Any], theirs: dict[str, Any]) -> Table:
             "new positions": lambda row: maybe(row.get("new"), 2),
         },
         "Of the mean curve. New positions: share of the last iteration's positions that the window "
-        "did not hold (all where equal ones are kept apart). A run ends when it has not become "
-        "better for study.patience iterations.",
+        "did not hold (all where equal ones are kept apart). A run ends when it has not "
+        "improved for study.patience iterations.",
         text_columns=2,
     )
 
@@ -278,7 +278,7 @@ def _facts(results: dict[str, Any]) -> page.Facts:
             f"{m} simulations a move",
         ),
         (
-            "Marked with",
+            "Measured with",
             results.get("examination", f"{config['study']['simulations'] or m} simulations"),
         ),
         ("Network", f"{config['network']['blocks']} blocks of {config['network']['channels']}"),

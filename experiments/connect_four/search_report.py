@@ -47,7 +47,7 @@ def write_report(directory: Path) -> Path:
                     "Network",
                     f"{config['network']['blocks']} blocks of {config['network']['channels']}",
                 ),
-                ("Marked with", results.get("examination", "each trial's search of self-play")),
+                ("Measured with", results.get("examination", "each trial's search of self-play")),
                 ("Test positions", number(results["positions"]["number"])),
                 *page.origin(results),
             ],
@@ -69,7 +69,7 @@ _METHOD: Final = (
     "A trial is a short training with its own constants; its accuracy is the share of solved "
     "positions in which a network with its search plays a best move (quickest win, slowest loss), "
     "the best of its kept networks. The first trial has the constants of the settings, all others "
-    "are proposed. The best of many noisy trials is better than it will be again: train it anew, "
+    "are proposed. The best of many noisy trials is better than it will be again: train it again, "
     "with several seeds, before believing it."
 )
 _CAPTION: Final = (

@@ -122,17 +122,18 @@ def update(directory: Path, test: Labelled) -> Accuracies:
     held: dict[str, Any] = now | {"marks": {}}
     if path.is_file():
         held = workdir.read_json(path)
-        held.setdefault("search", _older_search(opened.config, held))
+        said = str(held.get("search", _older_search(opened.config, held)))
+        held["search"] = said.replace("results that are sure", "proven results")  # as once said
     other = [name for name, value in now.items() if held[name] != value]
     if other:
         raise ConfigError(
-            f"{path}: marks with other {' and '.join(other)} than now, restore these or remove it "
-            "and what was made of it (accuracy.json)"
+            f"{path}: accuracies with other {' and '.join(other)} than now, restore these or "
+            "remove it and what was made of it (accuracy.json)"
         )
     stored = held["marks"]
     missing = [i for i in opened.iterations if str(i) not in stored]
     if missing:
-        print(f"marking iterations {missing[0]} to {missing[-1]}...", file=sys.stderr)
+        print(f"measuring iterations {missing[0]} to {missing[-1]}...", file=sys.stderr)
         stored |= {str(i): of_members for i, of_members in _measure(opened, missing, test).items()}
         workdir.write_json(path, held)
     return {i: stored[str(i)] for i in opened.iterations}
@@ -156,18 +157,18 @@ def _marked_with(config: ConfigDict) -> str:
 
 
 def _older_search(config: ConfigDict, held: dict[str, Any]) -> str:
-    """`search_in_words` of marks that do not say it, which had a draw value of self-play's own."""
+    """`search_in_words` of files that do not say it, which had a draw value of self-play's own."""
     if held.get("marked_with", "selfplay") != "selfplay":
         return "PUCT with the draw value of self-play"
     return _selfplay_in_words(held.get("simulations", config.search.num_simulations))
 
 
 def search_in_words(config: ConfigDict) -> str:
-    """The examination search of the networks, for reports; marks of one have equal words."""
+    """The examination search of the networks, for reports; accuracies of one have equal words."""
     simulations, kind = _simulations(config), _marked_with(config)
     if kind == "selfplay":
         return _selfplay_in_words(simulations)
-    sure = ", results that are sure carried up" if kind == "puct_known_results" else ""
+    sure = ", proven results carried up" if kind == "puct_known_results" else ""
     return (
         f"one search for all: PUCT, {simulations} simulations, c {C_PUCT}, first-play urgency "
         f"{EXAMINATION.unvisited_q} of a win, a draw worth 0{sure}"

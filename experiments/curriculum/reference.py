@@ -75,7 +75,7 @@ def measure(config: ConfigDict, directory: Path, arms: Mapping[str, Run]) -> lis
 
     Args:
       config: the study's.
-      directory: of the study, whose `points.jsonl` is gone on with.
+      directory: of the study, whose `points.jsonl` is continued.
       arms: finished runs by player.
 
     Returns:

@@ -58,7 +58,7 @@ def members_of(trainings: Sequence[Training]) -> list[Member]:
 def train_all(
     groups: Sequence[ProgramGroup], directory: Path, tracker: Tracker, *, study: str, retry: bool
 ) -> None:
-    """Trains all groups, or the rest of them. A group that breaks off is noted and left.
+    """Trains all groups, or the rest of them. A group that fails is noted and left.
 
     Args:
       groups: of this machine.
@@ -66,7 +66,7 @@ def train_all(
       tracker: the study's.
       study: its name.
       retry: failed trainings are tried again, from the newest checkpoint where the whole group
-        broke off, else from the start.
+        stopped, else from the start.
 
     Raises:
       ConfigError, Stopped: as `runner.train`; everything is saved.
@@ -90,7 +90,7 @@ def _attempts(
 ) -> list[tuple[Path, ProgramGroup]]:
     """What is to be trained of a group: all of it, nothing, or what failed, in a place of its own.
 
-    A retry that was broken off by a signal is gone on with, asked for or not. What another group of
+    A retry that a signal stopped is resumed, asked for or not. What another group of
     the directory holds (after a merge of shares) is not done again.
     """
     at = directory / GROUPS / group.name

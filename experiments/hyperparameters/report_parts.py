@@ -58,7 +58,7 @@ def missing(found: Study) -> list[str]:
     alone = len({run["seed"] for run in found.results.get("runs") or []}) == 1
     return record.failures(found.results) + alone * [
         "One seed of each setting, as in the papers: differences between settings cannot be "
-        "told from differences between seeds."
+        "separated from differences between seeds."
     ]
 
 

@@ -45,7 +45,7 @@ def table(
 
     Args:
       title: above the table.
-      items: what is told, in order.
+      items: what is shown, in order.
       columns: by header how an item's cell is written; None is a dash.
       note: below the table.
       text_columns: the first columns that are words, not numbers.

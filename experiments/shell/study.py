@@ -92,7 +92,7 @@ def begin(
     validate: Callable[[ConfigDict], Any],
     fixed: Sequence[str] = (),
 ) -> StudyRun:
-    """Makes a study's run directory, or goes on in it.
+    """Makes a study's run directory, or resumes it.
 
     Args:
       name: of the study.

@@ -14,7 +14,7 @@ from jaxzero.settings.table import SECTIONS
 FLAGS: dict[str, tuple[str, str]] = {
     "config": ("FILE:PRESET", "settings file and preset"),
     "workdir": ("DIR", "run directory; the same command resumes in it"),
-    "max-minutes": ("N", "save and stop after N minutes; the same command goes on"),
+    "max-minutes": ("N", "save and stop after N minutes; the same command resumes"),
     "shard": ("I/K", "the I-th of K shares of a study of many runs"),
     "help": ("", "this page"),
 }

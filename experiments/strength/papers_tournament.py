@@ -101,7 +101,7 @@ def _draw(panels: Mapping[str, tuple[str, Mapping[str, np.ndarray]]]) -> Figure:
 
 
 def legend(most: int) -> list[Line2D]:
-    """What the marks mean, where a target has at most so many players."""
+    """What the signs mean, where a target has at most so many players."""
     handles = [style.key("one network", linestyle="", marker="o", markersize=4)]
     if most >= draw.BOX:
         text = f"box: quartiles and median, notched from {draw.NOTCH} networks"

@@ -2,7 +2,7 @@
 
 What differs, and is translated here:
 
-* pgx draws lots for who is player 0; here player 0 is whoever moves first.
+* pgx chooses player 0 at random; here player 0 is whoever moves first.
 * pgx's legal mask is all True when the game is over, ours all False.
 * pgx's step after the end sets the rewards to 0; here it changes nothing.
 * pgx carries the observation in its state; here it is computed when asked for, because a search

@@ -1,4 +1,4 @@
-"""The Wilson interval with continuity correction, and when a match has told enough.
+"""The Wilson interval with continuity correction, and when a match has decided enough.
 
 004 section II-B3: the challenger plays the best network until the lower bound of its score is
 above a half, the upper bound below it, or the interval narrow; only if it won, it takes its place.

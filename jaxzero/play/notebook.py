@@ -35,7 +35,7 @@ class BoardGame:
           game: the rules.
           opponent: the other player; its first move compiles.
           side: yours: 0 moves first, 1 second.
-          seed: of what the opponent draws by lot.
+          seed: of the opponent's random choices.
         """
         self.session: Session = session.begin(game)
         self.lines: list[str] = []

@@ -95,7 +95,7 @@ class Checkpoints:
                 raise
             raise ConfigError(
                 f"--workdir: {self._directory} can't be written ({reason}): make room and run the "
-                "same command again, it goes on from the checkpoint before"
+                "same command again, it resumes from the checkpoint before"
             ) from error
 
     def drop_after(self, iteration: int) -> None:
@@ -145,7 +145,7 @@ class Checkpoints:
         return None
 
     def newest_whole(self, say: Callable[[str], None]) -> int | None:
-        """The newest checkpoint that is whole; damaged ones are moved aside, and `say` told.
+        """The newest checkpoint that is whole; damaged ones are moved aside, and `say` says so.
 
         Raises:
           ConfigError: there are checkpoints, and all of them are damaged.

@@ -64,7 +64,7 @@ class Observer(NamedTuple):
 def prepare(config: ConfigDict) -> None:
     """What must be set before JAX looks for devices: other processes, compilation cache, flags.
 
-    Programs are kept on disk where JAX was not told otherwise already. Processes find each other as
+    Programs are kept on disk where JAX has no folder for them yet. Processes find each other as
     `jax.distributed.initialize` says: by SLURM, Open MPI or a TPU's own means, or by the variables
     JAX_COORDINATOR_ADDRESS, JAX_NUM_PROCESSES and JAX_PROCESS_ID of the environment.
 
@@ -104,7 +104,7 @@ def train(
     failures: Failures | None = None,
     observer: Observer | None = None,
 ) -> Trained:
-    """Trains a population for I iterations, or goes on where its workdir left off.
+    """Trains a population for I iterations, or resumes where its workdir left off.
 
     Args:
       config: the study's; of m, E, rs, ep and n (`spec.CAPACITIES`) the largest of its members, or
@@ -259,7 +259,7 @@ def _iterate(
                 job.checkpoints.close()
                 job.snapshots.close()
                 raise Stopped(
-                    f"{reason}: saved at iteration {number} of {total}; the same command goes on "
+                    f"{reason}: saved at iteration {number} of {total}; the same command resumes "
                     "from there",
                     reason.status,
                 )
@@ -313,7 +313,7 @@ def _begin_or_resume(job: _Job, program: population.Program, first: int) -> RunS
     seeds = population.place(seeds, program.sharding)
     if first == 0:
         return program.init(seeds)
-    _say(f"going on from iteration {first} of {job.directory}")
+    _say(f"resuming from iteration {first} of {job.directory}")
     restored = job.checkpoints.restore(first, jax.eval_shape(program.init, seeds))
     return population.place(restored, program.sharding)
 

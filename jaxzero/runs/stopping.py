@@ -86,7 +86,7 @@ def minutes_left(limit: float, started: float, before: str) -> float:
     left = limit - (time.monotonic() - started) / 60
     if limit and left <= 0:
         raise Stopped(
-            f"--max-minutes={limit:g} are over before {before}; the same command goes on from "
+            f"--max-minutes={limit:g} are over before {before}; the same command resumes from "
             "there",
             FINISHED_EARLY,
         )

@@ -33,7 +33,7 @@ WON, DRAWN, LOST = 1, 0, -1
 def node_result(known: jax.Array, legal: jax.Array) -> jax.Array:
     """Results of nodes for the player to move there, int8[...].
 
-    `UNKNOWN` where nothing is sure, and for nodes without moves (the root of a finished game).
+    `UNKNOWN` where nothing is proven, and for nodes without moves (the root of a finished game).
 
     Args:
       known: int8[..., A], of their edges, for the same player.

@@ -49,7 +49,7 @@ class SearchOptions:
         0 is off. PUCT only; for self-play.
       discount: of a value, for each ply between it and the position that it is backed up to: a
         quick win is worth more than a slow one. In (0, 1]; not of draws and known results.
-      propagate_results: results that are sure are carried up the tree and take the place of
+      propagate_results: proven results are carried up the tree and take the place of
         averages, see `jaxzero.search.known_results`. loop="tree", true results (`draw_for_asked`
         0) and no forced playouts.
       stop_when_known: with known results, a search ends as soon as its root's is one.

@@ -42,7 +42,7 @@ class SearchResult:
       value: float32[B], the root's value from the player to move, in [-1, 1]; its known one if the
         search has found out.
       q: float32[B, A], Q of the root's edges from the player to move; 0 without visits.
-      known: int8[B], result of the root that the search is sure of, for the player to move, or
+      known: int8[B], proven result of the root, for the player to move, or
         `tree.UNKNOWN`; None for a search that keeps none.
       tree: the search tree, which `search.subtree.advance` takes on.
       diagnostics: costs and shape.

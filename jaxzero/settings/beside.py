@@ -61,7 +61,7 @@ BESIDE: tuple[Key, ...] = (
     Key(
         "execution.checkpoint_every",
         10,
-        "iterations between checkpoints that a run goes on from",
+        "iterations between checkpoints that a run resumes from",
         low=1,
         high=_MANY,
     ),

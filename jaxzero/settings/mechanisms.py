@@ -47,20 +47,20 @@ MECHANISMS: tuple[Key, ...] = (
     Key(
         "search.propagate_results",
         False,
-        "results that are sure are carried up the tree, known lost moves are left out and won ones "
+        "proven results are carried up the tree, known lost moves are left out and won ones "
         "played (an MCTS-solver; named in 002, section 2.4)",
     ),
     Key(
         "search.stop_when_known",
         False,
-        "a search ends as soon as the result of its position is sure",
+        "a search ends as soon as the result of its position is proven",
         needs=("search.propagate_results", True),
     ),
     Key(
         "search.discount",
         1.0,
         "of a win or loss for each ply until it, in searches and in what the value learns: below 1 "
-        "a quick win is worth more; draws and results that are sure are not discounted",
+        "a quick win is worth more; draws and proven results are not discounted",
         low=0.5,
         high=1,
     ),
@@ -108,7 +108,7 @@ MECHANISMS: tuple[Key, ...] = (
     Key(
         "selfplay.known_labels",
         False,
-        "the value learns the first result that a search was sure of from a position on, in place "
+        "the value learns the first result that a search proved from a position on, in place "
         "of the game's",
         needs=("search.propagate_results", True),
     ),

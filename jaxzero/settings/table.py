@@ -24,7 +24,7 @@ SECTIONS: dict[str, str] = {
     "arena": "candidate against best, and the gate",
     "switches": "what the published programs did differently; unset: as config.semantics says",
     "evaluation": "what is measured beside training",
-    "execution": "how it runs; may change when a run directory is gone on with",
+    "execution": "how it runs; may change when a run directory is resumed",
     "tracking": "where metrics go beside the run directory",
 }
 

@@ -20,14 +20,14 @@ class Service(Protocol):
         """Takes what is known at the end of the study."""
 
     def close(self) -> None:
-        """Lets go of everything; without `finish` before, the study was broken off."""
+        """Lets go of everything; without `finish` before, the study stopped early."""
 
 
 class Background:
     """Runs a service's calls in order, on a thread.
 
-    The first call that fails is the last one: one line says so, and training goes on with the local
-    files.
+    The first call that fails is the last one: one line says so, and training continues with the
+    local files.
     """
 
     def __init__(self, name: str, service: Service) -> None:
@@ -60,6 +60,6 @@ class Background:
                 failed = True
                 reason = (str(error).strip() or type(error).__name__).splitlines()[0]
                 tqdm.write(
-                    f"warning: {self._name} failed ({reason}): going on with the local files only",
+                    f"warning: {self._name} failed ({reason}): continuing with local files only",
                     file=sys.stderr,
                 )

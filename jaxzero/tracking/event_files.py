@@ -19,7 +19,7 @@ _FLUSH_SECONDS = 10.0
 class EventFiles:
     """Writes event files through tensorboardX, without TensorFlow.
 
-    They are made anew by every process, from the rows of earlier ones, so that an iteration that is
+    Every process makes them again, from the rows of earlier ones, so that an iteration that is
     done again after a crash is never there twice. Written without the library's own thread: that
     one never comes back from a full disk.
     """

@@ -17,7 +17,7 @@ from jaxzero.tracking.wandb_runs import WandbRuns
 class Tracker:
     """Writes rows to `metrics.jsonl` and, if asked, sends them to W&B and TensorBoard.
 
-    A context manager: left without `finish`, it says that the study was broken off. In a run of
+    A context manager: left without `finish`, it says that the study stopped early. In a run of
     several processes only process 0 sends.
     """
 

@@ -85,7 +85,7 @@ class WandbRuns:
         self._say_where()
 
     def close(self) -> None:
-        """Marks runs that were not finished as preempted: the same command goes on with them."""
+        """Marks runs that were not finished as preempted: the same command resumes them."""
         broken_off, self._runs = self._runs, {}
         for run in broken_off.values():
             run.mark_preempting()

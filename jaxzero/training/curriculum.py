@@ -108,7 +108,7 @@ def drop_draws(trajectory: Trajectory, share: float, key: jax.Array) -> Trajecto
 
     Args:
       trajectory: games.
-      share: of the drawn ones that go, by lot.
+      share: of the drawn ones that go, at random.
       key: of the self-play that made them, consumed: its games fold in their own numbers.
     """
     drawn = trajectory.outcome[:, 0] == trajectory.outcome[:, 1]

@@ -61,7 +61,7 @@ def test_stopped_then_gone_on_with_then_nothing_left(tmp_path: Path) -> None:
 
         cells[settings].source = "MAX_MINUTES = 0\n" + cells[settings].source
         assert "size **tiny**" in again(settings)
-        assert "going on from iteration 1 of" in again(train)
+        assert "resuming from iteration 1 of" in again(train)
         assert rows_of(directory) == [(run, i) for run in runs for i in (0, 1, 2)]
         table = again(ratings)
         assert all(f"| {p} |" in table for p in (*runs, "untrained_seed0", "mcts_3", "random"))
@@ -93,6 +93,6 @@ def test_another_kernel_goes_on_where_one_was_stopped(tmp_path: Path) -> None:
     assert "again goes on" in printed(stopped.cells[tagged(stopped, "train")])
     metrics = (tmp_path / "quickstart" / workdir.METRICS).read_text()
     finished = execute("quickstart", {**parameters, "SIZE": "auto"}, minutes=60)  # finds tiny
-    assert "going on from iteration 1 of" in printed(finished.cells[tagged(finished, "train")])
+    assert "resuming from iteration 1 of" in printed(finished.cells[tagged(finished, "train")])
     assert (tmp_path / "quickstart" / workdir.METRICS).read_text().startswith(metrics)
     assert {i for _, i in rows_of(tmp_path / "quickstart")} == set(range(7))

@@ -196,7 +196,7 @@ def test_the_workdir_is_needed(
         (FloatingPointError("loss is nan"), 1, "error: loss is nan\n"),
         (Stopped("--max-minutes=3 are over", 0), 0, "--max-minutes=3 are over\n"),
         (Stopped("stopped by SIGTERM", 143), 143, "stopped by SIGTERM\n"),
-        (KeyboardInterrupt(), 130, "interrupted; the same command goes on"),
+        (KeyboardInterrupt(), 130, "interrupted; the same command resumes"),
     ],
 )
 def test_exit_status(

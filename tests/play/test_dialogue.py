@@ -166,7 +166,7 @@ def test_sides_and_openings() -> None:
     talk, lines = type_in(table_of(opening=3, seed=4))
     assert talk.session.opening == 3
     names = " ".join(str(a + 1) for a in talk.session.actions[:3])
-    assert lines[1] == f"drawn by lot: {names}"
+    assert lines[1] == f"random opening: {names}"
     assert respond(table_of(), talk, "undo")[1] == ["there is no move of yours to take back"]
 
 

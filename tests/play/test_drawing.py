@@ -102,7 +102,7 @@ def test_headings_name_the_players_and_the_result() -> None:
         f"{how}, {(final == 1).sum()} to {(final == 2).sum()}",
     ]
     opened = session.random_opening(make_game("connect_four_4x5"), 3, 0)
-    assert texts(picture_of(opened))[3] == "unfinished after 3 moves, the first 3 drawn by lot"
+    assert texts(picture_of(opened))[3] == "unfinished after 3 moves, the first 3 at random"
 
 
 def test_several_games_are_on_one_page() -> None:

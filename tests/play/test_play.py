@@ -137,7 +137,7 @@ def test_watched_games_are_recorded_and_replayed(run_directory: Path, tmp_path: 
     assert f"{ours}: {count[0]} won, {count[1]} drawn, {count[2]} lost" in said
     status, again = said_by(f"--replay={tmp_path}/games.txt", f"--record={tmp_path}/games.svg")
     assert status == 0
-    assert again.count("  (drawn by lot)") == 8
+    assert again.count("  (random)") == 8
     assert f"kept in {tmp_path}/games.svg" in again
     for record in found:
         assert f"{len(record.session.actions):>3}. " in again

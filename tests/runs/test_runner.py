@@ -178,7 +178,7 @@ def test_a_damaged_checkpoint_is_passed_over(
     said = capfd.readouterr().err
     assert "checkpoint 3 is damaged" in said
     assert f"{largest.name} has changed" in said
-    assert "going on from iteration 2" in said
+    assert "resuming from iteration 2" in said
     assert (tmp_path / "checkpoints" / "damaged_3").is_dir()
     assert rows_of(tmp_path) == rows_of(directory)
     assert_equal(resumed.states, whole.states)

@@ -1,4 +1,4 @@
-"""Results that are sure: the same search as a plain-Python one, and true by exact solvers."""
+"""Proven results: the same search as a plain-Python one, and true by exact solvers."""
 
 from typing import Any
 

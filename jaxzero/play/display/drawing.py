@@ -287,7 +287,7 @@ def with_heading(
     if final is not None and boards.counts_stones(session.game):
         how += f", {(final == 1).sum()} to {(final == 2).sum()}"
     if session.opening:
-        how += f", the first {session.opening} drawn by lot"
+        how += f", the first {session.opening} at random"
     lines.append(f'<text x="0" y="90" class="faint" font-size="13">{svg.escaped(how)}</text>')
     heading = svg.Picture(width, 94, "\n".join(lines))
     return svg.below([heading, body], svg.GAP)

@@ -40,7 +40,7 @@ class Session:
       game: the rules.
       positions: T + 1, the start first.
       actions: T.
-      opening: how many of the first moves were drawn by lot; they are never taken back.
+      opening: how many of the first moves were random; they are never taken back.
     """
 
     game: Game

@@ -36,8 +36,8 @@ class Table:
       game: the rules.
       opponent: plays against the person.
       counsel: a searching player, for `hint`, `policy` and `show`; the opponent where it searches.
-      side: the person's at the start of a game: 0, 1, or None for drawn by lot.
-      seed: of everything that is drawn by lot.
+      side: the person's at the start of a game: 0, 1, or None for at random.
+      seed: of everything random.
       opening: random moves at the start of every game.
       advisers: asked by `hint`, after `counsel`.
     """
@@ -181,7 +181,7 @@ def _new(table: Table, talk: Talk | None, rest: str = "") -> Reply:
     lines = [f"{table.game.name}: X is {titles[0]}, O is {titles[1]}; X moves first"]
     if begun.opening:
         names = [table.notation.names[action] for action in begun.actions]
-        lines.append(f"drawn by lot: {' '.join(names)}")
+        lines.append(f"random opening: {' '.join(names)}")
     lines.append(f"type {table.notation.form}, or help")
     return _until_the_person_chooses(table, Talk(begun, person, games), lines)
 

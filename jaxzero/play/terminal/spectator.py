@@ -27,7 +27,7 @@ def play_out(
     Args:
       start: where it begins.
       players: who moves first, who second.
-      seed: of what the players draw by lot.
+      seed: of the players' random choices.
       console: printed to.
       show: the board after every move.
     """
@@ -62,7 +62,7 @@ def watch(
       games: how many.
       first: 0 or 1: which of the two moves first in the first game.
       opening: random moves at the start; two games in a row share them.
-      seed: of the openings and of what the players draw by lot.
+      seed: of the openings and of the players' random choices.
     """
     played: list[Record] = []
     scores: list[float] = []
@@ -86,7 +86,7 @@ def watch(
 
 def _say_opening(start: Session, console: Console) -> None:
     if start.opening:
-        console.say("drawn by lot:", *boards.move_lines(start))
+        console.say("random opening:", *boards.move_lines(start))
 
 
 def show_records(recorded: Sequence[Record], console: Console) -> None:
@@ -99,7 +99,7 @@ def show_records(recorded: Sequence[Record], console: Console) -> None:
         now = session.begin(game)
         console.say(*boards.board(now))
         for ply, action in enumerate(record.session.actions, 1):
-            by_lot = "  (drawn by lot)" if ply <= record.session.opening else ""
+            by_lot = "  (random)" if ply <= record.session.opening else ""
             console.say("", f"{ply:>3}. {boards.mark(now.now.to_move)} {names[action]}{by_lot}")
             now = session.play(now, action)
             console.say(*boards.board(now))
