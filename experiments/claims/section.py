@@ -14,7 +14,7 @@ from experiments.pages.tables import Table
 from experiments.pages.wording import NONE, interval, joined, number, plural, short
 
 TITLE: Final = "The papers' claims"
-_UNFOLDED = 24  # contrasts that a table shows open
+_UNFOLDED = 8  # rows that a table shows open
 
 
 def section(findings: Findings) -> Section:
@@ -77,7 +77,7 @@ def table(findings: Findings) -> Table:
         f"difference is surely below the margin. {plural(inference.FEWEST, 'seed')} are the fewest "
         f"that can decide. {effort.FORMULA}"
     )
-    return _table("Verdicts on the papers' claims", rows, note)
+    return _table("Verdicts on the papers' claims", rows, note, folded=len(rows) > _UNFOLDED)
 
 
 def details(findings: Findings) -> Table:

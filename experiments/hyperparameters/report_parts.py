@@ -28,7 +28,7 @@ def write(workdir: str | Path, build: Callable[[Study], Page]) -> Path:
     return page.write(build(study.load(directory)), directory)
 
 
-def heading(found: Study, asks: str) -> dict[str, str]:
+def heading(found: Study, asks: str) -> dict[str, Any]:
     """Title and subtitle of a page."""
     preset = found.results.get("preset")
     return {

@@ -56,6 +56,9 @@ def build(found: Study, workdir: Path | None = None) -> Page:
     return Page(
         title=f"Which loss to minimise: {game_title(found.game)}",
         subtitle=f"{found.game}" + (f", preset {preset}" if preset else "") + f", {found.name}",
+        headline=sentences.headline(found),
+        numbers=sentences.key_numbers(found),
+        lead="tournament_1",
         verdicts=[
             *sentences.sentences(found),
             *filter(None, [sentences.differences_from_papers(found)]),

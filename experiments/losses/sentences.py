@@ -24,6 +24,41 @@ def sentences(study: Study) -> list[str]:
     return found or ["The files hold nothing yet from which a verdict could be drawn."]
 
 
+def headline(study: Study) -> str:
+    """Which loss makes the strongest player with full search, or what is missing to say it."""
+    rated = ranking(study.tournaments[0]) if study.tournaments else []
+    if len(rated) < 2:
+        return ""
+    seeds, best = min(r.seeds for r in rated), label(rated[0].target)
+    undecided = "Undecided which loss makes the strongest player"
+    if seeds < inference.FEWEST:
+        fewest = f"{inference.FEWEST} are the fewest that decide"
+        return f"{undecided}: {plural(seeds, 'seed')} a loss, {fewest}."
+    below = [label(worse.target) for better, worse in separated(rated)[0] if better is rated[0]]
+    if len(below) == len(rated) - 1:
+        return f"Minimising {best} makes the strongest player."
+    above = f" is above {joined(below)}, but" if below else " leads, but"
+    return f"{undecided}: {best}{above} {seeds} seeds a loss do not separate it from all others."
+
+
+def key_numbers(study: Study) -> list[tuple[str, str]]:
+    """How far the best loss leads, how much it has learned, and from how many runs."""
+    played = study.tournaments[0] if study.tournaments else {}
+    rated, everyone = ranking(played), ranking(played, trained_only=False)
+    if not rated:
+        return []
+    best, others = rated[0], [(one, one.stderr) for one in rated[1:2]]
+    others += [(one, one.own) for one in everyone if one.target == "untrained"]
+    leads = [
+        (
+            plus_minus(best.mean - other.mean, math.hypot(best.stderr, error)),
+            f"Elo of {label(best.target)} above {label(other.target)}",
+        )
+        for other, error in others
+    ]
+    return [*leads, (number(len(study.runs)), "runs")]
+
+
 def _tournament(study: Study, played: dict[str, Any]) -> Iterator[str]:
     rated = ranking(played)
     if not rated:

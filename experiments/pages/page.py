@@ -58,6 +58,9 @@ class Page:
     missing: Sequence[str]
     facts: Facts
     sections: Sequence[Section]
+    headline: str = ""  # the answer, in a sentence
+    numbers: Sequence[tuple[str, str]] = ()  # the few that matter, with what they are
+    lead: str = ""  # name of the figure that is shown first
 
 
 def origin(results: Mapping[str, Any]) -> Facts:

@@ -11,8 +11,9 @@ import pytest
 
 from experiments import published
 from experiments import report as remake
+from experiments.losses import sentences
 from experiments.losses.report import write_report
-from experiments.pages.study import load
+from experiments.pages.study import Study, load
 from experiments.pages.wording import number, plus_minus, short
 from experiments.shell import arguments
 from jaxzero.settings.config import ConfigError
@@ -95,6 +96,17 @@ def test_numbers_in_the_page_equal_the_inputs(full):
     for key in ("train.learning_rate", "arena.threshold", "search.c_puct"):
         assert short(study.setting(key)) in cells
     assert {"4,321", f"{8 * 4321:,}", "70.0 %", "812.3", "253.2", "does not hold"} <= cells
+
+
+def test_the_answer_leads(full):
+    _, text = full
+    answer = text.index("Undecided which loss makes the strongest player: 2 seeds a loss, 5 are")
+    figure, verdicts = text.index('<figure id="tournament_1">'), text.index('<ul class="verdicts">')
+    assert answer < figure < verdicts
+    assert text.count("<dd>", answer, figure) == 3
+    decided = Study("x", made_up.results(made_up.TARGETS, 6, 3, "connect_four_5x5"), {})
+    assert sentences.headline(decided).startswith("Minimising policy")
+    assert sentences.headline(decided).endswith("makes the strongest player.")
 
 
 def test_verdicts_on_the_papers_claims_come_first(full):
