@@ -13,7 +13,6 @@ call) into the run's directory. See docs/solvers.md.
 import dataclasses
 import functools
 import re
-import sys
 import time
 from collections.abc import Sequence
 from pathlib import Path
@@ -27,11 +26,11 @@ from experiments.pages.tables import Table
 from experiments.pages.wording import plural
 from experiments.shell import arguments
 from experiments.shell.arguments import Parser
-from experiments.shell.study import say
 from experiments.strength import absolute_section, contestants, opponents
 from jaxzero import runs, solvers, workdir
 from jaxzero.games import Game
 from jaxzero.runs import Run, runner
+from jaxzero.runs.processes import say
 from jaxzero.settings import devices
 from jaxzero.settings.config import ConfigError, default_config
 from jaxzero.solvers import Labelled
@@ -304,7 +303,7 @@ def main(words: Sequence[str] | None = None) -> None:
     found |= {"seconds": time.monotonic() - started, "environment": workdir.environment()}
     workdir.write_json(directory / FILE, found)
     print(table(found))
-    print(f"written: {directory / FILE}", file=sys.stderr)
+    say(f"written: {directory / FILE}")
 
 
 if __name__ == "__main__":

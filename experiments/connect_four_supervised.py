@@ -10,7 +10,6 @@ positions. Makes the positions on first use. Writes `results.json` and `report.h
 
 import dataclasses
 import itertools
-import sys
 import time
 from collections.abc import Callable
 from functools import partial
@@ -35,6 +34,7 @@ from experiments.shell import study as shell
 from jaxzero import networks, solvers, workdir
 from jaxzero.runs import population
 from jaxzero.runs.checkpoints import Checkpoints
+from jaxzero.runs.processes import say
 from jaxzero.runs.stopping import Stopped, StopRequest
 from jaxzero.settings import config as config_lib
 from jaxzero.settings.config import ConfigError
@@ -122,7 +122,7 @@ def positions(config: ConfigDict, version: int) -> Positions:
             "folder"
         )
     if held is None or held["positions"] < config.study.positions:
-        print(f"making {config.study.positions} positions in {directory}", file=sys.stderr)
+        say(f"making {config.study.positions} positions in {directory}")
         solved_set.make(wanted, config.study.positions, directory)
     found = solved_positions.load(directory)
     game = parts.build_game(config)  # in the encoding that the network is to see
@@ -218,7 +218,7 @@ def _fit(
     checkpoints = Checkpoints(
         directory / GROUPS / group.name, keep=config.execution.keep_checkpoints
     )
-    first = checkpoints.newest_whole(partial(print, file=sys.stderr)) or 0
+    first = checkpoints.newest_whole(say) or 0
     checkpoints.drop_after(first)
     _forget_rows(directory / workdir.METRICS, group.name, first)
     progress = begin(seeds)

@@ -9,7 +9,6 @@ against the measured wall time, the papers' hours, strength over evaluations, fl
 operations and seconds (from ladder.json, see experiments.ladder), and the losses at equal cost.
 """
 
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -25,6 +24,7 @@ from experiments.shell import arguments
 from experiments.shell.arguments import Parser
 from jaxzero import runs, workdir
 from jaxzero.runs import Run, flops, population, runner
+from jaxzero.runs.processes import say
 from jaxzero.settings import devices
 from jaxzero.settings.config import ConfigError, default_config, flatten
 
@@ -62,17 +62,17 @@ def measure(directory: Path, *, seconds: float = clock.SECONDS) -> dict[str, Any
     rows = [r for r in workdir.read_rows(directory / workdir.METRICS) if r["iteration"] > 0]
     if not rows:
         raise ConfigError(f"{directory}: no iteration is done, there is no cost to speak of yet")
-    print(f"calibrating {run.spec.game.name} on {devices.describe()}...", file=sys.stderr)
+    say(f"calibrating {run.spec.game.name} on {devices.describe()}...")
     timed = clock.calibrate(
         clock.of_run(run, seconds=seconds), heldout_games=run.config.evaluation.heldout_games
     )
     found = describe(run, rows, timed)
     workdir.write_json(directory / FILE, found)
     print(summary(workdir.plain(found)))
-    print(f"written: {directory / FILE}", file=sys.stderr)
+    say(f"written: {directory / FILE}")
     results = directory / workdir.RESULTS
     if results.is_file() and workdir.read_json(results)["study"] == STUDY:
-        print(f"report: {write_report(directory)}", file=sys.stderr)
+        say(f"report: {write_report(directory)}")
     return workdir.plain(found)
 
 

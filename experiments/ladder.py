@@ -8,7 +8,6 @@ different runs can be compared. Writes ladder.json and figures/ladder.svg into e
 See docs/tournaments.md.
 """
 
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -16,12 +15,12 @@ from typing import Any
 from experiments.pages import page
 from experiments.shell import arguments
 from experiments.shell.arguments import Parser
-from experiments.shell.study import say
 from experiments.strength import contestants, fixed_opponents, opponents
 from experiments.strength import ladder_figures as pictures
 from experiments.strength.fixed_opponents import ZERO, LadderSettings
 from jaxzero import runs, workdir
 from jaxzero.runs import Run, runner
+from jaxzero.runs.processes import say
 from jaxzero.settings import devices
 from jaxzero.settings.config import default_config
 
@@ -63,7 +62,7 @@ def climb(directories: Sequence[Path], settings: LadderSettings) -> list[dict[st
         contestants.finite_members(run)  # refuses a run without any
     found = [_stored(run) for run in opened]
     if all(one.get("settings") == told for one in found):
-        print("already measured with these settings", file=sys.stderr)
+        say("already measured with these settings")
     else:
         say(devices.idle_accelerator())
         found = fixed_opponents.measure(opened, settings)
@@ -73,7 +72,7 @@ def climb(directories: Sequence[Path], settings: LadderSettings) -> list[dict[st
             _compare(opened, directories, found)
     print(summary(opened, directories, found))
     for run in opened:
-        print(f"written: {run.directory / FILE}", file=sys.stderr)
+        say(f"written: {run.directory / FILE}")
     return found
 
 

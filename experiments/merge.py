@@ -20,6 +20,7 @@ from experiments.shell import arguments
 from experiments.shell.study import StudyRun
 from jaxzero import runs, workdir
 from jaxzero.runs import runner
+from jaxzero.runs.processes import say
 from jaxzero.settings import config as config_lib
 from jaxzero.settings.config import ConfigError
 from jaxzero.tracking import Tracker
@@ -122,7 +123,7 @@ def main(words: Sequence[str] | None = None) -> None:
     except FloatingPointError as error:
         print(f"error: {error}", file=sys.stderr)
         sys.exit(1)
-    print(f"merged: {given.workdir}", file=sys.stderr)
+    say(f"merged: {given.workdir}")
 
 
 if __name__ == "__main__":

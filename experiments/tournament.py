@@ -11,7 +11,6 @@ results.json, games/tournament.npz, figures and tournament.html. See docs/tourna
 import dataclasses
 import hashlib
 import json
-import sys
 import time
 from collections.abc import Sequence
 from pathlib import Path
@@ -22,7 +21,6 @@ from ml_collections import ConfigDict
 
 from experiments.shell import arguments
 from experiments.shell.arguments import Parser
-from experiments.shell.study import say
 from experiments.strength import (
     contestants,
     opponents,
@@ -35,6 +33,7 @@ from experiments.strength.opponents import Entry
 from jaxzero import runs, workdir
 from jaxzero.matches import round_robin, tournament
 from jaxzero.runs import Run, runner
+from jaxzero.runs.processes import say
 from jaxzero.settings import devices
 from jaxzero.settings.config import ConfigError, default_config
 
@@ -121,11 +120,11 @@ def play(
     workdir.claim(directory, ConfigDict(told), STUDY)
     if finished.is_file():
         results = workdir.read_json(finished)
-        print(f"already played: {directory}", file=sys.stderr)
+        say(f"already played: {directory}")
     else:
         results = _play(settings, opened, fielded, told, directory, command)
     print(summary(results["tournaments"][0]))
-    print(f"report: {directory / tournament_report.PAGE}", file=sys.stderr)
+    say(f"report: {directory / tournament_report.PAGE}")
     return directory
 
 
@@ -245,12 +244,10 @@ def _announce(settings: TournamentSettings, game: Any, entries: Sequence[Entry])
     rollouts = sum(
         most.evaluations[i] for i, entry in enumerate(entries) if entry.kind == "rollouts"
     )
-    print(
+    say(
         f"{len(entries)} players, {most.games:,} games of {game.name} on {devices.describe()}, at "
         f"most {sum(most.evaluations) - rollouts:,} evaluations of networks and {rollouts:,} "
-        "random playouts; compiling...",
-        file=sys.stderr,
-        flush=True,
+        "random playouts; compiling..."
     )
 
 

@@ -6,7 +6,6 @@ only iterations that are not in it are asked; and the positions and the search t
 
 import dataclasses
 import hashlib
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +20,7 @@ from jaxzero import runs, solvers, workdir
 from jaxzero.games import ConnectFour
 from jaxzero.players import solver
 from jaxzero.runs import Run
+from jaxzero.runs.processes import say
 from jaxzero.search import SearchOptions
 from jaxzero.settings.config import ConfigError
 from jaxzero.solvers import Labelled
@@ -85,7 +85,7 @@ def test_positions(config: ConfigDict, directory: Path) -> Labelled:
         folder = solved_set.place_of(RECIPE, Path(config.study.data))
         held = solved_positions.describe(folder)
         if held is None or held["positions"] < count:
-            print(f"making {count} test positions in {folder}", file=sys.stderr)
+            say(f"making {count} test positions in {folder}")
             solved_set.make(RECIPE, count, folder)
         some = solved_positions.load(folder).labelled.take(slice(count))
         return dataclasses.replace(some, game=game)
@@ -133,7 +133,7 @@ def update(directory: Path, test: Labelled) -> Accuracies:
     stored = held["marks"]
     missing = [i for i in opened.iterations if str(i) not in stored]
     if missing:
-        print(f"measuring iterations {missing[0]} to {missing[-1]}...", file=sys.stderr)
+        say(f"measuring iterations {missing[0]} to {missing[-1]}...")
         stored |= {str(i): of_members for i, of_members in _measure(opened, missing, test).items()}
         workdir.write_json(path, held)
     return {i: stored[str(i)] for i in opened.iterations}

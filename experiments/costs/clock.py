@@ -8,7 +8,6 @@ alone and run for a short while. Members that go together (vmap) are timed toget
 
 import dataclasses
 import functools
-import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, NamedTuple
@@ -20,6 +19,7 @@ from ml_collections import ConfigDict
 from experiments.costs import phases
 from jaxzero import runs
 from jaxzero.runs import Member, Run, population
+from jaxzero.runs.processes import say
 from jaxzero.settings import config as config_lib
 from jaxzero.settings import devices
 from jaxzero.training import learner
@@ -280,7 +280,7 @@ def of_settings(configs: Mapping[str, ConfigDict], *, seconds: float = 2.0) -> d
         for phase, key in _DECIDED_BY.items():
             asked = phase, config_lib.get(config, key)
             if asked not in known:
-                print(f"calibrating {phase} with {key}={asked[1]}...", file=sys.stderr, flush=True)
+                say(f"calibrating {phase} with {key}={asked[1]}...")
                 known[asked] = getattr(clock, phase)().unit
             units.append(known[asked])
         found[name] = Cost(*units)

@@ -2,7 +2,6 @@
 
 import collections
 import dataclasses
-import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
@@ -23,6 +22,7 @@ from jaxzero.matches.engine_match import compile_player, play_match
 from jaxzero.matches.ladder import Ladder
 from jaxzero.matches.uci import Engines, EngineSettings
 from jaxzero.runs import Run
+from jaxzero.runs.processes import say
 from jaxzero.settings.config import ConfigError
 
 FILE = "points.jsonl"
@@ -95,11 +95,7 @@ def measure(config: ConfigDict, directory: Path, arms: Mapping[str, Run]) -> lis
         return rows
     total = sum(len(arms[arm].members) * config.study.games for arm, _ in missing)
     first = arms[missing[0][0]]
-    print(
-        f"against {config.study.reference}: {total:,} games; compiling...",
-        file=sys.stderr,
-        flush=True,
-    )
+    say(f"against {config.study.reference}: {total:,} games; compiling...")
     with ExitStack() as stack:
         problems: collections.Counter[str] = collections.Counter()
         play = _against(config, first, stack, problems)

@@ -17,10 +17,10 @@ from ml_collections import ConfigDict
 
 from experiments.hyperparameters.groups import ProgramGroup
 from experiments.hyperparameters.settings import Training
-from experiments.shell.study import say
 from jaxzero import runs, workdir
 from jaxzero.runs import Member, Run, population, runner, weights
 from jaxzero.runs.failures import Failures
+from jaxzero.runs.processes import say
 from jaxzero.runs.stopping import Stopped, minutes_left
 from jaxzero.settings import config as config_lib
 from jaxzero.settings.config import ConfigError

@@ -14,9 +14,10 @@ from experiments.hyperparameters.group_training import Place
 from experiments.hyperparameters.groups import ProgramGroup
 from experiments.hyperparameters.settings import Setting, Training
 from experiments.shell import study as shell
-from experiments.shell.study import StudyRun, say
+from experiments.shell.study import StudyRun
 from jaxzero import runs, workdir
 from jaxzero.runs import population
+from jaxzero.runs.processes import say
 from jaxzero.settings import config as config_lib
 from jaxzero.settings.config import ConfigError, Key
 from jaxzero.tracking import StudySummary, Tracker

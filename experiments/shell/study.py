@@ -1,7 +1,6 @@
 """What every study does around its own work: directory begun, results and report written."""
 
 import dataclasses
-import sys
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
@@ -13,6 +12,7 @@ from ml_collections import ConfigDict
 from experiments.shell.summary import summary_of
 from jaxzero import runs, workdir
 from jaxzero.runs import Member, runner
+from jaxzero.runs.processes import say
 from jaxzero.runs.runner import Trained
 from jaxzero.runs.stopping import minutes_left
 from jaxzero.settings import config as config_lib
@@ -131,9 +131,3 @@ def check(config: ConfigDict, keys: Iterable[Key], *distinct: str) -> None:
     config_lib.require_extras(config)
     for name in distinct:
         config_lib.require_distinct(config, f"study.{name}")
-
-
-def say(text: str | None) -> None:
-    """A line for the person who waits; None: nothing."""
-    if text is not None and jax.process_index() == 0:
-        print(text, file=sys.stderr, flush=True)

@@ -1,7 +1,6 @@
 """The networks of run directories as players of a match."""
 
 import dataclasses
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -14,6 +13,7 @@ from jaxzero import runs, workdir
 from jaxzero.players import Players
 from jaxzero.runs import Run, network_players, population
 from jaxzero.runs.failures import FAILED, Failures
+from jaxzero.runs.processes import say
 from jaxzero.settings.config import ConfigError, nearest
 from jaxzero.training.learner import Learner
 
@@ -103,7 +103,7 @@ def say_who_failed(opened: Sequence[Run]) -> None:
     """Names the members that are left out for it, a line for each run directory."""
     for directory, run in {run.directory: run for run in opened}.items():
         if names := failed_in(run):
-            print(f"{directory}: left out, failed: {', '.join(names)}", file=sys.stderr, flush=True)
+            say(f"{directory}: left out, failed: {', '.join(names)}")
 
 
 def choose_members(run: Run, names: Sequence[str]) -> list[int]:

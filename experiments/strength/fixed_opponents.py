@@ -1,7 +1,6 @@
 """How strong the networks of runs are over training, on one scale: fixed opponents, random = 0."""
 
 import dataclasses
-import sys
 from collections.abc import Sequence
 from typing import Any
 
@@ -18,6 +17,7 @@ from jaxzero.matches.ladder import Ladder, above
 from jaxzero.players import Players
 from jaxzero.ratings import Ratings
 from jaxzero.runs import Run
+from jaxzero.runs.processes import say
 from jaxzero.settings import devices
 from jaxzero.settings.config import ConfigError
 
@@ -117,7 +117,7 @@ def measure(opened: Sequence[Run], settings: LadderSettings) -> list[dict[str, A
     points = [choose_points(run, settings) for run in opened]
     tasks = _tasks(opened, points, references, settings)
     total = sum(task.ladder.games * len(task.iterations) for task in tasks)
-    _say(f"ladder: {total:,} games on {devices.describe()}; compiling...")
+    say(f"ladder: {total:,} games on {devices.describe()}; compiling...")
     for task in tasks:
         task.ladder.compile()
     numbers: dict[tuple[int, int, int], int] = {}  # of the networks, after the references
@@ -234,7 +234,3 @@ def described(opened: Sequence[Run], settings: LadderSettings) -> dict[str, Any]
         for run in opened
     ]
     return workdir.plain(stored | {"pool": pool})
-
-
-def _say(text: str) -> None:
-    print(text, file=sys.stderr, flush=True)

@@ -1,6 +1,7 @@
 """Several processes that train together, one on each host."""
 
 import os
+import sys
 from typing import Any
 
 import jax
@@ -30,3 +31,9 @@ def join() -> None:
             "each host under SLURM, Open MPI or with JAX_COORDINATOR_ADDRESS, JAX_NUM_PROCESSES "
             "and JAX_PROCESS_ID set"
         ) from error
+
+
+def say(text: str | None) -> None:
+    """A line for the person who waits, from the first process alone; None: nothing."""
+    if text and jax.process_index() == 0:
+        print(text, file=sys.stderr, flush=True)

@@ -2,7 +2,6 @@
 
 import dataclasses
 import os
-import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -17,6 +16,7 @@ from jaxzero import runs, workdir
 from jaxzero.runs import Member, learning, memory, metrics, population, processes
 from jaxzero.runs.checkpoints import Checkpoints
 from jaxzero.runs.failures import Failures
+from jaxzero.runs.processes import say
 from jaxzero.runs.stopping import FINISHED_EARLY, Stopped, StopRequest
 from jaxzero.settings import devices as devices_lib
 from jaxzero.settings.config import ConfigError
@@ -139,7 +139,7 @@ def train(
         observer,
     )
     total = config.train.iterations
-    first = job.checkpoints.newest_whole(_say) or 0
+    first = job.checkpoints.newest_whole(say) or 0
     if failures is not None:
         failures.forget_after(first)
     if first > total:
@@ -147,12 +147,12 @@ def train(
             f"config.train.iterations={total}: {directory} is at iteration {first} already, "
             f"choose at least {first} or another --workdir"
         )
-    _say(
+    say(
         f"{len(members)} runs of {spec.game.name} on {devices_lib.describe(devices)} "
         f"(devices: {layout.run_devices} for runs x {layout.data_devices} for each run; {mode})"
     )
-    _say(devices_lib.idle_accelerator())
-    _say(f"playing {config.evaluation.heldout_games} held-out games...")
+    say(devices_lib.idle_accelerator())
+    say(f"playing {config.evaluation.heldout_games} held-out games...")
     held = heldout.make(
         spec.game,
         num_games=config.evaluation.heldout_games,
@@ -160,7 +160,7 @@ def train(
         temperature_plies=config.selfplay.temperature_plies,
     )
     held = jax.block_until_ready(held)  # minutes where games are long
-    _say(_forecast(spec, members, held, layout, mode, devices[0]))
+    say(_forecast(spec, members, held, layout, mode, devices[0]))
     hypers = population.stack([spec_lib.make_hyper(m.config) for m in members])
     hypers = population.place(hypers, program.sharding)
     held = population.place(held, program.replicated)
@@ -169,9 +169,9 @@ def train(
     compiling = time.monotonic()
     iterate = program.iterate
     if first < total:
-        _say("compiling...")
+        say("compiling...")
         iterate = iterate.lower(hypers, states, held).compile()
-        _say(f"compiled in {time.monotonic() - compiling:.1f} s")
+        say(f"compiled in {time.monotonic() - compiling:.1f} s")
     compile_seconds = time.monotonic() - compiling
 
     states, seconds = _iterate(
@@ -313,7 +313,7 @@ def _begin_or_resume(job: _Job, program: population.Program, first: int) -> RunS
     seeds = population.place(seeds, program.sharding)
     if first == 0:
         return program.init(seeds)
-    _say(f"resuming from iteration {first} of {job.directory}")
+    say(f"resuming from iteration {first} of {job.directory}")
     restored = job.checkpoints.restore(first, jax.eval_shape(program.init, seeds))
     return population.place(restored, program.sharding)
 
@@ -329,8 +329,3 @@ def _on_one_device(states: RunState) -> RunState:
         return jax.device_put(population.fetch(x), jax.local_devices()[0])
 
     return jax.tree.map(move, states)
-
-
-def _say(text: str | None) -> None:
-    if text and jax.process_index() == 0:
-        print(text, file=sys.stderr, flush=True)
