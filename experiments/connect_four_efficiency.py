@@ -25,7 +25,7 @@ from experiments.shell import cli
 from experiments.shell import study as shell
 from experiments.shell.study import StudyRun
 from jaxzero import runs, workdir
-from jaxzero.runs import Run, runner
+from jaxzero.runs import Run, learning, runner
 from jaxzero.runs.checkpoints import Checkpoints
 from jaxzero.settings import config as config_lib
 from jaxzero.settings import devices
@@ -204,7 +204,8 @@ def train(study: StudyRun, arm: str, directory: Path, test: Labelled) -> Accurac
                 for j in range(len(members))
             ):
                 break
-        tracker.finish(StudySummary(iteration=until))  # accuracies are the study's, not a run's
+        found = learning.curves(directory, [member.name for member in members])
+        tracker.finish(StudySummary(until, found))  # accuracies are the study's, not a run's
     return accuracies
 
 

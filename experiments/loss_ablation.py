@@ -104,6 +104,7 @@ def conclude(study: StudyRun, trained: Trained, members: list[Member]) -> StudyS
     seconds = {
         "compiling": trained.compile_seconds,
         "training": trained.seconds - trained.compile_seconds,
+        "examination": trained.examination_seconds,
         "tournaments": time.monotonic() - started,
     }
     rows = workdir.read_rows(directory / workdir.METRICS)

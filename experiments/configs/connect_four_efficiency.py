@@ -104,6 +104,7 @@ PRESETS: dict[str, Preset] = {
             "train.learning_rate": 0.05,
             "train.schedule_steps": (6, 10),
             "evaluation.heldout_games": 8,
+            "evaluation.learning_positions": 64,
             "execution.snapshot_every": 2,
             "study.seeds": 1,
             "study.patience": 0,

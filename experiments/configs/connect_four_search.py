@@ -29,6 +29,7 @@ PRESETS: dict[str, Preset] = {
             "train.batch_size": 64,
             "train.learning_rate": 0.02,
             "evaluation.heldout_games": 8,
+            "evaluation.learning_positions": 64,
             "study.trials": 5,
             "study.random_trials": 3,
             "study.test_positions": 200,

@@ -98,6 +98,7 @@ _QUICK: dict[str, Any] = {
     "arena.gate": "none",
     "evaluation.heldout_games": 8,
     "evaluation.heldout_simulations": 25,
+    "evaluation.learning_positions": 64,
     "execution.snapshot_every": 2,
     "study.seeds": 2,
     "study.reference": "mcts_50",

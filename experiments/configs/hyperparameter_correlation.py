@@ -18,6 +18,7 @@ SMALL: dict[
     "train.learning_rate": 0.002,
     "evaluation.heldout_games": 16,
     "evaluation.heldout_simulations": 20,
+    "evaluation.learning_positions": 64,
     "study.tournament_simulations": 12,
     "arena.gate": "none",
 }

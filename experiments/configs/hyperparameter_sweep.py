@@ -25,6 +25,7 @@ PRESETS: dict[str, Preset] = {
             "arena.games": 8,
             "evaluation.heldout_games": 16,
             "evaluation.heldout_simulations": 20,
+            "evaluation.learning_positions": 64,
             "study.seeds": 2,
             "study.programs": 4,
             "study.tournament_games": 4,

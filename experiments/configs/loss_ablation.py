@@ -43,6 +43,7 @@ PRESETS: dict[str, Preset] = {
             "train.epochs": 5,
             "train.learning_rate": 0.002,
             "arena.games": 16,
+            "evaluation.learning_positions": 64,
         },
     ),
     "gpu": Preset(

@@ -135,6 +135,7 @@ _QUICK = GAMES["connect_four_5x5"] | {
     "selfplay.episodes": 128,
     "train.iterations": 12,
     "study.positions": 60,
+    "evaluation.learning_positions": 64,
     "study.examine_every": 3,
     "study.final_games": 40,
 }

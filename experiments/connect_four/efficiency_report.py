@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 from experiments import published
 from experiments.configs.connect_four_efficiency import WITHOUT_ARMS
 from experiments.connect_four import ingredients
-from experiments.pages import page, style
+from experiments.pages import learning_section, page, style
 from experiments.pages.page import Page, Plate, plate, section
 from experiments.pages.tables import Table, table
 from experiments.pages.wording import game_title, maybe, mean_and_error, number, plural
@@ -60,20 +60,18 @@ def write_report(directory: Path) -> Path:
         theirs = {}
     plates = [_plate(name, n, title, arms, theirs, own) for name, n, title, own in FIGURES]
     plates.insert(1, plate("cycle", cycle(), "Learning rate and momentum (Fig. 2)", _CYCLE))
-    return page.write(
-        Page(
-            title=f"What makes AlphaZero cheaper: {game_title(results['game'])}",
-            subtitle=f"{results['game']}, preset {results['preset']}",
-            verdicts=sentences(arms, results["positions"]["random"]["strong"]),
-            missing=_missing(arms, theirs),
-            facts=_facts(results),
-            sections=[
-                section("Accuracy against cost", _METHOD, *plates),
-                section("Numbers", accuracy_and_cost(arms, theirs), ingredients.earned(arms)),
-            ],
-        ),
-        directory,
+    built = Page(
+        title=f"What makes AlphaZero cheaper: {game_title(results['game'])}",
+        subtitle=f"{results['game']}, preset {results['preset']}",
+        verdicts=sentences(arms, results["positions"]["random"]["strong"]),
+        missing=_missing(arms, theirs),
+        facts=_facts(results),
+        sections=[
+            section("Accuracy against cost", _METHOD, *plates),
+            section("Numbers", accuracy_and_cost(arms, theirs), ingredients.earned(arms)),
+        ],
     )
+    return page.write(learning_section.added(built, directory), directory)
 
 
 _METHOD = (

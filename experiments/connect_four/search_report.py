@@ -8,7 +8,7 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from experiments import published
-from experiments.pages import page, record, style
+from experiments.pages import learning_section, page, record, style
 from experiments.pages.page import Page, plate, section
 from experiments.pages.tables import Table, table
 from experiments.pages.wording import game_title, maybe, mean_and_error, number, plural
@@ -29,40 +29,38 @@ def write_report(directory: Path) -> Path:
     tried = sorted(results["trials"], key=lambda t: -t["accuracy"])
     theirs = (published.load(PUBLISHED) or {}).get("sets", [])
     config = results["config"]
-    return page.write(
-        Page(
-            title=f"Constants of the search: {game_title(results['game'])}",
-            subtitle=f"{results['game']}, preset {results['preset']}",
-            verdicts=sentences(tried, results["positions"]),
-            missing=record.failures(results),
-            facts=[
-                (
-                    "Budget of a trial",
-                    f"{config['train']['iterations']} iterations, "
-                    f"{config['selfplay']['episodes']} games, "
-                    f"{config['search']['num_simulations']} simulations a move, "
-                    f"{plural(config['study']['seeds'], 'seed')}",
-                ),
-                (
-                    "Network",
-                    f"{config['network']['blocks']} blocks of {config['network']['channels']}",
-                ),
-                ("Measured with", results.get("examination", "each trial's search of self-play")),
-                ("Test positions", number(results["positions"]["number"])),
-                *page.origin(results),
-            ],
-            sections=[
-                section(
-                    "Trials",
-                    _METHOD,
-                    plate("constants", figure(tried, theirs), "Accuracy by constant", _CAPTION),
-                    trials_table(tried),
-                    published_table(theirs),
-                )
-            ],
-        ),
-        directory,
+    built = Page(
+        title=f"Constants of the search: {game_title(results['game'])}",
+        subtitle=f"{results['game']}, preset {results['preset']}",
+        verdicts=sentences(tried, results["positions"]),
+        missing=record.failures(results),
+        facts=[
+            (
+                "Budget of a trial",
+                f"{config['train']['iterations']} iterations, "
+                f"{config['selfplay']['episodes']} games, "
+                f"{config['search']['num_simulations']} simulations a move, "
+                f"{plural(config['study']['seeds'], 'seed')}",
+            ),
+            (
+                "Network",
+                f"{config['network']['blocks']} blocks of {config['network']['channels']}",
+            ),
+            ("Measured with", results.get("examination", "each trial's search of self-play")),
+            ("Test positions", number(results["positions"]["number"])),
+            *page.origin(results),
+        ],
+        sections=[
+            section(
+                "Trials",
+                _METHOD,
+                plate("constants", figure(tried, theirs), "Accuracy by constant", _CAPTION),
+                trials_table(tried),
+                published_table(theirs),
+            )
+        ],
     )
+    return page.write(learning_section.added(built, directory), directory)
 
 
 _METHOD: Final = (

@@ -14,7 +14,7 @@ from experiments.claims.decision import METHOD
 from experiments.curriculum import claims as papers_claims
 from experiments.curriculum import win_ratio
 from experiments.curriculum.win_ratio import AXES, Point
-from experiments.pages import draw, drawings, page, style
+from experiments.pages import draw, drawings, learning_section, page, style
 from experiments.pages.page import Page, plate, section
 from experiments.pages.tables import Table, table
 from experiments.pages.wording import duration, game_title, interval, maybe, number, plural
@@ -53,7 +53,7 @@ def write_report(directory: Path) -> Path:
         arm: workdir.read_rows(directory / "arms" / arm / workdir.METRICS)
         for arm in results["config"]["study"]["arms"]
     }
-    return page.write(make_page(results, metrics), directory)
+    return page.write(learning_section.added(make_page(results, metrics), directory), directory)
 
 
 def make_page(results: Mapping[str, Any], metrics: Mapping[str, Sequence[Any]]) -> Page:

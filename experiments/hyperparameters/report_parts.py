@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from experiments.claims.ranking import Rated, ranking
-from experiments.pages import page, record, study
+from experiments.pages import learning_section, page, record, study
 from experiments.pages.page import Page, Section, section
 from experiments.pages.study import Study
 from experiments.pages.tables import Table, table
@@ -25,7 +25,8 @@ POINTS: Final = "Points over cost tell their settings when the pointer rests on 
 def write(workdir: str | Path, build: Callable[[Study], Page]) -> Path:
     """Writes the figures and the page; returns the path of `report.html`."""
     directory = Path(workdir)
-    return page.write(build(study.load(directory)), directory)
+    built = build(study.load(directory))
+    return page.write(learning_section.added(built, directory), directory)
 
 
 def heading(found: Study, asks: str) -> dict[str, Any]:

@@ -12,7 +12,7 @@ from experiments.claims import section as claims_section
 from experiments.claims.losses import decide
 from experiments.losses import cost_section, figures, joint_report, sentences, tables
 from experiments.losses.rating_sections import ladder, papers_tournament, tournament, training_elo
-from experiments.pages import page, record, study
+from experiments.pages import learning_section, page, record, study
 from experiments.pages.page import Page, Section, plate, section
 from experiments.pages.study import Study
 from experiments.pages.wording import (
@@ -36,8 +36,9 @@ def write_report(workdir: str | Path) -> Path:
     Raises:
       ConfigError: the folder holds neither `metrics.jsonl` nor `results.json`, or one is damaged.
     """
-    found = study.load(Path(workdir))
-    return page.write(build(found, Path(workdir)), Path(workdir))
+    directory = Path(workdir)
+    built = build(study.load(directory), directory)
+    return page.write(learning_section.added(built, directory), directory)
 
 
 def build(found: Study, workdir: Path | None = None) -> Page:

@@ -10,7 +10,7 @@ from experiments.claims import inference
 from experiments.claims.decision import METHOD, coverage
 from experiments.losses import variant_figures
 from experiments.losses.variant_results import SearchVariants, load
-from experiments.pages import page, style
+from experiments.pages import learning_section, page, style
 from experiments.pages.page import Page, Section, plate, section
 from experiments.pages.study import Study
 from experiments.pages.tables import Table, table
@@ -29,7 +29,7 @@ from experiments.pages.wording import (
 
 def write_report(directory: Path) -> Path:
     """Writes figures and report.html from results.json; returns the latter's path."""
-    return page.write(build(load(directory)), directory)
+    return page.write(learning_section.added(build(load(directory)), directory), directory)
 
 
 def build(found: SearchVariants) -> Page:

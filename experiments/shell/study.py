@@ -11,7 +11,7 @@ from ml_collections import ConfigDict
 
 from experiments.shell.summary import summary_of
 from jaxzero import runs, workdir
-from jaxzero.runs import Member, runner
+from jaxzero.runs import Member, learning, runner
 from jaxzero.runs.processes import say
 from jaxzero.runs.runner import Trained
 from jaxzero.runs.stopping import minutes_left
@@ -71,7 +71,9 @@ class StudyRun:
         with Tracker(directory, config, self.name) as tracker:
             members = runs.one_for_each_seed(config, name)
             trained = runner.train(config, members, directory, tracker)
-            tracker.finish(StudySummary(config.train.iterations))  # the rest is the study's
+            found = learning.curves(directory, [member.name for member in members])
+            # the rest is the study's
+            tracker.finish(StudySummary(config.train.iterations, found))
         return trained
 
     def finish(

@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from jaxzero.runs import learning
 from jaxzero.tracking import StudySummary, Table
 
 _SETTINGS = ("config", "switches", "environment", "runs")  # W&B has them as a run's config
@@ -28,6 +29,10 @@ def summary_of(results: Mapping[str, Any], directory: Path) -> StudySummary:
             _gather(section, content, runs, numbers, tables, members)
     curves: dict[str, dict[str, dict[int, float]]] = {}
     _curves("elo/training", results.get("training_elo") or {}, curves, members)
+    for metric, by_run in learning.curves(directory, runs).items():
+        curves[metric] = by_run
+        for run, curve in by_run.items():
+            members[run][metric] = curve[max(curve)]
     _curves("elo/ladder", (results.get("ladder") or {}).get("runs") or {}, curves, members)
     for played in results.get("tournaments") or []:
         _tournament(played, numbers, tables, members)

@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from matplotlib.figure import Figure
 
-from experiments.pages import draw, page, record, study, style
+from experiments.pages import draw, learning_section, page, record, study, style
 from experiments.pages.page import Page, plate, section
 from experiments.pages.study import Study
 from experiments.pages.tables import Table, table
@@ -31,41 +31,39 @@ def write_report(directory: Path) -> Path:
     results = workdir.read_json(directory / workdir.RESULTS)
     records: list[dict[str, Any]] = results["examinations"]
     config, cost = results["config"], results["cost"]
-    return page.write(
-        Page(
-            title=f"A player of {game_title(results['game'])}",
-            subtitle=f"{results['game']}, preset {results['preset']}, {found.name}",
-            verdicts=sentences(results),
-            missing=[],
-            facts=[
-                (
-                    "Training",
-                    f"{plural(found.reached('player') or 0, 'iteration')} of "
-                    f"{number(config['selfplay']['episodes'])} games, "
-                    f"{config['search']['num_simulations']} simulations a move",
-                ),
-                (
-                    "Time",
-                    ", ".join(f"{name} {duration(s)}" for name, s in cost["phases"].items()),
-                ),
-                *record.software(results),
-                *page.origin(results),
-            ],
-            sections=[
-                section(
-                    "Strength",
-                    plate("strength", strength(results), "Strength over training", _CAPTION),
-                    examinations(records),
-                ),
-                section(
-                    "Losses",
-                    plate("losses", losses(found), "Losses", "In self-play's own games."),
-                ),
-                section("Settings", record.other_settings(found)),
-            ],
-        ),
-        directory,
+    built = Page(
+        title=f"A player of {game_title(results['game'])}",
+        subtitle=f"{results['game']}, preset {results['preset']}, {found.name}",
+        verdicts=sentences(results),
+        missing=[],
+        facts=[
+            (
+                "Training",
+                f"{plural(found.reached('player') or 0, 'iteration')} of "
+                f"{number(config['selfplay']['episodes'])} games, "
+                f"{config['search']['num_simulations']} simulations a move",
+            ),
+            (
+                "Time",
+                ", ".join(f"{name} {duration(s)}" for name, s in cost["phases"].items()),
+            ),
+            *record.software(results),
+            *page.origin(results),
+        ],
+        sections=[
+            section(
+                "Strength",
+                plate("strength", strength(results), "Strength over training", _CAPTION),
+                examinations(records),
+            ),
+            section(
+                "Losses",
+                plate("losses", losses(found), "Losses", "In self-play's own games."),
+            ),
+            section("Settings", record.other_settings(found)),
+        ],
     )
+    return page.write(learning_section.added(built, directory), directory)
 
 
 def sentences(results: Mapping[str, Any]) -> list[str]:

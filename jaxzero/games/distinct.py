@@ -39,3 +39,20 @@ def count_distinct(hashes: jax.Array, valid: jax.Array) -> jax.Array:
     is_new = jnp.any(ordered[1:] != ordered[:-1], axis=-1)
     is_new = jnp.concatenate([jnp.ones((1,), bool), is_new])
     return (is_new & valid[order]).sum(dtype=jnp.int32)
+
+
+def effective_size(hashes: jax.Array, valid: jax.Array) -> jax.Array:
+    """float32: 1 / sum of squared shares of different rows; as many as are valid if none is twice.
+
+    Args:
+      hashes: uint32[M, 2], of which the first half is taken: two rows in four billion are mixed up.
+      valid: bool[M], at least one.
+    """
+    order = jnp.argsort(jnp.where(valid, hashes[:, 0], jnp.uint32(0xFFFFFFFF)))
+    ordered, counted = hashes[order, 0], valid[order]
+    place = jnp.arange(valid.shape[0])
+    is_new = jnp.concatenate([jnp.ones((1,), bool), ordered[1:] != ordered[:-1]])
+    equal_before = place - jax.lax.cummax(jnp.where(is_new, place, 0))
+    squares = jnp.where(counted, 2.0 * equal_before + 1.0, 0.0).sum()  # c^2 = 1 + 3 + ... (2c - 1)
+    total = counted.sum().astype(jnp.float32)
+    return total**2 / squares

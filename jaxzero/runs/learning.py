@@ -7,7 +7,7 @@ then nothing but a sentence that says so.
 import functools
 import sys
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -172,13 +172,18 @@ def _examine(run: Run, at: int, positions: Positions, rows: Sequence[Row]) -> di
     }
 
 
-def curves(directory: Path, names: Sequence[str]) -> Curves:
-    """What was found in a directory and those below it of runs of these names, to be tracked."""
+def files(directory: Path) -> list[Path]:
+    """Every `FILE` of a study: its own, or those of its trainings."""
+    return sorted(p for depth in ("", "*/", "*/*/") for p in directory.glob(depth + FILE))
+
+
+def curves(directory: Path, names: Collection[str]) -> Curves:
+    """What was found of runs of these names in a study's directory, to be tracked."""
     found: Curves = {}
-    for path in sorted(directory.glob("**/" + FILE)):
+    for path in files(directory):
         for at, by_run in workdir.read_json(path).get("iterations", {}).items():
-            for run, metrics in by_run.items():
-                for name, value in metrics.items() if run in names else ():
+            for run in by_run.keys() & set(names):
+                for name, value in by_run[run].items():
                     if isinstance(value, int | float):
                         found.setdefault(name, {}).setdefault(run, {})[int(at)] = value
     return found

@@ -47,6 +47,7 @@ def play_batch(
         root_value_share=spec.train.root_value_share,
     )
     games = learned.recorded.any(0).sum(dtype=jnp.int32)
+    metrics["count/new_examples"] = (count * spec.num_images).astype(jnp.float32)
     return Batch(examples, count, games, progress, metrics)
 
 

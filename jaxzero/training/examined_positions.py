@@ -21,7 +21,7 @@ from jaxzero.training.spec import Spec
 
 LONG = 8 * examination.SIMULATIONS  # simulations of the search that labels where nothing solves
 _SEED = 2003  # of the positions: not a run's seed
-_EARLIEST = 5  # one part in so many of the board is filled: earlier ones take seconds to solve
+_EARLIEST = 4  # one part in so many of the board is filled: earlier ones take seconds to solve
 
 
 def has_solver(game: Game) -> bool:

@@ -9,12 +9,13 @@ import jax
 import jax.numpy as jnp
 from flax import struct
 
+from jaxzero.games.distinct import effective_size, hash_rows
 from jaxzero.training import curriculum, episodes, learner
 from jaxzero.training.game_window import Games
 from jaxzero.training.gate import gate
 from jaxzero.training.learner import Learner
 from jaxzero.training.position_window import Positions
-from jaxzero.training.replay import Examples
+from jaxzero.training.replay import Examples, Source
 from jaxzero.training.spec import Hyper, Spec
 from jaxzero.training.windows import Batch, Held, Window
 
@@ -101,6 +102,7 @@ def iterate(
     metrics |= {f"unseen/{name}": value for name, value in unseen.items()}
     metrics |= {f"heldout/{name}": value for name, value in unknown.items()}
     metrics["count/examples"] = (source.count * spec.num_images).astype(jnp.float32)
+    metrics["replay/effective_share"] = _effective_share(spec, source)
     metrics["arena/opponent"] = state.best.astype(jnp.float32)
     return RunState(
         learner=jax.tree.map(lambda new, old: jnp.where(accepted, new, old), candidate, best),
@@ -111,3 +113,12 @@ def iterate(
         progress=batch.progress,
         filled=after.filled,
     ), metrics
+
+
+def _effective_share(spec: Spec, source: Source) -> jax.Array:
+    """float32: effective number of the positions in the window, as a share of all."""
+    capacity = spec.replay.window_positions or spec.replay.window * spec.positions
+    place = jnp.arange(min(capacity, spec.max_distinct_positions))
+    is_held = place < source.count
+    hashes = hash_rows(source.take(place).observation)
+    return effective_size(hashes, is_held) / jnp.maximum(is_held.sum(), 1)

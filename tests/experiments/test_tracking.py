@@ -2,6 +2,7 @@
 
 import fnmatch
 import json
+import math
 import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -13,6 +14,7 @@ import pytest
 from experiments import loss_ablation
 from experiments.shell.summary import summary_of
 from jaxzero import workdir
+from jaxzero.runs import learning
 from jaxzero.tracking.summary import scalars
 from tests.experiments.losses.test_loss_ablation import TARGETS, tiny
 from tests.tracking.test_tracking import exit_codes, read_events, records_of, series
@@ -22,14 +24,21 @@ pytest.importorskip("tensorboardX")
 
 DOCUMENT = Path(__file__).parents[2] / "docs" / "metrics.md"
 RUNS = [f"{target}_seed0" for target in TARGETS]
+POSITIONS = 12
 
 
 @pytest.fixture(scope="module")
 def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A study of two iterations with all tracking on."""
+    """A study of two iterations with all tracking on, its networks examined at any cost."""
     directory = tmp_path_factory.mktemp("tracked") / "tiny"
-    tracked = {"tracking.wandb": "offline", "tracking.tensorboard": True}
-    loss_ablation.run(tiny(tracked), directory)
+    changes = {
+        "tracking.wandb": "offline",
+        "tracking.tensorboard": True,
+        "evaluation.learning_positions": POSITIONS,
+    }
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(learning, "SHARE", 1e6)
+        loss_ablation.run(tiny(changes), directory)
     return directory
 
 
@@ -179,6 +188,26 @@ def test_wandb_holds_every_figure_and_the_report_once(
     assert report.read_text() == (finished / "report.html").read_text()
     for name in RUNS:  # not in every run
         assert not list(offline[name][0].rglob("*.png"))
+
+
+def test_kept_networks_are_examined_once_and_tracked(
+    finished: Path, offline: dict[str, tuple[Path, list[dict[str, Any]]]]
+) -> None:
+    found = json.loads((finished / learning.FILE).read_text())
+    assert (found["positions"], found["labels"], found["kept"]) == (POSITIONS, "exact", [0, 2])
+    logged = history_of(offline["study-2"][1])
+    for iteration, by_run in found["iterations"].items():
+        assert list(by_run) == RUNS
+        for name, metrics in by_run.items():
+            assert 0 <= metrics["learning/target_mean"] <= 1
+            assert 0 <= metrics["learning/target_divergence"] < math.inf
+            for metric in ("learning/search", "learning/value_error"):
+                assert logged[int(iteration)][f"{metric}/{name}"] == pytest.approx(metrics[metric])
+    untrained = [found["iterations"]["0"][name] for name in RUNS]
+    assert untrained[0] == untrained[1]  # equal seeds
+    report = (finished / "report.html").read_text()
+    assert "Is it learning?" in report
+    assert "solved exactly" in report
 
 
 def test_wandb_runs_are_grouped_and_described(

@@ -5,7 +5,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from jaxzero.games.distinct import count_distinct, hash_rows
+from jaxzero.games.distinct import count_distinct, effective_size, hash_rows
 
 count = jax.jit(lambda rows, valid: count_distinct(hash_rows(rows), valid))
 
@@ -18,6 +18,19 @@ def test_counts_equal_numpys(dtype: type) -> None:
         valid = rng.random(300) < 0.7
         expected = len(np.unique(rows[valid].reshape(-1, 6), axis=0))
         assert count(rows, valid) == expected
+
+
+def test_the_effective_size_is_that_of_the_shares() -> None:
+    effective = jax.jit(lambda rows, valid: effective_size(hash_rows(rows), valid))
+    rng = np.random.default_rng(2)
+    rows, valid = rng.integers(0, 3, (300, 2)).astype(np.int8), rng.random(300) < 0.7
+    _, counts = np.unique(rows[valid], axis=0, return_counts=True)
+    expected = 1 / ((counts / valid.sum()) ** 2).sum()
+    np.testing.assert_allclose(effective(rows, valid), expected, rtol=1e-6)
+    apart = np.arange(600, dtype=np.int8).reshape(300, 2)
+    apart[:, 1] = np.arange(300) // 128
+    assert len(np.unique(apart, axis=0)) == 300
+    np.testing.assert_allclose(effective(apart, valid), valid.sum(), rtol=1e-6)
 
 
 def test_nothing_valid_counts_nothing() -> None:

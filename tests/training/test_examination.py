@@ -10,6 +10,7 @@ import pytest
 from jaxzero.games import make_game
 from jaxzero.training import examination, examined_positions
 from jaxzero.training.examination import Answers, Positions
+from tests import small
 
 COUNT, ACTIONS = 60, 5
 
@@ -107,3 +108,19 @@ def test_solved_positions_are_those_of_the_solver(tmp_path: Any) -> None:
     loaded = examined_positions.load(tmp_path / "positions.npz", game)
     assert jax.tree.structure(loaded) == jax.tree.structure(solved)
     jax.tree.map(np.testing.assert_array_equal, loaded, solved)
+
+
+def test_where_nothing_solves_a_long_search_says_what_is_right(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(examined_positions, "LONG", 8)
+    spec = small.small_spec({"game": "gobang_5x5"})
+    assert not examined_positions.has_solver(spec.game)
+    teacher = small.compiled_init(spec)(0).learner
+    found = examined_positions.searched(spec, teacher, 16)
+    legal = jax.vmap(spec.game.legal_actions)(found.states)
+    assert not bool(jax.vmap(spec.game.is_terminal)(found.states).any())
+    assert len(np.unique(found.plies)) > 3
+    np.testing.assert_array_equal((found.right & legal).sum(-1), 1)
+    assert float(jnp.abs(found.value).max()) <= 1
+    np.testing.assert_array_equal(found.contested, legal.sum(-1) > 1)

@@ -1,0 +1,140 @@
+"""What a report says of made-up curves of learning, and what of their data."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from experiments.pages import learning_curves, learning_section
+from experiments.pages.learning_curves import Group
+from jaxzero import workdir
+from jaxzero.runs import learning
+from jaxzero.training.examination import PREFIX
+
+AT = (0, 10, 20)
+GOOD: dict[str, tuple[float, ...]] = {
+    "network": (0.40, 0.60, 0.80),
+    "search": (0.60, 0.80, 0.95),
+    "target": (0.60, 0.80, 0.94),
+    "value_error": (0.70, 0.50, 0.30),
+    "constant_error": (0.50, 0.50, 0.50),
+    "distinct_games": (1.0, 0.9, 0.9),
+    "distinct_positions": (0.8, 0.7, 0.6),
+}
+
+
+def sentences(name: str = "", **changes: tuple[float, ...]) -> str:
+    means = {key: dict(zip(AT, v, strict=True)) for key, v in (GOOD | changes).items()}
+    return " ".join(learning_section.sentences(Group(name, 150, means, np.zeros((0, 3)))))
+
+
+def test_a_run_that_learns_is_said_to_learn_with_its_numbers() -> None:
+    said = sentences()
+    assert said.startswith("It learns: from iteration 0 to 20")
+    for number in ("40.0", "80.0", "60.0", "95.0", "0.700", "0.300", "0.500"):
+        assert number in said, number
+
+
+@pytest.mark.parametrize(
+    ("changes", "complaint"),
+    [
+        ({"search": (0.6, 0.7, 0.81)}, "Search does not improve on the network"),
+        ({"target": (0.6, 0.7, 0.75)}, "The target that training receives does not improve"),
+        ({"value_error": (0.7, 0.6, 0.55)}, "The value is no better than a constant"),
+        ({"distinct_games": (1.0, 0.4, 0.9)}, "40.0 % of the games of iteration 10 are distinct"),
+        ({"distinct_positions": (0.8, 0.7, 0.2)}, "of the positions of iteration 20 are distinct"),
+        ({"search": (0.6, 0.98, 0.88)}, "the share with search was 98.0 % after iteration 10"),
+        ({"value_error": (0.7, 0.3, 0.4)}, "The value has become worse after its best"),
+        ({"network": (0.4, 0.42, 0.45)}, "The network alone knows no more moves than before"),
+    ],
+)
+def test_what_is_wrong_is_said_alone(changes: dict[str, Any], complaint: str) -> None:
+    assert complaint not in sentences()
+    said = sentences(**changes).replace("\N{NO-BREAK SPACE}", " ")
+    assert complaint in said
+    assert "It learns" not in said
+    assert said.count(". ") == 0  # one sentence
+
+
+def test_noise_is_no_complaint() -> None:
+    assert "It learns" in sentences(search=(0.6, 0.96, 0.95), value_error=(0.7, 0.29, 0.30))
+    assert sentences("product").startswith("product: It learns")
+
+
+def test_of_the_data_shares_and_passes() -> None:
+    row = {
+        "count/games": 20.0,
+        "selfplay/distinct_games": 15.0,
+        "selfplay/positions": 400.0,
+        "selfplay/distinct_positions": 100.0,
+        "replay/effective_share": 0.25,
+        "count/gradient_steps": 50.0,
+        "count/new_examples": 800.0,
+    }
+    found = learning_curves.novelty(row, batch_size=64)
+    assert found == {
+        "distinct_games": 0.75,
+        "distinct_positions": 0.25,
+        "effective_share": 0.25,
+        "passes": 4.0,
+    }
+    assert learning_curves.novelty({"iteration": 0}, batch_size=64) == {}
+
+
+def write(directory: Path, found: dict[str, Any], targets: tuple[str, ...]) -> None:
+    """A run directory with two seeds of each target, equal but for 0.1 of the search."""
+    directory.mkdir(parents=True)
+    names = [(target, seed) for target in targets for seed in (0, 1)]
+    workdir.write_json(directory / workdir.CONFIG, {"train.batch_size": 16})
+    rows = [
+        {"iteration": i, "run": f"{t}_seed{s}", "target": t, "seed": s}
+        for t, s in names
+        for i in AT
+    ]
+    workdir.append_rows(directory / workdir.METRICS, rows)
+    bins = {f"{PREFIX}calibration_{k}": [0.5, None] for k in ("predicted", "exact")}
+    made = {
+        str(i): {
+            f"{t}_seed{s}": bins
+            | {f"{PREFIX}calibration_share": [1.0, 0.0]}
+            | {PREFIX + key: v[k] + 0.1 * s * (key == "search") for key, v in GOOD.items()}
+            for t, s in names
+        }
+        for k, i in enumerate(AT)
+    }
+    workdir.write_json(directory / learning.FILE, {"iterations": made} | found)
+
+
+FOUND = {
+    "positions": 200,
+    "contested": 150,
+    "plies": [5, 21],
+    "labels": "exact",
+    "simulations": 64,
+    "c_puct": 1.5,
+    "kept": [*AT, 30],
+}
+
+
+def test_runs_are_shown_by_loss_or_together_where_they_are_too_many(tmp_path: Path) -> None:
+    write(tmp_path / "one", FOUND, ("sum", "value"))
+    section = learning_section.section_of(tmp_path / "one")
+    assert [group[:11] for group in section.text[:2]] == ["sum: It lea", "value: It l"]
+    assert "1 kept network" in section.text[2]  # was left out
+    numbers, stages = section.tables
+    assert len(numbers.rows) == 2 * len(AT)
+    assert numbers.rows[0][:4] == ("sum", "0", "0.400", "0.650")
+    assert len(stages.rows) == 2
+    for name in "abcd":
+        write(tmp_path / "four" / name, FOUND, ("sum", "value"))
+    four = learning_section.section_of(tmp_path / "four")
+    assert [row[0] for row in four.tables[1].rows] == ["a", "b", "c", "d"]
+
+
+def test_what_was_not_examined_says_why(tmp_path: Path) -> None:
+    assert learning_section.section_of(tmp_path).text == ()
+    workdir.write_json(tmp_path / learning.FILE, {"skipped": "The networks were not examined."})
+    assert learning_section.section_of(tmp_path).text == ("The networks were not examined.",)
+    assert json.loads((tmp_path / learning.FILE).read_text()).keys() == {"skipped"}
