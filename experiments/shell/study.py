@@ -1,6 +1,7 @@
 """What every study does around its own work: directory begun, results and report written."""
 
 import dataclasses
+import shlex
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
@@ -79,10 +80,19 @@ class StudyRun:
     def finish(
         self, results: Mapping[str, Any], write_report: Callable[[Path], Path]
     ) -> StudySummary:
-        """Writes `results.json` and the report, says where it is, and returns what is tracked."""
+        """Writes `results.json` and the report, says what is next; returns what is tracked."""
         workdir.write_json(self.directory / workdir.RESULTS, results)
         say(f"report: {write_report(self.directory)}")
+        say(play_it(self.directory))
         return summary_of(workdir.read_json(self.directory / workdir.RESULTS), self.directory)
+
+
+def play_it(directory: Path) -> str | None:
+    """The command that plays against a network of a study; None where it keeps none."""
+    places = ("player", ".", "*", "*/*")
+    kept = [one for at in places for one in sorted(directory.glob(f"{at}/{workdir.MEMBERS}"))]
+    run = shlex.quote(str(kept[0].parent)) if kept else ""
+    return f"next: python -m jaxzero.play --run={run}" if kept else None
 
 
 def begin(
