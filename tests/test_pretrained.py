@@ -67,6 +67,8 @@ def test_who_does_not_ship_is_named_with_those_who_do() -> None:
         opponents.check(["pretrained:chess"], "--opponents")
     with pytest.raises(ConfigError, match=f"plays {CHEAP}, not othello_6x6"):
         opponents.build(jaxzero.make_game("othello_6x6"), [f"pretrained:{CHEAP}"])
+    for name in pretrained.names():
+        assert pretrained.named(pretrained.directory(name)) == f"pretrained:{name}"
     assert pretrained.resolve("runs/first") == Path("runs/first")
 
 

@@ -38,3 +38,8 @@ def resolve(place: str | Path) -> Path:
     """
     text = str(place)
     return directory(text.removeprefix(PREFIX)) if text.startswith(PREFIX) else Path(place)
+
+
+def named(place: Path) -> str:
+    """`pretrained:NAME` of a player that ships, else the path."""
+    return f"{PREFIX}{place.name}" if place.parent == _FOLDER else str(place)

@@ -9,7 +9,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jaxzero import runs
+from jaxzero import pretrained, runs
 from jaxzero.games import Game
 from jaxzero.games.base import State
 from jaxzero.play.display.session import Session
@@ -104,7 +104,7 @@ def of_run(
         return _on_host(_search_with_network(run.spec, options, m, network, c_puct, key, state))
 
     name, at = run.members[member].name, run.iterations[-1] if at is None else at
-    title = f"{name} of {run.directory}, iteration {at}, m = {m}"
+    title = f"{name} of {pretrained.named(run.directory)}, iteration {at}, m = {m}"
     return BoardPlayer(name, title, of_position, True)
 
 
