@@ -32,7 +32,7 @@ class Group(NamedTuple):
 
     @property
     def iterations(self) -> list[int]:
-        return sorted(self.means["search"])
+        return sorted(self.means["value_error"])
 
     def at(self, name: str, iteration: int) -> float:
         """A mean; NaN where there is none."""

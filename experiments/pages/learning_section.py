@@ -75,7 +75,9 @@ def _asked(found: Sequence[Mapping[str, Any]], trainings: int) -> str:
     """How it was measured."""
     first = found[0]
     low, high = first["plies"]
-    labels = "solved exactly" if first["labels"] == "exact" else f"labelled by {first['labels']}"
+    labels = "solved exactly"
+    if first["labels"] != "exact":
+        labels = f"not solved but judged by {first['labels']}: right is the move that it prefers"
     most = max(one["positions"] for one in found)
     left_out = sum(len(one["kept"]) - len(one["iterations"]) for one in found)
     told = (

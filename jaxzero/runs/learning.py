@@ -5,7 +5,6 @@ then nothing but a sentence that says so.
 """
 
 import functools
-import sys
 import time
 from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
@@ -19,6 +18,7 @@ from jaxzero import runs, workdir
 from jaxzero.runs import Member, Run, population
 from jaxzero.runs.checkpoints import Checkpoints
 from jaxzero.runs.flops import TRAINING
+from jaxzero.runs.processes import say
 from jaxzero.training import examination, examined_positions
 from jaxzero.training import spec as spec_lib
 from jaxzero.training.examination import Positions
@@ -45,7 +45,7 @@ def update(directory: Path, config: ConfigDict, members: Sequence[Member], spec:
     Returns:
       Seconds that it took; 0 but on the first process.
     """
-    if jax.process_index() != 0:
+    if jax.process_index() != 0 or not config.evaluation.learning_positions:
         return 0.0
     kept = tuple(sorted({0, *Checkpoints.steps(directory / runs.SNAPSHOTS)}))
     run = Run(directory, "", config, tuple(members), spec, kept)
@@ -54,7 +54,7 @@ def update(directory: Path, config: ConfigDict, members: Sequence[Member], spec:
     done = held.get("iterations", {})
     todo = [i for i in run.iterations if str(i) not in done]
     asked = held.get("positions", run.config.evaluation.learning_positions)
-    if not asked or not todo:
+    if not todo:
         return 0.0
     rows = workdir.read_rows(run.directory / workdir.METRICS)
     is_exact = examined_positions.has_solver(run.spec.game)
@@ -72,7 +72,7 @@ def update(directory: Path, config: ConfigDict, members: Sequence[Member], spec:
         if not done:
             workdir.write_json(path, {"skipped": _too_dear(count, budget)})
         return 0.0
-    print(f"examining the networks of {len(chosen)} iterations...", file=sys.stderr, flush=True)
+    say(f"examining the networks after iterations {', '.join(map(str, chosen))}...")
     if done:
         positions = examined_positions.load(run.directory / POSITIONS, run.spec.game)
     else:
