@@ -85,8 +85,8 @@ def programs(
         return tree.expand(trees, leaf, new, active)
 
     def backup(trees: mctx.Tree, zero: jax.Array) -> mctx.Tree:
-        worth = jnp.zeros(keys.shape) + zero
-        return tree.backup(trees, leaf, new.value, worth, active, alternating=game.is_alternating)
+        draw = jnp.zeros(keys.shape) + zero
+        return tree.backup(trees, leaf, new.value, draw, active, alternating=game.is_alternating)
 
     return {"descend": descend, "rules and priors": rest, "expand": expand, "backup": backup}
 

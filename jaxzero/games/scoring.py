@@ -31,6 +31,11 @@ def result_for_mover(outcome: jax.Array, to_move: jax.Array, draw_for_asked: flo
     return jnp.where(is_drawn(outcome), jnp.float32(draw_for_asked), result)
 
 
+def draw_share(result: jax.Array) -> jax.Array:
+    """What part of a result float32[...] in [-1, 1] is a draw, the rest being a win or a loss."""
+    return 1.0 - jnp.abs(result)
+
+
 def labels(
     outcome: jax.Array,
     to_move_at_end: jax.Array,

@@ -79,7 +79,7 @@ def forecast(spec: Spec, hyper: Hyper, heldout: Any, *, members: int, together: 
         lambda net, k, s: core.start(spec.game, learner.acting(alone, net), k, s, spec.search)[0],
         state.learner, keys, states,
     )  # fmt: skip
-    games = jax.eval_shape(lambda: selfplay.empty_record(spec.game, lanes))
+    games = jax.eval_shape(lambda: selfplay.empty_record(spec.game, lanes, spec.search))
     networks = size_of(state.learner) * members
     measured = max(spec.positions, jax.tree.leaves(heldout)[0].shape[0])
     searched = min(lanes, spec.evaluate_at_once or lanes)

@@ -58,6 +58,7 @@ def start(
         options.capacity,
         jnp.zeros_like(root.log_prior),
         keeps_results=options.propagate_results,
+        keeps_draws=options.backs_up_draws,
     )
     return trees, made
 
@@ -93,7 +94,7 @@ def simulate(
             leaf,
             as_node(position, options),
             value,
-            options.draw_value * position.draw,
+            position.draw,
             position.is_terminal,
             active,
             draw_value=options.draw_value,
@@ -107,8 +108,9 @@ def simulate(
         trees,
         leaf,
         value,
-        options.draw_value * position.draw,
+        position.draw,
         active,
+        draw_value=options.draw_value,
         discount=options.discount,
         alternating=game.is_alternating,
     )
@@ -288,36 +290,39 @@ def _read_off(
 ) -> SearchResult:
     """What the trees say; `prior` float32[B, A] is the roots' log prior without noise."""
     node = tree.read_node(trees, jnp.zeros(active.shape, jnp.int32))
-    value = tree.root_value(trees)
+    root_value: Callable[[tree.Node], jax.Array] = tree.node_value
     if options.algorithm == "gumbel":
-        action, policy, under_policy = rules.gumbel_policy(
-            node, trees.extra_data.root_gumbel, options
-        )
+        action, policy, improved = rules.gumbel_policy(node, trees.extra_data.root_gumbel, options)
         if options.gumbel_root_value == "policy":
-            value = under_policy
+            root_value = functools.partial(rules.value_under, improved)
     else:
-        visits = node.visits.astype(jnp.float32)
-        kept = visits
+        may = node.log_prior > tree.ILLEGAL / 2
+        visits = kept = node.visits.astype(jnp.float32)
         if options.forced_playouts:
             kept = rules.pruned_visits(node, jnp.asarray(c_puct, jnp.float32), options)
         if options.propagate_results:
             visits = kept = known_results.chosen_from(node)
         policy = kept / jnp.maximum(kept.sum(-1, keepdims=True), 1.0)
-        action = rules.argmax(visits, options, keys)
+        action = rules.argmax(jnp.where(may, visits, -1.0), options, keys)
         if options.puct_target == "improved":
-            may = node.log_prior > tree.ILLEGAL / 2
             if node.known is not None:
                 may = known_results.allowed(node.known, may)
             policy = rules.improved_policy(node, prior, may, options)
-    known = None
+    value, known = root_value(node), None
+    draws = tree.draws_of(trees, node)
+    draw = None if draws is None else root_value(draws)
     if options.propagate_results:
         known = known_results.of_roots(trees)
         value = known_results.replace(value, known, options.draw_value)
+        if draw is not None:
+            drawn = (known == known_results.DRAWN).astype(jnp.float32)
+            draw = jnp.where(known == tree.UNKNOWN, draw, drawn)
     return SearchResult(
         visit_counts=node.visits,
         policy=jnp.where(active[:, None], policy, 0.0),
         action=action,
         value=value,
+        draw=draw,
         q=node.q,
         known=known,
         tree=trees,

@@ -8,8 +8,8 @@ import chex
 import jax
 import jax.numpy as jnp
 
+from jaxzero.games import scoring
 from jaxzero.games.base import Game, State
-from jaxzero.games.scoring import is_drawn, result_for_mover
 from jaxzero.loops import repeat
 from jaxzero.search.options import SearchOptions
 from jaxzero.search.tree import NewNode, log_prior
@@ -134,14 +134,14 @@ def look_at(
     logits, value, draw, made = evaluate_positions(game, evaluate, keys, states, needed)
     to_move = jax.vmap(game.to_move)(states)
     outcome = jax.vmap(game.outcome)(states)
-    result = result_for_mover(outcome, to_move, draw_for_asked)
+    result = scoring.result_for_mover(outcome, to_move, draw_for_asked)
     position = Position(
         state=states,
         legal=jax.vmap(game.legal_actions)(states),
         to_move=to_move,
         logits=logits,
         value=jnp.where(is_terminal, result, value),
-        draw=jnp.where(is_terminal, is_drawn(outcome).astype(jnp.float32), draw),
+        draw=jnp.where(is_terminal, scoring.draw_share(result), draw),
         is_terminal=is_terminal,
     )
     return position, made
@@ -154,4 +154,5 @@ def as_node(position: Position, options: SearchOptions) -> NewNode:
         value=position.value + options.draw_value * position.draw,
         state=position.state,
         to_move=position.to_move,
+        draw=position.draw,
     )

@@ -97,7 +97,7 @@ def grow(
     leaf: Leaf,
     new: NewNode,
     value: jax.Array,
-    draw_worth: jax.Array,
+    draw: jax.Array,
     is_terminal: jax.Array,
     active: jax.Array,
     *,
@@ -112,7 +112,7 @@ def grow(
       leaf: where the descents ended.
       new: the positions that those edges lead to.
       value: float32[B], zero-sum value of them, from the player to move at `leaf.node`.
-      draw_worth: float32[B], draw value x draw probability of them.
+      draw: float32[B], draw probability of them.
       is_terminal: bool[B], whether they are finished, `value` being the result.
       active: bool[B], lanes to update.
       draw_value: worth of a draw to both sides.
@@ -129,7 +129,7 @@ def grow(
         tree,
         leaf,
         value,
-        draw_worth,
+        draw,
         result,
         active,
         draw_value=draw_value,
@@ -143,7 +143,7 @@ def backup(
     tree: mctx.Tree,
     leaf: Leaf,
     value: jax.Array,
-    draw_worth: jax.Array,
+    draw: jax.Array,
     result: jax.Array,
     active: jax.Array,
     *,
@@ -157,7 +157,7 @@ def backup(
       tree: the trees, with known results.
       leaf: where the descent ended.
       value: float32[B], the zero-sum part, from the player to move at `leaf.node`.
-      draw_worth: float32[B], draw value x draw probability, the same for both sides.
+      draw: float32[B], draw probability, the same for both sides.
       result: int8[B], of the leaf's edge, from the same player, or `UNKNOWN`.
       active: bool[B], lanes to update.
       draw_value: worth of a draw to both sides.
@@ -168,16 +168,20 @@ def backup(
     capacity = tree.node_visits.shape[1]
 
     def body(carry: tuple) -> tuple:
-        visits, q, known, node, action, value, draw_worth, result, going = carry
+        visits, q, draws, known, node, action, value, draw, result, going = carry
         sure = result != UNKNOWN
         value = jnp.where(sure, result.astype(value.dtype), value)
-        draw_worth = jnp.where(sure, draw_value * (result == DRAWN), draw_worth)
+        draw = jnp.where(sure, (result == DRAWN).astype(draw.dtype), draw)
+        draw_worth = draw_value * draw
         index = jnp.where(going, node, capacity)
         count = visits[rows, node, action]
         mean = (q[rows, node, action] * count + value + draw_worth) / (count + 1)
         mean = jnp.where(sure, value + draw_worth, mean)
         visits = visits.at[rows, index, action].set(count + 1, mode="drop")
         q = q.at[rows, index, action].set(mean, mode="drop")
+        if draws is not None:
+            mean = (draws[rows, node, action] * count + draw) / (count + 1)
+            draws = draws.at[rows, index, action].set(jnp.where(sure, draw, mean), mode="drop")
         known = known.at[rows, index, action].set(result, mode="drop")
         legal = tree.children_prior_logits[rows, node] > ILLEGAL / 2
         of_node = node_result(known[rows, node], legal)
@@ -190,22 +194,24 @@ def backup(
             sign = jnp.where(to_move[rows, parent] == to_move[rows, node], 1, sign)
         result = jnp.where(of_node == UNKNOWN, of_node, sign * of_node)
         value = discount * sign * value
-        return visits, q, known, parent, action, value, draw_worth, result, going
+        return visits, q, draws, known, parent, action, value, draw, result, going
 
     carry = (
         tree.children_visits,
         tree.children_values,
+        tree.extra_data.draws,
         tree.extra_data.known,
         leaf.node,
         leaf.action,
         value,
-        draw_worth,
+        draw,
         result,
         active,
     )
-    visits, q, known, *_ = jax.lax.while_loop(lambda carry: any_member(carry[-1]), body, carry)
+    carry = jax.lax.while_loop(lambda carry: any_member(carry[-1]), body, carry)
+    visits, q, draws, known, *_ = carry
     return tree.replace(
         children_visits=visits,
         children_values=q,
-        extra_data=dataclasses.replace(tree.extra_data, known=known),
+        extra_data=dataclasses.replace(tree.extra_data, draws=draws, known=known),
     )

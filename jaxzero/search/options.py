@@ -40,6 +40,8 @@ class SearchOptions:
       ties: equal scores go to the lowest index (000) or to a random one of them (002).
       draw_value: what a draw is worth to *both* sides, in [-1, 1]. Other than 0 it needs an
         `evaluate` that returns draw probabilities.
+      backs_up_draws: draw probabilities are backed up apart from the values, for
+        `SearchResult.draw`; loop="tree".
       draw_for_asked: worth of a finished drawn game to the side to move, the other side getting the
         negative. 0 is the truth; see `jaxzero.games.scoring` for the published programs' values.
       root_expansion_counts: the first simulation of a fresh tree only expands the root, so that
@@ -78,6 +80,7 @@ class SearchOptions:
     dirichlet_scaling: Literal["constant", "per_legal_move"] = "constant"
     ties: Literal["lowest", "random"] = "lowest"
     draw_value: float = 0.0
+    backs_up_draws: bool = False
     draw_for_asked: float = 0.0
     root_expansion_counts: bool = False
     forced_playouts: float = 0.0
@@ -110,7 +113,7 @@ class SearchOptions:
             )
         if self.stop_when_known and not self.propagate_results:
             raise ValueError("search.stop_when_known=True: needs propagate_results=True")
-        for name in ("draw_value", "discount", "propagate_results", "ties"):
+        for name in ("draw_value", "backs_up_draws", "discount", "propagate_results", "ties"):
             default = SearchOptions.__dataclass_fields__[name].default
             if self.loop == "mctx" and getattr(self, name) != default:
                 raise ValueError(

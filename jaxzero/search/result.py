@@ -41,6 +41,8 @@ class SearchResult:
         equals (random with `ties="random"`); Gumbel: the winner of sequential halving.
       value: float32[B], the root's value from the player to move, in [-1, 1]; its known one if the
         search has found out.
+      draw: float32[B], probability of a draw, backed up as the value is: `value` less its worth is
+        the zero-sum part. None for a search that does not back it up (`backs_up_draws`).
       q: float32[B, A], Q of the root's edges from the player to move; 0 without visits.
       known: int8[B], proven result of the root, for the player to move, or
         `tree.UNKNOWN`; None for a search that keeps none.
@@ -52,6 +54,7 @@ class SearchResult:
     policy: jax.Array
     action: jax.Array
     value: jax.Array
+    draw: jax.Array | None
     q: jax.Array
     known: jax.Array | None
     tree: mctx.Tree

@@ -210,10 +210,10 @@ def improved_policy(
 def gumbel_policy(
     node: Node, root_gumbel: jax.Array, options: SearchOptions
 ) -> tuple[jax.Array, jax.Array, jax.Array]:
-    """The root's (action int32[B], policy float32[B, A], value float32[B]).
+    """The root's (action int32[B], policy float32[B, A], improved policy float32[B, A]).
 
     The action and the improved policy are those of mctx's Gumbel policy, among the moves that known
-    results allow. The value, from the player to move, is the mean of completed Q under the policy.
+    results allow.
     """
 
     def one(node: Node, gumbel: jax.Array) -> tuple[jax.Array, jax.Array, jax.Array]:
@@ -229,13 +229,22 @@ def gumbel_policy(
         policy = improved = jnp.where(may, improved, 0.0)
         if options.gumbel_target == "visits":
             policy = node.visits / jnp.maximum(node.visits.sum(), 1.0)
+        return action, policy, improved
+
+    return jax.vmap(one)(node, root_gumbel)
+
+
+def value_under(policy: jax.Array, node: Node) -> jax.Array:
+    """float32[B]: mean of the roots' completed Q under a policy [B, A], from the player to move."""
+
+    def one(policy: jax.Array, node: Node) -> jax.Array:
         completed = mctx.qtransform_completed_by_mix_value(
-            tree,
+            as_single_node_tree(node, jnp.zeros_like(node.q)),
             jnp.int32(0),
             value_scale=1.0,
             maxvisit_init=1.0 - node.visits.max(),  # sigma(q) = q
             rescale_values=False,
         )
-        return action, policy, (improved * completed).sum()
+        return (policy * completed).sum()
 
-    return jax.vmap(one)(node, root_gumbel)
+    return jax.vmap(one)(policy, node)

@@ -18,6 +18,7 @@ def _keep_below(tree: mctx.Tree, action: jax.Array) -> tuple[mctx.Tree, jax.Arra
     """One tree (unbatched): the subtree below `action` of the root, and whether it exists."""
     capacity = tree.node_visits.shape[0]
     index, known = jnp.arange(capacity), tree.extra_data.known
+    draws, raw_draws = tree.extra_data.draws, tree.extra_data.raw_draws
     new_root = tree.children_index[0, action]
     exists = new_root >= 0
 
@@ -56,6 +57,8 @@ def _keep_below(tree: mctx.Tree, action: jax.Array) -> tuple[mctx.Tree, jax.Arra
             to_move=move(tree.extra_data.to_move, 0),
             root_gumbel=tree.extra_data.root_gumbel,
             known=None if known is None else move(known, UNKNOWN),
+            draws=None if draws is None else move(draws, 0),
+            raw_draws=None if raw_draws is None else move(raw_draws, 0),
         ),
     ), exists
 

@@ -38,12 +38,17 @@ class Extra:
       root_gumbel: float32[B, A], Gumbel noise of the root (zeros for PUCT).
       known: int8[B, N, A], results of edges that are sure, for the player to move at n, see
         `known_results`; None for a search that keeps none.
+      draws: float32[B, N, A], mean draw probability of the edges' visits; None for a search that
+        does not back it up apart (`SearchOptions.backs_up_draws`).
+      raw_draws: float32[B, N], draw probability of each node's own evaluation; None as `draws`.
     """
 
     size: jax.Array
     to_move: jax.Array
     root_gumbel: jax.Array
     known: jax.Array | None = None
+    draws: jax.Array | None = None
+    raw_draws: jax.Array | None = None
 
 
 class Node(NamedTuple):
@@ -69,12 +74,16 @@ class Leaf(NamedTuple):
 
 
 class NewNode(NamedTuple):
-    """A position to be stored: log_prior [B, A], value [B] (draws included), state, to_move."""
+    """A position to be stored: log_prior [B, A], value [B] (draws included), state, to_move.
+
+    draw: float32[B], draw probability.
+    """
 
     log_prior: jax.Array
     value: jax.Array
     state: Any
     to_move: jax.Array
+    draw: jax.Array
 
 
 Select = Callable[[Node, jax.Array], jax.Array]  # (batched node, int32 depth) -> int32[B] action
@@ -88,9 +97,22 @@ def log_prior(logits: jax.Array, legal: jax.Array, *, renormalise: bool) -> jax.
 
 
 def new_tree(
-    root: NewNode, capacity: int, root_gumbel: jax.Array, *, keeps_results: bool = False
+    root: NewNode,
+    capacity: int,
+    root_gumbel: jax.Array,
+    *,
+    keeps_results: bool = False,
+    keeps_draws: bool = False,
 ) -> mctx.Tree:
-    """A tree of `capacity` nodes that holds the root alone; with known results or without."""
+    """A tree of `capacity` nodes that holds the root alone.
+
+    Args:
+      root: evaluated.
+      capacity: nodes, at least 2.
+      root_gumbel: see `Extra`.
+      keeps_results: with known results.
+      keeps_draws: with draw probabilities apart.
+    """
     batch, num_actions = root.log_prior.shape
     edges = (batch, capacity, num_actions)
 
@@ -118,6 +140,8 @@ def new_tree(
             to_move=column(root.to_move.astype(jnp.int8)),
             root_gumbel=root_gumbel,
             known=jnp.full(edges, UNKNOWN, jnp.int8) if keeps_results else None,
+            draws=jnp.zeros(edges, jnp.float32) if keeps_draws else None,
+            raw_draws=column(root.draw) if keeps_draws else None,
         ),
     )
 
@@ -191,6 +215,7 @@ def expand(tree: mctx.Tree, leaf: Leaf, new: NewNode, keep: jax.Array) -> mctx.T
     def put(column: jax.Array, value: jax.Array) -> jax.Array:
         return column.at[rows, index].set(value.astype(column.dtype), mode="drop")
 
+    raw_draws = tree.extra_data.raw_draws
     return tree.replace(
         raw_values=put(tree.raw_values, new.value),
         parents=put(tree.parents, leaf.node),
@@ -199,7 +224,10 @@ def expand(tree: mctx.Tree, leaf: Leaf, new: NewNode, keep: jax.Array) -> mctx.T
         children_index=tree.children_index.at[rows, parent, leaf.action].set(size, mode="drop"),
         embeddings=jax.tree.map(put, tree.embeddings, new.state),
         extra_data=dataclasses.replace(
-            tree.extra_data, size=size + keep, to_move=put(tree.extra_data.to_move, new.to_move)
+            tree.extra_data,
+            size=size + keep,
+            to_move=put(tree.extra_data.to_move, new.to_move),
+            raw_draws=None if raw_draws is None else put(raw_draws, new.draw),
         ),
     )
 
@@ -208,9 +236,10 @@ def backup(
     tree: mctx.Tree,
     leaf: Leaf,
     value: jax.Array,
-    draw_worth: jax.Array,
+    draw: jax.Array,
     active: jax.Array,
     *,
+    draw_value: float = 0.0,
     discount: float = 1.0,
     alternating: bool,
 ) -> mctx.Tree:
@@ -220,21 +249,27 @@ def backup(
       tree: the trees.
       leaf: where the descent ended.
       value: float32[B], the zero-sum part, from the player to move at `leaf.node`.
-      draw_worth: float32[B], draw value x draw probability, the same for both sides.
+      draw: float32[B], draw probability, the same for both sides.
       active: bool[B], lanes to update.
+      draw_value: worth of a draw to both sides.
       discount: of the value, per ply.
       alternating: turns alternate strictly, so that the sign flips at every level.
     """
     rows = jnp.arange(active.shape[0])
     capacity = tree.node_visits.shape[1]
 
+    draw_worth = draw_value * draw
+
     def body(carry: tuple) -> tuple:
-        visits, q, node, action, value, going = carry
+        visits, q, draws, node, action, value, going = carry
         index = jnp.where(going, node, capacity)
         count = visits[rows, node, action]
         mean = (q[rows, node, action] * count + value + draw_worth) / (count + 1)
         visits = visits.at[rows, index, action].set(count + 1, mode="drop")
         q = q.at[rows, index, action].set(mean, mode="drop")
+        if draws is not None:
+            mean = (draws[rows, node, action] * count + draw) / (count + 1)
+            draws = draws.at[rows, index, action].set(mean, mode="drop")
         going = going & (node != 0)
         parent = jnp.where(going, tree.parents[rows, node], node)
         action = jnp.where(going, tree.action_from_parent[rows, node], action)
@@ -244,15 +279,34 @@ def backup(
             to_move = tree.extra_data.to_move
             same = to_move[rows, parent] == to_move[rows, node]
             value = discount * jnp.where(same, value, -value)
-        return visits, q, parent, action, value, going
+        return visits, q, draws, parent, action, value, going
 
-    carry = (tree.children_visits, tree.children_values, leaf.node, leaf.action, value, active)
-    visits, q, *_ = jax.lax.while_loop(lambda carry: any_member(carry[-1]), body, carry)
-    return tree.replace(children_visits=visits, children_values=q)
+    carry = (
+        tree.children_visits,
+        tree.children_values,
+        tree.extra_data.draws,
+        leaf.node,
+        leaf.action,
+        value,
+        active,
+    )
+    visits, q, draws, *_ = jax.lax.while_loop(lambda carry: any_member(carry[-1]), body, carry)
+    return tree.replace(
+        children_visits=visits,
+        children_values=q,
+        extra_data=dataclasses.replace(tree.extra_data, draws=draws),
+    )
 
 
-def root_value(tree: mctx.Tree) -> jax.Array:
-    """float32[B]: mean of the root's own evaluation and its visits', from the player to move."""
-    node = read_node(tree, jnp.zeros(tree.node_visits.shape[:1], jnp.int32))
+def node_value(node: Node) -> jax.Array:
+    """float32[...]: mean of a node's own evaluation and its visits', from the player to move."""
     total = node.visits.sum(-1)
     return (node.raw_value + (node.visits * node.q).sum(-1)) / (1 + total)
+
+
+def draws_of(tree: mctx.Tree, node: Node) -> Node | None:
+    """The roots with draw probabilities in the place of values; None: they are not kept apart."""
+    extra = tree.extra_data
+    if extra.draws is None:
+        return None
+    return node._replace(q=extra.draws[:, 0], raw_value=extra.raw_draws[:, 0])

@@ -250,6 +250,11 @@ def _conflicts(config: ConfigDict, switches: Switches) -> Iterator[tuple[Any, st
         "config.switches.keep_tree=False, or choose tree",
     )
     yield (
+        search.loop == "mctx" and train.root_value_share and config.network.value_head == "wdl",
+        "search.loop",
+        "it backs up no draw probabilities, set config.train.root_value_share=0 or choose tree",
+    )
+    yield (
         own.fast_share and own.fast_simulations > search.num_simulations,
         "selfplay.fast_simulations",
         f"a full search makes {search.num_simulations}, choose at most that",

@@ -33,7 +33,7 @@ def of_plies(
       first_player_always_loses: published Gobang labels, see `scoring.labels`.
 
     Returns:
-      float32[T, B], from the player to move; bool[T, B], whether that is a draw.
+      float32[T, B], from the player to move; float32[T, B], the share of draws in it.
     """
     outcome = jax.vmap(game.outcome)(states)
     sides = scoring.labels(
@@ -43,10 +43,9 @@ def of_plies(
         first_player_always_loses=first_player_always_loses,
     )
     value = jnp.where(is_first, sides[None, :, 0], sides[None, :, 1])
-    drawn = jnp.broadcast_to(scoring.is_drawn(outcome), value.shape)
     if known is not None:
         value = by_known(value, jnp.where(valid, known, UNKNOWN), is_first)
-        drawn = value == 0
+    drawn = scoring.draw_share(value)
     if options.discount < 1:
         left = valid.sum(0, dtype=jnp.int32)[None] - jnp.arange(len(valid))[:, None]
         value *= options.discount ** jnp.maximum(left, 0)

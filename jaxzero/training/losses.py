@@ -58,6 +58,11 @@ def policy_loss(logits: jax.Array, target: jax.Array, legal: jax.Array | None = 
     return optax.losses.softmax_cross_entropy(logits, target)
 
 
+def outcome_shares(value: jax.Array, draw: jax.Array) -> jax.Array:
+    """float32[..., 3], shares of wins, draws and losses; `value` is wins less losses."""
+    return jnp.stack([(1 - draw + value) / 2, draw, (1 - draw - value) / 2], -1)
+
+
 def value_loss(
     output: NetworkOutput, target: jax.Array, draw: jax.Array | None = None
 ) -> jax.Array:
@@ -76,7 +81,7 @@ def value_loss(
     if output.outcome_logits is None:
         return optax.losses.squared_error(output.value, target)
     if draw is not None:
-        shares = jnp.stack([(1 - draw + target) / 2, draw, (1 - draw - target) / 2], -1)
+        shares = outcome_shares(target, draw)
     else:
         classes = jnp.where(target > 0.5, WIN, jnp.where(target < -0.5, LOSS, DRAW))
         shares = jax.nn.one_hot(classes, 3)

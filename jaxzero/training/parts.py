@@ -63,11 +63,17 @@ def search_options(config: ConfigDict, switches: Switches) -> SearchOptions:
             SearchOptions,
             config.search,
             capacity=searches * config.search.num_simulations + 1,
+            backs_up_draws=learns_draws_of_searches(config),
             draw_for_asked=switches.draw_for_asked,
             root_expansion_counts=switches.root_expansion_counts,
         )
     except ValueError as error:
         raise ConfigError(f"config.{error}") from error
+
+
+def learns_draws_of_searches(config: ConfigDict) -> bool:
+    """Whether the search's share of the value target must tell wins, draws and losses."""
+    return config.train.root_value_share > 0 and config.network.value_head == "wdl"
 
 
 def evaluate_at_once(config: ConfigDict) -> int:

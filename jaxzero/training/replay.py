@@ -97,7 +97,7 @@ def from_trajectory(
       positions: capacity P. If there are more, the newest are kept, as in a bounded queue.
       extras: optional fields of `Examples` that are filled.
       root_value_share: of the search's value in the value target, beside the result (Young 2019,
-        as 002 section 2.4 has it); a search does not tell draws apart.
+        as 002 section 2.4 has it), and of its draw probability in the share of draws.
 
     Returns:
       `Examples` [P] and int32, how many are in use. Plies that were not recorded are left out.
@@ -129,7 +129,10 @@ def from_trajectory(
 
 
 def _draw(trajectory: Trajectory, root_value_share: float) -> jax.Array:
-    return (1 - root_value_share) * trajectory.drawn.astype(jnp.float32)
+    if not root_value_share:
+        return trajectory.drawn
+    assert trajectory.root_draw is not None
+    return (1 - root_value_share) * trajectory.drawn + root_value_share * trajectory.root_draw
 
 
 def _reply(trajectory: Trajectory, root_value_share: float) -> jax.Array:

@@ -32,10 +32,10 @@ class Trajectory:
       legal: bool[T, B, A].
       to_move: int8[T, B].
       action: int32[T, B], -1 where not valid.
-      root_value: float32[T, B], of the search, from the player to move.
+      root_value: float32[T, B], of the search, from the player to move; zero-sum with `root_draw`.
       value: float32[T, B], the label z, from the player to move, times the search's discount for
         each ply to the game's end.
-      drawn: bool[T, B], whether that is a draw.
+      drawn: float32[T, B], share of draws in that result.
       valid: bool[T, B].
       recorded: bool[T, B], valid plies that are learned from: those with a full search.
       outcome: float32[B, 2], true results.
@@ -44,6 +44,8 @@ class Trajectory:
       start: int32[B], random plies before the first row of each game (see `openings`); None
         where all games begin at the start.
       rolled_back: bool[B], games that random play had ended; None as `start`.
+      root_draw: float32[T, B], draw probability that the search found; None without
+        `SearchOptions.backs_up_draws`.
     """
 
     observation: jax.Array
@@ -61,6 +63,7 @@ class Trajectory:
     active: jax.Array
     start: jax.Array | None = None
     rolled_back: jax.Array | None = None
+    root_draw: jax.Array | None = None
 
 
 class PlayoutCaps(NamedTuple):
@@ -189,6 +192,9 @@ def play(
         if known_labels:
             assert result.known is not None
             row["known"] = result.known
+        if result.draw is not None:
+            row["root_draw"] = result.draw
+            row["root_value"] = result.value - options.draw_value * result.draw
         record = {k: carry.record[k].at[carry.ply].set(v) for k, v in row.items()}
         tree, is_kept = carry.tree, carry.is_kept
         if keep_tree:
@@ -204,7 +210,7 @@ def play(
         tree=core.start(game, evaluate, keys, states, options, nobody)[0] if keep_tree else (),
         is_kept=nobody,
         ply=jnp.int32(0),
-        record=empty_record(game, batch, known_labels),
+        record=empty_record(game, batch, options, known_labels),
         diagnostics=no_diagnostics(batch),
     )
     carry = while_any(going, body, carry)
@@ -291,10 +297,11 @@ def add_diagnostics(a: Diagnostics, b: Diagnostics) -> Diagnostics:
     )
 
 
-def empty_record(game: Game, batch: int, known: bool = False) -> dict[str, jax.Array]:
-    """What is noted of T plies of B games, all empty: [T, B, ...] by field of `Trajectory`.
-
-    And, if asked for, `known`: int8, what `SearchResult.known` said.
+def empty_record(
+    game: Game, batch: int, options: SearchOptions, known: bool = False
+) -> dict[str, jax.Array]:
+    """What is noted of T plies of B games, all empty: [T, B, ...] by field of `Trajectory`, and, if
+    asked for, `known`: int8, what `SearchResult.known` said.
     """
     plies, actions = game.max_plies, game.num_actions
     observation = jax.eval_shape(lambda: game.observe(game.init()))
@@ -309,6 +316,8 @@ def empty_record(game: Game, batch: int, known: bool = False) -> dict[str, jax.A
         "valid": jnp.zeros(shape, bool),
         "recorded": jnp.zeros(shape, bool),
     }
+    if options.backs_up_draws:
+        record["root_draw"] = jnp.zeros(shape, jnp.float32)
     return record | ({"known": jnp.full(shape, UNKNOWN, jnp.int8)} if known else {})
 
 

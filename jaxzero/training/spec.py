@@ -148,8 +148,10 @@ class Spec:
 
     @property
     def arena_search(self) -> SearchOptions:
-        """Options of the search in the arena: without noise."""
-        return dataclasses.replace(self.search, dirichlet_fraction=0.0, forced_playouts=0.0)
+        """Options of the search in the arena: without noise, and without what only targets need."""
+        return dataclasses.replace(
+            self.search, dirichlet_fraction=0.0, forced_playouts=0.0, backs_up_draws=False
+        )
 
 
 def differences(one: Any, other: Any) -> Iterator[tuple[str, Any, Any]]:

@@ -47,6 +47,16 @@ def test_result_for_mover(
     assert float(value) == pytest.approx(result, rel=1e-6)
 
 
+@pytest.mark.parametrize(
+    ("result", "share"), [(1.0, 0.0), (-1.0, 0.0), (0.0, 1.0), (1e-4, 1 - 1e-4), (-1e-4, 1 - 1e-4)]
+)
+def test_a_published_draw_is_one_only_as_far_as_it_is_no_win_or_loss(
+    result: float, share: float
+) -> None:
+    """So that shares of wins, draws and losses are not negative: a tie that counts as lost is."""
+    assert float(scoring.draw_share(jnp.float32(result))) == pytest.approx(share)
+
+
 def test_results_of_a_batch() -> None:
     for draw in (TRUE, OTHELLO, FULL_BOARD):
         rows = [row for row in RESULTS if row[2] == draw]

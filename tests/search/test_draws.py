@@ -9,7 +9,18 @@ import pytest
 from jaxzero.search import SearchResult
 from tests.oracles.mcts_games import Position
 from tests.oracles.perfect_play import solve
-from tests.search.common import SMALL, options_of, oracle_game, random_game, search_all
+from tests.search.common import (
+    LANES,
+    SMALL,
+    game_named,
+    options_of,
+    oracle_game,
+    random_game,
+    search_all,
+    stack,
+    static_search,
+    various_positions,
+)
 
 FULL = 9  # plies of a drawn game: the board is full
 
@@ -96,7 +107,7 @@ def test_even_a_costly_draw_is_better_than_a_defeat_for_either_player() -> None:
 def test_the_networks_draw_probability_counts() -> None:
     """One simulation: Q is minus the leaf's value plus the worth of its draw probability."""
     positions = random_game(SMALL, 1)[:3]
-    options = options_of(draw_value=-0.5)
+    options = options_of(draw_value=-0.5, backs_up_draws=True)
     result = search_all(SMALL, positions, 1, options=options)
     game = oracle_game(SMALL)
     for lane, position in enumerate(positions):
@@ -108,3 +119,41 @@ def test_the_networks_draw_probability_counts() -> None:
         assert result.q[lane, action] == pytest.approx(q, abs=1e-6)
         root = (own_value - 0.5 * own_draw + q) / 2
         assert result.value[lane] == pytest.approx(root, abs=1e-6)
+        assert result.draw[lane] == pytest.approx((own_draw + draw) / 2, abs=1e-6)
+
+
+@pytest.mark.parametrize("known", [False, True])
+def test_what_a_draw_is_worth_can_be_taken_out_of_the_value(known: bool) -> None:
+    """A search that does not look at Q finds the same wins, draws and losses at any worth."""
+    found = []
+    for worth in (0.0, 0.4):
+        options = options_of(draw_value=worth, backs_up_draws=True, propagate_results=known)
+        result = search_all(SMALL, various_positions(SMALL), 60, c_puct=1e9, options=options)
+        found.append((result.value - worth * result.draw, result.draw))
+    np.testing.assert_allclose(found[1], found[0], atol=1e-5)
+    value, draw = found[0]
+    assert (np.abs(value) + draw <= 1 + 1e-5).all()
+    assert draw.max() > 0.2
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"propagate_results": True},
+        {"algorithm": "gumbel", "gumbel_root_value": "policy"},
+    ],
+)
+def test_a_draw_that_is_sure_is_a_draw_for_both(options: dict[str, Any]) -> None:
+    positions = drawn_game()[-2:-1]
+    if "algorithm" in options:
+        search = static_search(SMALL, options_of(draw_value=0.4, backs_up_draws=True, **options))
+        states = stack(positions * LANES)
+        result = search(states, 1.0, np.zeros((LANES, game_named(SMALL).num_actions)))
+    else:
+        own = options_of(draw_value=0.4, backs_up_draws=True, **options)
+        result = search_all(SMALL, positions, 60, options=own)
+    _, value, draw = oracle_game(SMALL).evaluate(positions[0])
+    weight = 0.0 if options else 1 / 61  # of the network's own word on the root
+    np.testing.assert_allclose(result.draw, 1 - weight * (1 - draw), atol=1e-5)
+    np.testing.assert_allclose(result.value - 0.4 * result.draw, weight * value, atol=1e-5)

@@ -27,6 +27,7 @@ def result_of(visits: np.ndarray, action: int, policy: np.ndarray | None = None)
         policy=jnp.tile(jnp.asarray(share, jnp.float32)[None], (GAMES, 1)),
         action=jnp.full((GAMES,), action, jnp.int32),
         value=jnp.zeros(GAMES),
+        draw=nothing,
         q=jnp.zeros((GAMES, len(visits))),
         known=nothing,
         tree=nothing,

@@ -82,8 +82,9 @@ def of_gumbel(q: list[float], **options: Any) -> tuple[jax.Array, jax.Array, jax
         jnp.full((1, many), -np.log(many), jnp.float32),
         jnp.zeros((1,), jnp.float32),
     )
-    found = rules.gumbel_policy(node, jnp.zeros((1, many)), SearchOptions(**options))
-    return tuple(x[0] for x in found)
+    nothing = jnp.zeros((1, many))
+    action, policy, improved = rules.gumbel_policy(node, nothing, SearchOptions(**options))
+    return action[0], policy[0], rules.value_under(improved, node)[0]
 
 
 def test_small_differences_of_q_count_much_if_stretched_and_little_if_not() -> None:

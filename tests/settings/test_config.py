@@ -164,6 +164,14 @@ def test_switches_reach_the_compiled_code() -> None:
         ({"search.loop": "mctx", "selfplay.fast_share": 0.5}, "config.selfplay.fast_share=0"),
         ({"search.draw_value": -0.5}, "config.network.value_head='wdl'"),
         (
+            {
+                "search.loop": "mctx",
+                "train.root_value_share": 0.5,
+                "network.value_head": "wdl",
+            },
+            "config.search.loop='mctx': it backs up no draw probabilities",
+        ),
+        (
             {"semantics": "published", "search.num_simulations": 1},
             "choose at least 2",
         ),

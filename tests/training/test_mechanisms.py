@@ -201,7 +201,8 @@ def test_reply_targets_are_the_policies_of_the_next_ply() -> None:
 
 
 def test_the_searchs_value_in_the_target() -> None:
-    played = games(selfplay.NO_CAPS)
+    """The worth of a draw is in no target, and the search's draw probability in that of draws."""
+    played = games(selfplay.NO_CAPS, draw_value=0.4, backs_up_draws=True)
     size = LANES * GAME.max_plies
     plain, count = replay.from_trajectory(played, size)
     mixed, _ = replay.from_trajectory(played, size, root_value_share=0.25, extras=("draw",))
@@ -210,7 +211,11 @@ def test_the_searchs_value_in_the_target() -> None:
     expected = 0.75 * np.asarray(plain.value[:count]) + 0.25 * root
     np.testing.assert_allclose(mixed.value[:count], expected, atol=1e-6)
     drawn = np.array([played.outcome[b, 0] == 0 for _, b in order])
-    np.testing.assert_allclose(mixed.draw[:count], 0.75 * drawn)
+    searched = np.array([played.root_draw[p, b] for p, b in order])
+    np.testing.assert_allclose(mixed.draw[:count], 0.75 * drawn + 0.25 * searched, atol=1e-6)
+    shares = np.asarray(losses.outcome_shares(mixed.value[:count], mixed.draw[:count]))
+    assert shares.min() > -1e-6
+    np.testing.assert_allclose(shares.sum(-1), 1, atol=1e-6)
 
 
 def test_forced_playouts_and_what_is_pruned() -> None:

@@ -34,7 +34,7 @@ def trajectory() -> Trajectory:
         action=jnp.zeros((PLIES, GAMES), jnp.int32),
         root_value=jnp.zeros((PLIES, GAMES)),
         value=jnp.asarray(number, jnp.float32),
-        drawn=jnp.zeros((PLIES, GAMES), bool),
+        drawn=jnp.zeros((PLIES, GAMES)),
         valid=jnp.asarray(VALID),
         recorded=jnp.asarray(VALID),
         outcome=jnp.zeros((GAMES, 2)),
