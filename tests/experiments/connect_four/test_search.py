@@ -191,7 +191,7 @@ def test_marks_given_otherwise_are_refused(
     held = {"search": solved_accuracy.search_in_words(config), "marks": {"0": [MARK]}}
     assert update_marks(config, tmp_path, held) == {0: [MARK]}
     held = {name: value for name, value in (held | changes).items() if value is not None}
-    with pytest.raises(ConfigError, match=f"marks with other {told} than now"):
+    with pytest.raises(ConfigError, match=f"accuracies with other {told} than now"):
         update_marks(config, tmp_path, held)
 
 
