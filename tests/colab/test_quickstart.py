@@ -54,7 +54,7 @@ def test_stopped_then_gone_on_with_then_nothing_left(tmp_path: Path) -> None:
     with client.setup_kernel():
         for index in range(len(cells)):
             again(index)
-        assert "running this cell again goes on" in printed(cells[train])
+        assert "running this cell again resumes" in printed(cells[train])
         assert rows_of(directory) == [(run, i) for run in runs for i in (0, 1)]
         assert not (directory / workdir.RESULTS).exists()
         assert {"image/png", "image/svg+xml", "text/markdown"} <= kinds_of_display(notebook)
@@ -90,7 +90,7 @@ def test_the_real_thing_twice(tmp_path: Path) -> None:
 def test_another_kernel_goes_on_where_one_was_stopped(tmp_path: Path) -> None:
     parameters = {"FOLDER": str(tmp_path), "SIZE": "tiny"}
     stopped = execute("quickstart", {**parameters, "MAX_MINUTES": 1e-6}, minutes=60)
-    assert "again goes on" in printed(stopped.cells[tagged(stopped, "train")])
+    assert "again resumes" in printed(stopped.cells[tagged(stopped, "train")])
     metrics = (tmp_path / "quickstart" / workdir.METRICS).read_text()
     finished = execute("quickstart", {**parameters, "SIZE": "auto"}, minutes=60)  # finds tiny
     assert "resuming from iteration 1 of" in printed(finished.cells[tagged(finished, "train")])

@@ -220,7 +220,7 @@ def test_run_directories_older_than_the_key_are_marked_as_before(tmp_path: Path)
     older = config_lib.from_flat(stored)
     assert update_marks(older, tmp_path, {"marks": {"0": [MARK]}}) == {0: [MARK]}
     younger = config_lib.from_flat(stored | {"study.simulations": 7 + older.search.num_simulations})
-    with pytest.raises(ConfigError, match="marks with other search"):
+    with pytest.raises(ConfigError, match="accuracies with other search"):
         update_marks(younger, tmp_path, {"marks": {"0": [MARK]}})
 
 
