@@ -25,7 +25,7 @@ from experiments.strength import examinations, player_folder
 from experiments.strength.examinations import Examiner, Record, Records
 from experiments.strength.training_report import write_report
 from jaxzero import runs, solvers, workdir
-from jaxzero.runs import Member, runner
+from jaxzero.runs import Member, learning, runner
 from jaxzero.runs.checkpoints import Checkpoints
 from jaxzero.runs.runner import Observer
 from jaxzero.settings import devices
@@ -65,13 +65,7 @@ def run(config: ConfigDict, directory: Path, command: str | None = None) -> None
             if config.study.examine_every:
                 progress.positions()  # a bad file is refused before anything compiles
                 observer = Observer(config.study.examine_every, progress.look)
-            trained = runner.train(
-                config,
-                [member],
-                directory,
-                tracker,
-                observer=observer,
-            )
+            trained = runner.train(config, [member], directory, tracker, observer=observer)
             seconds = trained.compile_seconds
         if jax.process_index() == 0:
             tracker.finish(conclude(study, member, progress, seconds))
@@ -148,8 +142,9 @@ def conclude(
     shell.say(f"examining the network of iteration {at} for its card...")
     started = time.monotonic()
     seed = config.seed + 1  # other openings and positions than those that it was chosen by
-    labelled = progress.positions()
-    if not config.study.position_file:
+    if config.study.position_file:
+        labelled = progress.positions()
+    else:
         labelled = examinations.solved_positions(opened.spec.game, config.study.positions, seed)
     final = progress.examiner(
         runs.networks(opened, at), labelled, games=config.study.final_games, seed=seed
@@ -157,6 +152,8 @@ def conclude(
     rows = workdir.read_rows(directory / workdir.METRICS)
     spent = {"examinations": sum(record["seconds"] for record in records.values())}
     spent["training"] = max(row["seconds"] for row in rows) - spent["examinations"]
+    if (kept := directory / learning.FILE).is_file():
+        spent["microscope"] = workdir.read_json(kept).get("seconds", 0.0)
     spent["card"] = time.monotonic() - started
     results = study.header([member]) | {
         "best_iteration": at,
