@@ -1,4 +1,4 @@
-"""Counting distinct positions and games on the device, by 64-bit hashes."""
+"""Hashes of positions and games, and counting distinct ones by them, on the device."""
 
 import jax
 import jax.numpy as jnp
@@ -10,6 +10,14 @@ def _weights(size: int) -> np.ndarray:
     return np.random.default_rng(0x5EED).integers(0, 2**31, (2, size), np.uint32) * 2 + 1
 
 
+def words_of(rows: jax.Array) -> jax.Array:
+    """uint32[M, W]: rows [M, ...] of integers, or of floats by their bits, a word for each."""
+    flat = rows.reshape(rows.shape[0], -1)
+    if jnp.issubdtype(flat.dtype, jnp.floating):
+        flat = jax.lax.bitcast_convert_type(flat.astype(jnp.float32), jnp.uint32)
+    return flat.astype(jnp.uint32)
+
+
 def hash_rows(rows: jax.Array) -> jax.Array:
     """Two 32-bit hashes of each row.
 
@@ -19,12 +27,9 @@ def hash_rows(rows: jax.Array) -> jax.Array:
     Returns:
       uint32[M, 2].
     """
-    flat = rows.reshape(rows.shape[0], -1)
-    if jnp.issubdtype(flat.dtype, jnp.floating):
-        flat = jax.lax.bitcast_convert_type(flat.astype(jnp.float32), jnp.uint32)
-    words = flat.astype(jnp.uint32)
+    words = words_of(rows)
     words = (words ^ (words >> 16)) * jnp.uint32(0x45D9F3B) + jnp.uint32(0x9E3779B9)
-    hashes = (words[:, None, :] * jnp.asarray(_weights(flat.shape[1]))[None]).sum(
+    hashes = (words[:, None, :] * jnp.asarray(_weights(words.shape[1]))[None]).sum(
         -1, dtype=jnp.uint32
     )
     return (hashes ^ (hashes >> 15)) * jnp.uint32(0x2C1B3C6D)

@@ -1,6 +1,7 @@
 """What a search returns: moves, values, and what it cost."""
 
 import jax
+import jax.numpy as jnp
 import mctx
 from flax import struct
 
@@ -26,6 +27,28 @@ class Diagnostics:
     simulations: jax.Array
     depth_max: jax.Array
     nodes: jax.Array
+
+
+def nothing(batch: int) -> Diagnostics:
+    """The zero of `add`, of so many lanes."""
+    zero = jnp.float32(0)
+    return Diagnostics(
+        evaluations=zero,
+        useful_evaluations=zero,
+        finished_leaves=zero,
+        depth_sum=zero,
+        simulations=zero,
+        depth_max=jnp.int32(0),
+        nodes=jnp.zeros((batch,), jnp.int32),
+    )
+
+
+def add(a: Diagnostics, b: Diagnostics) -> Diagnostics:
+    """Sums, and maxima of depth and of nodes."""
+    total = jax.tree.map(jnp.add, a, b)
+    return total.replace(
+        depth_max=jnp.maximum(a.depth_max, b.depth_max), nodes=jnp.maximum(a.nodes, b.nodes)
+    )
 
 
 @struct.dataclass

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple, TypeVar
 from ml_collections import ConfigDict
 from ml_collections.config_dict import placeholder
 
+from jaxzero.settings import sharing
 from jaxzero.settings.keys import ConfigError, Key, nearest, table
 from jaxzero.settings.switches import (
     SEMANTICS,
@@ -138,8 +139,7 @@ def section(kind: type[T], values: Mapping[str, Any], **derived: Any) -> T:
 def validate(config: ConfigDict, study_keys: Iterable[Key] = ()) -> None:
     """Refuses impossible settings, before anything compiles.
 
-    What needs the game (its size, its name) is refused by `spec.make_spec`, and what a search's
-    options refuse of each other.
+    What needs the game or a search's options is refused by `spec.make_spec`.
 
     Args:
       config: with all keys of the table.
@@ -154,8 +154,7 @@ def validate(config: ConfigDict, study_keys: Iterable[Key] = ()) -> None:
         if key.needs and value and get(config, key.needs[0]) != key.needs[1]:
             name, needed = key.needs
             raise ConfigError(f"config.{key.name}={value}: needs config.{name}={needed!r}")
-    switches = resolve_switches(config)
-    for is_wrong, name, remedy in _conflicts(config, switches):
+    for is_wrong, name, remedy in _conflicts(config, resolve_switches(config)):
         if is_wrong:
             raise ConfigError(f"config.{name}={get(config, name)!r}: {remedy}")
 
@@ -282,6 +281,7 @@ def _conflicts(config: ConfigDict, switches: Switches) -> Iterator[tuple[Any, st
         "search.algorithm",
         "sequential halving starts from an unvisited root, set config.switches.keep_tree=False",
     )
+    yield from sharing.conflicts(config, switches)
 
 
 def require_distinct(config: ConfigDict, key: str) -> None:

@@ -8,6 +8,7 @@ The only place where a default, a meaning, a letter or a range is written: `defa
 from jaxzero.settings.beside import BESIDE
 from jaxzero.settings.keys import Key
 from jaxzero.settings.mechanisms import MECHANISMS
+from jaxzero.settings.sharing import SHARING
 from jaxzero.settings.switches import SEMANTICS, SWITCHES
 
 TARGETS = ("policy", "value", "sum", "product", "weighted")  # l_p, l_v, l_+, l_x, l_lambda
@@ -289,6 +290,7 @@ KEYS: tuple[Key, ...] = (
         high=_MANY,
     ),
     *MECHANISMS,
+    *SHARING,
     # ---- semantics
     *(
         Key(f"switches.{name}", None, switch.described, kind=bool)

@@ -7,7 +7,7 @@ import jax.numpy as jnp
 
 from jaxzero.games.distinct import count_distinct, hash_rows
 from jaxzero.loops import DATA_AXIS
-from jaxzero.training import curriculum, learner, openings, replay, selfplay
+from jaxzero.training import curriculum, learner, openings, replay, selfplay, sharing
 from jaxzero.training.curriculum import Lesson
 from jaxzero.training.learner import Learner
 from jaxzero.training.selfplay import PlayoutCaps, Trajectory
@@ -79,6 +79,16 @@ def self_play(
     if own.opening_plies:
         random_plies, kept = openings.lengths(keys, own.opening_plies), openings.TAKEN_BACK
     caps = PlayoutCaps(own.fast_share, own.fast_simulations, own.fast_noise)
+    shared = sharing.NOT_SHARED
+    if spec.search_key == "position":
+        shared = sharing.by_position(
+            key,
+            own.share,
+            games=part,
+            max_plies=spec.game.max_plies,
+            at_once=spec.evaluate_at_once,
+            most=own.share_positions,
+        )
     trajectory, diagnostics = selfplay.play(
         spec.game,
         learner.acting(spec, network),
@@ -95,6 +105,7 @@ def self_play(
         kept=kept,
         caps=caps,
         known_labels=own.known_labels,
+        sharing=shared,
     )
     depth_max = diagnostics.depth_max
     counts = {
@@ -103,6 +114,8 @@ def self_play(
         "finished": diagnostics.finished_leaves,
         "depth": diagnostics.depth_sum,
         "simulations": diagnostics.simulations,
+        "searches": diagnostics.searches,
+        "stored": diagnostics.stored,
         "nodes": (diagnostics.nodes * (number < hyper.episodes)).sum().astype(jnp.float32),
     }
     if spec.data_devices > 1:
@@ -118,7 +131,12 @@ def self_play(
         "count/selfplay_useful_evaluations": counts["useful"],
         "count/selfplay_finished_leaves": counts["finished"],
         "count/selfplay_simulations": counts["simulations"],
+        "count/searches": counts["searches"],
     }
+    if shared.capacity:
+        room = shared.capacity * spec.data_devices
+        metrics["selfplay/table_use"] = counts["stored"] / room
+        metrics["count/table_overflow"] = counts["searches"] - counts["stored"]
     return trajectory, metrics
 
 

@@ -5,6 +5,7 @@ plies and greedy afterwards.
 """
 
 import dataclasses
+import functools
 from typing import Any, NamedTuple
 
 import jax
@@ -14,12 +15,15 @@ from flax import struct
 from jaxzero.games.base import Game
 from jaxzero.loops import where_lanes, while_any
 from jaxzero.search import core, subtree
+from jaxzero.search import result as result_lib
 from jaxzero.search.evaluation import Evaluate, StateEvaluate
 from jaxzero.search.options import SearchOptions
 from jaxzero.search.result import Diagnostics, SearchResult
 from jaxzero.search.tree import UNKNOWN
 from jaxzero.training import labels
+from jaxzero.training import sharing as sharing_lib
 from jaxzero.training.openings import random_openings
+from jaxzero.training.sharing import NOT_SHARED, Costs, Memory, Question, Sharing
 
 
 @struct.dataclass
@@ -91,6 +95,7 @@ class _Carry:
     ply: jax.Array
     record: dict[str, jax.Array]
     diagnostics: Diagnostics
+    memory: Memory
 
 
 def play(
@@ -110,13 +115,14 @@ def play(
     kept: jax.Array | float = 1.0,
     caps: PlayoutCaps = NO_CAPS,
     known_labels: bool = False,
-) -> tuple[Trajectory, Diagnostics]:
+    sharing: Sharing = NOT_SHARED,
+) -> tuple[Trajectory, Costs]:
     """Plays B games from the start position to their ends.
 
     Args:
       game: the rules.
       evaluate: the network, see `search`.
-      keys: [B] random keys, one per game, consumed. A game depends on its own key alone.
+      keys: [B] random keys, one per game, consumed. A game depends on its own and `sharing`'s.
       active: bool[B], which games to play; the others stay empty.
       options: of the search.
       num_simulations: m.
@@ -130,9 +136,10 @@ def play(
       kept: zeta, how much of a game that random play ends is taken back, see `openings`.
       caps: fast searches.
       known_labels: see `labels.by_known`; the search keeps known results.
+      sharing: of searches between games, without `keep_tree`.
 
     Returns:
-      The trajectory and the summed diagnostics of its searches.
+      The trajectory and what its searches cost.
     """
     batch = active.shape[0]
     start = game.init()
@@ -141,6 +148,27 @@ def play(
     if random_plies is not None:
         begun = random_openings(game, keys, active, plies=random_plies, kept=kept)
         states = begun.states
+
+    def search(
+        keys: jax.Array, question: Question, active: jax.Array, trees: tuple = ()
+    ) -> SearchResult:
+        simulations, noise = num_simulations, question.noise
+        if caps.share:
+            simulations = jnp.where(question.is_fast, caps.num_simulations, num_simulations)
+            noise = noise * jnp.where(question.is_fast, caps.noise, 1.0)
+        return core.run(
+            game,
+            evaluate,
+            keys,
+            question.states,
+            options=options,
+            num_simulations=simulations,
+            c_puct=c_puct,
+            trees=trees[0] if trees else None,
+            is_kept=trees[1] if trees else None,
+            active=active,
+            noise_scale=noise,
+        )
 
     def going(carry: _Carry) -> jax.Array:
         return active & ~jax.vmap(game.is_terminal)(carry.states) & (carry.ply < game.max_plies)
@@ -155,26 +183,18 @@ def play(
             ply_keys = jax.vmap(jax.random.fold_in)(keys, number)
         search_keys, move_keys = jnp.moveaxis(jax.vmap(jax.random.split)(ply_keys), 1, 0)
         sampled = number + 1 < temperature_plies
-        simulations: Any = num_simulations
-        noise = root_noise(options, sampled)
+        noise = jnp.broadcast_to(jnp.asarray(root_noise(options, sampled), jnp.float32), (batch,))
         is_fast = jnp.zeros((batch,), bool)
         if caps.share:
             cap_keys = jax.vmap(jax.random.fold_in, (0, None))(move_keys, 1)
             is_fast = jax.vmap(jax.random.bernoulli, (0, None))(cap_keys, caps.share)
-            simulations = jnp.where(is_fast, caps.num_simulations, num_simulations)
-            noise = noise * jnp.where(is_fast, caps.noise, 1.0)
-        result = core.run(
-            game,
-            evaluate,
+        result, memory = sharing_lib.search_all(
+            sharing,
             search_keys,
-            carry.states,
-            options=options,
-            num_simulations=simulations,
-            c_puct=c_puct,
-            trees=carry.tree if keep_tree else None,
-            is_kept=carry.is_kept if keep_tree else None,
-            active=live,
-            noise_scale=noise,
+            functools.partial(search, trees=(carry.tree, carry.is_kept) if keep_tree else ()),
+            Question(carry.states, is_fast, noise),
+            live,
+            carry.memory,
         )
         action, policy = choose(
             move_keys, result, sampled, options, one_hot_after_temperature=one_hot_after_temperature
@@ -201,8 +221,8 @@ def play(
             tree, is_kept = subtree.advance(result.tree, action)
         moved = jax.vmap(game.step)(carry.states, action)
         states = where_lanes(live, moved, carry.states)
-        diagnostics = add_diagnostics(carry.diagnostics, result.diagnostics)
-        return _Carry(states, tree, is_kept, carry.ply + 1, record, diagnostics)
+        diagnostics = result_lib.add(carry.diagnostics, result.diagnostics)
+        return _Carry(states, tree, is_kept, carry.ply + 1, record, diagnostics, memory)
 
     nobody = jnp.zeros((batch,), bool)  # no tree of these is ever read
     carry = _Carry(
@@ -211,7 +231,10 @@ def play(
         is_kept=nobody,
         ply=jnp.int32(0),
         record=empty_record(game, batch, options, known_labels),
-        diagnostics=no_diagnostics(batch),
+        diagnostics=result_lib.nothing(batch),
+        memory=sharing_lib.begin(
+            sharing, search, Question(states, nobody, jnp.zeros((batch,), jnp.float32))
+        ),
     )
     carry = while_any(going, body, carry)
     trajectory = _label(game, carry, active, options, first_player_always_loses)
@@ -219,7 +242,7 @@ def play(
         trajectory = dataclasses.replace(
             trajectory, start=begun.plies, rolled_back=begun.rolled_back
         )
-    return trajectory, carry.diagnostics
+    return trajectory, sharing_lib.costs(carry.diagnostics, carry.memory)
 
 
 def root_noise(options: SearchOptions, sampled: jax.Array) -> jax.Array | float:
@@ -273,28 +296,6 @@ def choose(
         sampled = jnp.broadcast_to(sampled, action.shape)
         policy = jnp.where(sampled[:, None], policy, one_hot)
     return action, policy
-
-
-def no_diagnostics(batch: int) -> Diagnostics:
-    """The zero of `add_diagnostics`."""
-    zero = jnp.float32(0)
-    return Diagnostics(
-        evaluations=zero,
-        useful_evaluations=zero,
-        finished_leaves=zero,
-        depth_sum=zero,
-        simulations=zero,
-        depth_max=jnp.int32(0),
-        nodes=jnp.zeros((batch,), jnp.int32),
-    )
-
-
-def add_diagnostics(a: Diagnostics, b: Diagnostics) -> Diagnostics:
-    """Sums, and maxima of depth and of nodes."""
-    total = jax.tree.map(jnp.add, a, b)
-    return total.replace(
-        depth_max=jnp.maximum(a.depth_max, b.depth_max), nodes=jnp.maximum(a.nodes, b.nodes)
-    )
 
 
 def empty_record(

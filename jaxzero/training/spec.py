@@ -43,6 +43,8 @@ class SelfPlaySettings:
     fast_share: float
     fast_simulations: int
     fast_noise: float
+    share: str
+    share_positions: int
     curriculum: str
     curriculum_drop: str
     curriculum_epochs: tuple[int, ...]
@@ -118,6 +120,7 @@ class Spec:
       game: the rules.
       network: the Flax module.
       search: options of the search in self-play.
+      search_key: `config.search.key`.
       num_simulations: m, of which `Hyper` may use fewer (PUCT only).
       positions: capacity of one iteration's examples, symmetric images not counted.
       num_images: K, symmetric images of a position that are learned from.
@@ -132,6 +135,7 @@ class Spec:
     game: Game
     network: nn.Module
     search: SearchOptions
+    search_key: str
     num_simulations: int
     selfplay: SelfPlaySettings
     replay: ReplaySettings
@@ -265,6 +269,7 @@ def make_spec(config: ConfigDict, *, data_devices: int = 1) -> Spec:
         game=game,
         network=parts.build_network(config, game, loops.DATA_AXIS if data_devices > 1 else None),
         search=parts.search_options(config, switches),
+        search_key=config.search.key,
         num_simulations=config.search.num_simulations,
         selfplay=section(
             SelfPlaySettings,

@@ -162,6 +162,12 @@ def test_switches_reach_the_compiled_code() -> None:
             "config.switches.keep_tree=False, or choose tree",
         ),
         ({"search.loop": "mctx", "selfplay.fast_share": 0.5}, "config.selfplay.fast_share=0"),
+        (
+            {"search.key": "position", "switches.keep_tree": True},
+            "config.search.key='position': a kept tree depends on the moves before, set "
+            "config.switches.keep_tree=False",
+        ),
+        ({"selfplay.share": "ply"}, "config.selfplay.share='ply': games only share searches"),
         ({"search.draw_value": -0.5}, "config.network.value_head='wdl'"),
         (
             {
