@@ -73,6 +73,8 @@ WITHOUT_ARMS = tuple(f"without_{name}" for name in (*INGREDIENTS, *OTHER_ARMS))
 # One player, as strong as it gets in the time: not the paper's, but measured by its accuracy.
 FROM_SCRATCH = {
     "search.algorithm": "gumbel",
+    "search.gumbel_rescale": False,  # else self-play gets worse (docs/results.md)
+    "search.gumbel_root_value": "policy",  # a share of the value target
     "search.draw_value": 0.0,
     "selfplay.curriculum": "schedule",  # the first 15 % of a game's plies, 3 to 5, are random
     "selfplay.curriculum_epochs": (0,),

@@ -87,6 +87,12 @@ def _asked(found: Sequence[Mapping[str, Any]], trainings: int) -> str:
         f"c = {first['c_puct']}, no noise, no known results. The target is that of the run's own "
         "self-play, noise and all."
     )
+    discount = min(one["discount"] for one in found)
+    if discount < 1:
+        told += (
+            f" Values are learned with a discount of {discount} a ply and compared with results "
+            "without it: their error says too much."
+        )
     if left_out:
         told += f" {plural(left_out, 'kept network')} were left out to keep it cheap."
     if trainings > len(found):

@@ -143,6 +143,7 @@ def _positions(run: Run, count: int, is_exact: bool) -> tuple[Positions, dict[st
         "labels": labels,
         "simulations": examination.SIMULATIONS,
         "c_puct": examination.C_PUCT,
+        "discount": run.spec.search.discount,
     }
 
 

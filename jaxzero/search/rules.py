@@ -228,7 +228,8 @@ def gumbel_policy(
         improved = jax.nn.softmax(jnp.where(may, node.log_prior + q, ILLEGAL))
         policy = improved = jnp.where(may, improved, 0.0)
         if options.gumbel_target == "visits":
-            policy = node.visits / jnp.maximum(node.visits.sum(), 1.0)
+            visits = jnp.where(may, node.visits, 0)
+            policy = jnp.where(visits.any(), visits / jnp.maximum(visits.sum(), 1.0), improved)
         return action, policy, improved
 
     return jax.vmap(one)(node, root_gumbel)

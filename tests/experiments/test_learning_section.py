@@ -114,6 +114,7 @@ FOUND = {
     "labels": "exact",
     "simulations": 64,
     "c_puct": 1.5,
+    "discount": 0.98,
     "kept": [*AT, 30],
 }
 
@@ -123,6 +124,7 @@ def test_runs_are_shown_by_loss_or_together_where_they_are_too_many(tmp_path: Pa
     section = learning_section.section_of(tmp_path / "one")
     assert [group[:11] for group in section.text[:2]] == ["sum: It lea", "value: It l"]
     assert "1 kept network" in section.text[2]  # was left out
+    assert "a discount of 0.98 a ply" in section.text[2]
     numbers, stages = section.tables
     assert len(numbers.rows) == 2 * len(AT)
     assert numbers.rows[0][:4] == ("sum", "0", "0.400", "0.650")

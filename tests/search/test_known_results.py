@@ -194,7 +194,12 @@ def test_gumbel_knows_the_truth_too_and_a_search_may_stop_there() -> None:
     game, memo = oracle_game(SMALL), dict[Any, float]()
     positions, found = various_positions(SMALL), []
     for stop in (False, True):
-        options = options_of(propagate_results=True, stop_when_known=stop, algorithm="gumbel")
+        options = options_of(
+            propagate_results=True,
+            stop_when_known=stop,
+            algorithm="gumbel",
+            gumbel_target="visits" if stop else "improved",
+        )
         noise = jax.random.gumbel(jax.random.key(0), (LANES, len(positions[0].legal)))
         result = jax.device_get(static_search(SMALL, options)(stack(positions), 1.0, noise))
         legal = np.stack([p.legal for p in positions])
