@@ -13,7 +13,7 @@ import jax.numpy as jnp
 from jaxzero.games.playouts import starts
 from jaxzero.runs.flops import equations
 from jaxzero.search import core
-from jaxzero.training import iteration, learner, selfplay
+from jaxzero.training import iteration, learner, selfplay, sharing
 from jaxzero.training.replay import Examples
 from jaxzero.training.spec import Hyper, Spec
 
@@ -43,6 +43,7 @@ KEYS = {
     "held-out set": "config.evaluation.heldout_games",
     "trees": "config.search.num_simulations or config.selfplay.episodes",
     "games": "config.selfplay.episodes",
+    "table": "config.selfplay.share_positions",
     "activations": "config.network.channels or config.selfplay.episodes",
     "gradients": "config.train.batch_size or config.network.channels",
 }
@@ -94,6 +95,11 @@ def forecast(spec: Spec, hyper: Hyper, heldout: Any, *, members: int, together: 
         "activations": _inference_bytes(alone, state.learner, batch) * at_once,
         "gradients": _training_bytes(alone, hyper, state.learner) * at_once,
     }
+    if spec.selfplay.share == "cache":
+        game, own = spec.game, spec.selfplay
+        row = size_of(states) // lanes + 8 * game.num_actions  # a position, visits and policy
+        parts["table"] = row * sharing.capacity(lanes, game.max_plies, own.share_positions)
+        parts["table"] *= at_once
     return Forecast(parts, checkpoint=size_of(state) * members)
 
 

@@ -106,8 +106,13 @@ def by_position(
     key = jax.random.fold_in(key, _POSITIONS)
     if share == "none":
         return Sharing(key)
-    capacity = min(most, _ROOM * games * max_plies) if share == "cache" else 0
-    return Sharing(key, sizes(games, at_once), capacity)
+    held = capacity(games, max_plies, most) if share == "cache" else 0
+    return Sharing(key, sizes(games, at_once), held)
+
+
+def capacity(games: int, max_plies: int, most: int) -> int:
+    """Questions that the table holds: two for each move that the games can have, or `most`."""
+    return min(most, _ROOM * games * max_plies)
 
 
 def sizes(games: int, at_once: int) -> tuple[int, ...]:

@@ -34,7 +34,7 @@ def test_the_forecast_is_near_what_xla_allots(mode: str) -> None:
 
 
 def test_what_grows_with_what() -> None:
-    def parts(**changes: int) -> dict[str, int]:
+    def parts(**changes: int | str) -> dict[str, int]:
         renamed = {key.replace("__", "."): value for key, value in changes.items()}
         spec = small.small_spec(renamed)
         held = small.heldout(spec.game)
@@ -45,6 +45,12 @@ def test_what_grows_with_what() -> None:
     assert parts(replay__window=4)["window"] == pytest.approx(2 * base["window"], rel=0.1)
     assert parts(network__channels=8)["networks"] > base["networks"]
     assert parts(train__batch_size=64)["gradients"] > base["gradients"]
+    assert "table" not in base
+    tables = [
+        parts(search__key="position", selfplay__share="cache", selfplay__share_positions=size)
+        for size in (10, 20)
+    ]
+    assert tables[1]["table"] == 2 * tables[0]["table"] > 0
 
 
 def test_winograd_is_no_larger_than_patches() -> None:
