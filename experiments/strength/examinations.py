@@ -146,6 +146,7 @@ class Examiner:
             for actions in (alone, searched)
         )
         return found | {
+            "contested": int(labelled.contested.sum()),
             "network": by_network["weak"],
             "search": by_search["weak"],
             "best_moves": by_search["strong"],
@@ -172,8 +173,21 @@ def main_number(record: Mapping[str, Any]) -> float:
 
 
 def best(records: Records) -> int:
-    """The iteration of the best trained network; of equals the newest."""
-    return max((i for i in records if i or len(records) == 1), key=lambda i: (_of(records, i), i))
+    """The iteration of the newest trained network within a standard error of the best one.
+
+    The best of many examinations is often the luckiest.
+    """
+    trained = [i for i in records if i or len(records) == 1]
+    top = max(trained, key=lambda i: _of(records, i))
+    level = _of(records, top) - standard_error(records[top])
+    return max(i for i in trained if _of(records, i) >= level)
+
+
+def standard_error(record: Mapping[str, Any]) -> float:
+    """Of `main_number`, at most: games may be drawn."""
+    share = main_number(record)
+    count = record["contested"] if "search" in record else sum(record["games"].values())
+    return float(np.sqrt(share * (1 - share) / count))
 
 
 def has_ended(records: Records, patience: int) -> bool:

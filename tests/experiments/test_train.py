@@ -80,10 +80,18 @@ def test_a_training_ends_with_the_best_network_as_a_player(
     assert train.Progress(StudyRun(train.STUDY, tiny(), tmp_path / "run")).is_done()
 
 
-def test_the_best_is_the_newest_of_equals_and_patience_counts_from_the_first() -> None:
+def test_the_best_is_the_newest_of_those_hardly_apart_and_patience_counts_from_the_first() -> None:
     numbers = {0: 0.9, 4: 0.5, 8: 0.7, 12: 0.7, 16: 0.6}
-    records: Any = {i: {"points": {"random": n, "greedy": n}} for i, n in numbers.items()}
+    records: Any = {
+        i: {"points": {"random": n, "greedy": n}, "games": {"random": 5000, "greedy": 5000}}
+        for i, n in numbers.items()
+    }
     assert examinations.best(records) == 12
+    records[8]["games"] = dict.fromkeys(("random", "greedy"), 5)
+    records[8]["points"] = dict.fromkeys(("random", "greedy"), 0.72)
+    assert examinations.standard_error(records[8]) == pytest.approx((0.72 * 0.28 / 10) ** 0.5)
+    assert examinations.best(records) == 16  # 0.6 is within an error of 0.14
+    records[8] = records[12]
     assert examinations.has_ended(records, 2)
     assert not examinations.has_ended(records, 3)
     assert not examinations.has_ended(records, 0)
