@@ -37,6 +37,17 @@ def _mappings() -> int:
     return maps.read_text().count("\n") if maps.exists() else 0
 
 
+@pytest.fixture
+def as_users_run() -> Iterator[None]:
+    """Programs compiled as users' are: for tests of what two programs share to the last bit."""
+    jax.clear_caches()  # of what other tests compiled otherwise
+    before = jax.config.read("jax_disable_most_optimizations")
+    jax.config.update("jax_disable_most_optimizations", False)
+    yield
+    jax.config.update("jax_disable_most_optimizations", before)
+    jax.clear_caches()
+
+
 @pytest.fixture(autouse=True, scope="module")
 def _compiled_programs_do_not_pile_up() -> Iterator[None]:
     """Over a whole suite they would use up memory and the number of its mappings."""
