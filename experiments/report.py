@@ -19,6 +19,7 @@ from jaxzero.settings.config import ConfigError
 REPORTS: Final = {
     "arms": "experiments.losses.variant_report",
     "connect_four_efficiency": "experiments.connect_four.efficiency_report",
+    "connect_four_extensions": "experiments.connect_four.extensions_report",
     "connect_four_search": "experiments.connect_four.search_report",
     "connect_four_supervised": "experiments.connect_four.supervised_report",
     "curriculum": "experiments.curriculum.report",

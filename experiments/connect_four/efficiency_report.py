@@ -65,7 +65,7 @@ def write_report(directory: Path) -> Path:
         subtitle=f"{results['game']}, preset {results['preset']}",
         verdicts=sentences(arms, results["positions"]["random"]["strong"]),
         missing=_missing(arms, theirs),
-        facts=_facts(results),
+        facts=facts(results),
         sections=[
             section("Accuracy against cost", _METHOD, *plates),
             section("Numbers", accuracy_and_cost(arms, theirs), ingredients.earned(arms)),
@@ -266,7 +266,7 @@ def _iterations(arm: dict[str, Any]) -> str:
     return number(last[0]) if min(last) == max(last) else f"{min(last)} to {max(last)}"
 
 
-def _facts(results: dict[str, Any]) -> page.Facts:
+def facts(results: dict[str, Any]) -> page.Facts:
     config = results["config"]
     m = config["search"]["num_simulations"]
     return [

@@ -17,7 +17,13 @@ from experiments.configs.connect_four_efficiency import (
     WITHOUT_ARMS,
     get_config,
 )
-from experiments.connect_four import efficiency_report, ingredients, solved_accuracy
+from experiments.connect_four import (
+    arms,
+    baselines,
+    efficiency_report,
+    ingredients,
+    solved_accuracy,
+)
 from jaxzero import runs, workdir
 from jaxzero.runs import checkpoints, hardware
 from jaxzero.settings import config as config_lib
@@ -123,7 +129,7 @@ def test_arms_beside_each_other(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_arms_are_run_directories(finished: Path) -> None:
-    opened = runs.open_run(finished / study.ARMS / "extended")
+    opened = runs.open_run(finished / arms.ARMS / "extended")
     assert opened.iterations == (0, 1, 2)
     assert opened.spec.replay.duplicate_weight == 0.8
     assert opened.spec.network.squeeze_excite
@@ -158,11 +164,11 @@ def test_an_arm_that_does_not_become_better_ends(
     assert [run["ended"] for run in arm["runs"]] == [3, 5]
     assert [len(run["points"]) for run in arm["runs"]] == [4, 6]
     assert asked == list(range(7))  # each network once; 6 is the first checkpoint after 5
-    place = tmp_path / "run" / study.ARMS / "baseline"
+    place = tmp_path / "run" / arms.ARMS / "baseline"
     assert runs.open_run(place).iterations == tuple(range(7))
     whole = tiny(settings | {"study.patience": 0, "train.iterations": 6})
     study.run(whole, tmp_path / "whole")
-    other = tmp_path / "whole" / study.ARMS / "baseline"
+    other = tmp_path / "whole" / arms.ARMS / "baseline"
     losses = [
         [row["loss/policy"] for row in workdir.read_rows(at / workdir.METRICS)]
         for at in (place, other)
@@ -174,22 +180,22 @@ def test_an_arm_that_does_not_become_better_ends(
 
 def test_more_iterations_reopen_an_arm_that_had_not_ended(tmp_path: Path) -> None:
     def described(*ended: int | None) -> None:
-        workdir.write_json(tmp_path / study.ACCURACY, {"runs": [{"ended": e} for e in ended]})
+        workdir.write_json(tmp_path / arms.ACCURACY, {"runs": [{"ended": e} for e in ended]})
 
     saved = tmp_path / "checkpoints" / "2"
     saved.mkdir(parents=True)
     workdir.write_json(saved / checkpoints.DIGEST, {})
-    assert not study.is_done(tiny(), tmp_path)
+    assert not arms.is_done(tiny(), tmp_path)
     described(None, 2)
-    assert study.is_done(tiny(), tmp_path)
-    assert not study.is_done(tiny({"train.iterations": 3}), tmp_path)
+    assert arms.is_done(tiny(), tmp_path)
+    assert not arms.is_done(tiny({"train.iterations": 3}), tmp_path)
     described(2, 2)
-    assert study.is_done(tiny({"train.iterations": 3}), tmp_path)
+    assert arms.is_done(tiny({"train.iterations": 3}), tmp_path)
 
 
 @pytest.mark.slow
 def test_a_finished_study_is_not_done_again(finished: Path) -> None:
-    path = finished / study.ARMS / "extended" / study.ACCURACY
+    path = finished / arms.ARMS / "extended" / arms.ACCURACY
     before = path.stat().st_mtime_ns
     study.run(tiny(), finished)
     assert path.stat().st_mtime_ns == before
@@ -236,14 +242,14 @@ def test_every_arm_is_in_a_figure() -> None:
 
 @pytest.mark.parametrize("name", [*INGREDIENTS, "mixed_values"])
 def test_an_arm_without_an_ingredient_differs_in_its_keys_alone(name: str) -> None:
-    assert set(study.ingredients(get_config("paper"))) == set(INGREDIENTS)
+    assert set(baselines.ingredients(get_config("paper"))) == set(INGREDIENTS)
     changes = {"study.extended": (*INGREDIENTS, "mixed_values")}
     config = small.changed(get_config("paper"), changes)
     flat = {
         arm: config_lib.flatten(study.arm_config(config, arm))
         for arm in ("baseline", "extended", f"without_{name}")
     }
-    own = study.ingredients(config)[name]
+    own = baselines.ingredients(config)[name]
     without = flat[f"without_{name}"]
     differs = {key for key, value in flat["extended"].items() if without[key] != value}
     assert differs
@@ -273,10 +279,10 @@ def test_when_a_run_has_ended(accuracies: tuple[float, ...], end: int | None) ->
 
 def test_stretches_of_training() -> None:
     config = tiny({"train.iterations": 12, "study.patience": 3, "execution.checkpoint_every": 5})
-    assert study.stretches(config, 0) == [5, 10, 12]
-    assert study.stretches(config, 10) == [10, 12]
-    assert study.stretches(config, 11) == study.stretches(config, 12) == [12]
-    assert study.stretches(tiny({"train.iterations": 12}), 3) == [12]
+    assert arms.stretches(config, 0) == [5, 10, 12]
+    assert arms.stretches(config, 10) == [10, 12]
+    assert arms.stretches(config, 11) == arms.stretches(config, 12) == [12]
+    assert arms.stretches(tiny({"train.iterations": 12}), 3) == [12]
 
 
 def made_up_arm(*curves: list[tuple[float, float]]) -> dict[str, Any]:

@@ -1,0 +1,66 @@
+"""Connect Four extensions' settings: `:quick`, `:laptop`, `:gpu`, `:paper`.
+
+Paper 002, section 4: all arms are its extended baseline with one thing more, or several.
+"""
+
+from experiments.configs import connect_four_efficiency as efficiency
+from jaxzero.settings.config import Key, Preset, preset_getter
+from jaxzero.settings.keys import table
+
+ARMS = ("extended", "cached")
+
+PRESETS: dict[str, Preset] = {
+    "quick": Preset(
+        "2 blocks of 16 channels, 64 games an iteration, all arms: minutes",
+        dict(efficiency.PRESETS["quick"].changes)
+        | {
+            "selfplay.episodes": 64,
+            "train.iterations": 8,
+            "train.schedule_steps": (4, 6),
+            "execution.snapshot_every": 1,
+            "evaluation.learning_positions": 0,
+        },
+    ),
+    "laptop": Preset(
+        "3 blocks of 32 channels, 256 games an iteration: hours on two CPU cores",
+        efficiency.BASE
+        | {
+            "network.blocks": 3,
+            "network.channels": 32,
+            "search.num_simulations": 50,
+            "selfplay.episodes": 256,
+            "replay.window_positions": 50_000,
+            "train.iterations": 32,
+            "train.batch_size": 128,
+            "train.learning_rate": 0.1,
+            "study.seeds": 3,
+            "study.test_positions": 1000,
+        },
+    ),
+    "gpu": Preset(
+        "3 blocks of 64 channels, 1,000 games an iteration, 3 seeds: one large GPU",
+        dict(efficiency.PRESETS["gpu"].changes) | {"study.arms": ARMS},
+    ),
+    "paper": Preset(
+        "Figs. 8 to 13: 5 blocks of 128 channels, 300,000 positions an iteration",
+        efficiency.PRESETS["paper"].changes,
+    ),
+}
+
+KEYS: tuple[Key, ...] = tuple(
+    table(
+        efficiency.KEYS,
+        (
+            Key("preset", "quick", "what these settings began from", choices=tuple(PRESETS)),
+            Key(
+                "study.arms",
+                ARMS,
+                "the extended baseline, and what is added to it; the first is what the others are "
+                "compared with",
+                choices=ARMS,
+            ),
+        ),
+    ).values()
+)
+
+get_config = preset_getter(PRESETS, KEYS)

@@ -1,0 +1,209 @@
+"""Arms of a study of Connect Four: trained beside each other, measured, with what they cost.
+
+Each arm is a run directory, `arms/NAME`; what was found of it lies there in `accuracy.json`.
+"""
+
+import functools
+import time
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+import jax
+from ml_collections import ConfigDict
+
+from experiments.connect_four import solved_accuracy
+from experiments.connect_four.solved_accuracy import Accuracies
+from experiments.shell import study as shell
+from experiments.shell.study import StudyRun
+from jaxzero import runs, workdir
+from jaxzero.runs import Run, learning, runner
+from jaxzero.runs.checkpoints import Checkpoints
+from jaxzero.settings import config as config_lib
+from jaxzero.settings import devices
+from jaxzero.settings.config import ConfigError
+from jaxzero.settings.keys import Key
+from jaxzero.solvers import Labelled
+from jaxzero.tracking import StudySummary, Tracker
+from jaxzero.training import episodes
+from jaxzero.training import spec as spec_lib
+from jaxzero.training.learner import Learner
+
+ARMS = "arms"  # folder of the arms' run directories
+ACCURACY = "accuracy.json"
+_TIMED = 3  # self-play programs, of which the fastest counts
+
+Changes = Mapping[str, Any]  # dotted keys that an arm sets
+
+
+def check(
+    config: ConfigDict, keys: Iterable[Key], arms: Mapping[str, Changes], preset: ConfigDict
+) -> None:
+    """Refuses what can't be trained or measured, before anything compiles.
+
+    Args:
+      config: the study's settings.
+      keys: of the study.
+      arms: what each sets, by name.
+      preset: settings that `config` began from; one that is neither its own nor the arm's would
+        silently be changed back.
+
+    Raises:
+      ConfigError: one line with key, value and remedy.
+    """
+    if not config.replay.window_positions:
+        raise ConfigError(
+            "config.replay.window_positions=0: this study's windows are counted in positions, "
+            "give a number"
+        )
+    for arm, changes in arms.items():
+        for key, value in changes.items():
+            own = config_lib.get(config, key)
+            if own not in (value, config_lib.get(preset, key)):
+                raise ConfigError(
+                    f"config.{key}={own!r}: the arm {arm} sets it to {value!r}, leave the setting "
+                    "out, or the arm out of config.study.arms, or what sets it out of "
+                    "config.study.extended"
+                )
+        changed = config_lib.changed(config, changes)
+        config_lib.validate(changed, keys)
+        spec_lib.make_spec(changed)
+    solved_accuracy.check(config)
+    devices.choose(config)
+
+
+def measure(study: StudyRun, arms: Mapping[str, Changes]) -> dict[str, Any]:
+    """Trains and measures all arms, or the rest of them: the sections of `results.json`.
+
+    Returns:
+      `positions`, `examination`: of the measurement; `arms`: for each its name, `arm`, and what
+      `describe` found.
+    """
+    config, directory = study.config, study.directory
+    test = solved_accuracy.test_positions(config, directory)
+    found = []
+    for arm, changes in arms.items():
+        place = directory / ARMS / arm
+        path = place / ACCURACY
+        if not is_done(config, place):
+            own = config_lib.changed(config, changes)
+            accuracies = train(study, arm, own, place, test)
+            told = describe(runs.open_run(place), accuracies, config.study.patience)
+            workdir.write_json(path, told)
+        found.append({"arm": arm} | workdir.read_json(path))
+    return {
+        "positions": solved_accuracy.described(test),
+        "examination": solved_accuracy.search_in_words(config),
+        "arms": found,
+    }
+
+
+def is_done(config: ConfigDict, directory: Path) -> bool:
+    """Whether an arm was described after its last iteration, which may have been put off since."""
+    path = directory / ACCURACY
+    if not path.is_file():
+        return False
+    if all(run["ended"] for run in workdir.read_json(path)["runs"]):
+        return True
+    saved = max(Checkpoints.steps(directory / "checkpoints"), default=0)
+    return saved >= config.train.iterations
+
+
+def train(
+    study: StudyRun, arm: str, own: ConfigDict, directory: Path, test: Labelled
+) -> Accuracies:
+    """All seeds of an arm as one population, from the newest checkpoint on; its accuracies.
+
+    With `study.patience` the training goes in stretches from one checkpoint to the next, and ends
+    when no seed has improved for that many iterations.
+
+    Args:
+      study: that it is part of.
+      arm: its name.
+      own: its settings.
+      directory: its run directory.
+      test: what the networks are measured on.
+    """
+    shell.claim(directory, own, study.name)
+    with Tracker(directory, own, study.name) as tracker:
+        for until in stretches(own, max(Checkpoints.steps(directory / "checkpoints"), default=0)):
+            part = config_lib.changed(own, {"train.iterations": until})
+            part = study.within(part, f"iteration {until} of {arm}")
+            members = runs.one_for_each_seed(part, arm)
+            runner.train(part, members, directory, tracker)
+            accuracies = solved_accuracy.update(directory, test)
+            if all(
+                solved_accuracy.ended(accuracies, j, own.study.patience)
+                for j in range(len(members))
+            ):
+                break
+        found = learning.curves(directory, [member.name for member in members])
+        tracker.finish(StudySummary(until, found))  # accuracies are the study's, not a run's
+    return accuracies
+
+
+def stretches(config: ConfigDict, saved: int) -> list[int]:
+    """The iterations up to which an arm is trained at a time, ascending.
+
+    Args:
+      config: an arm's.
+      saved: iterations done already.
+    """
+    total, every = config.train.iterations, config.execution.checkpoint_every
+    ends = [*range(every, total, every), total] if config.study.patience else [total]
+    return [end for end in ends if end >= min(saved, total)]
+
+
+def describe(opened: Run, accuracies: Accuracies, patience: int) -> dict[str, Any]:
+    """The networks' accuracies beside what they had cost until then.
+
+    Returns:
+      `seconds_per_move`; `runs`: for each its `name`, `seed`, `ended` (the iteration after which it
+      had not improved for `patience` iterations, where its points end; None: it went to the
+      last) and `points`, by kept iteration:
+      * of all iterations until then: `hours` (searches made times the seconds of one), `seconds`
+        (wall time of the training of all seeds, compilation and all), `evaluations` of self-play,
+        `asked`, `searches` (searches asked for, a move each, and made; 002's cost is the latter);
+      * of this iteration alone: `positions` (played), `new_share` (that the window did not hold);
+      * the accuracies of `solved_accuracy.update`.
+    """
+    seconds = seconds_per_search(opened, runs.networks(opened))
+    rows = workdir.read_rows(opened.directory / workdir.METRICS)
+    found = []
+    for j, member in enumerate(opened.members):
+        own = {r["iteration"]: r for r in rows if r["run"] == member.name and r["iteration"]}
+        end = solved_accuracy.ended(accuracies, j, patience)
+        points, before = [], 0
+        cost = dict.fromkeys(("hours", "seconds", "evaluations", "asked", "searches"), 0.0)
+        for i in (i for i in accuracies if end is None or i <= end):
+            for row in (own[step] for step in range(before + 1, i + 1)):
+                asked = row["selfplay/positions"]
+                made = row.get("count/searches", asked)  # a run directory may be older than it
+                cost["hours"] += made * seconds / 3600
+                cost["seconds"] = row["seconds"]
+                cost["evaluations"] += row["count/selfplay_evaluations"]
+                cost["asked"] += asked
+                cost["searches"] += made
+            row, before = own.get(i, {}), i
+            played = row.get("selfplay/positions")
+            share = row["count/new_positions"] / played if played else None
+            new = {"positions": played, "new_share": share}
+            points.append({"iteration": i} | cost | new | accuracies[i][j])
+        found.append({"name": member.name, "seed": member.seed, "ended": end, "points": points})
+    return workdir.plain({"seconds_per_move": seconds, "runs": found})
+
+
+def seconds_per_search(opened: Run, networks: Learner) -> float:
+    """Wall seconds of a search in self-play of the first run's newest network, compiled alone.
+
+    Without shared searches, of a move. The paper measures it on one card that does nothing else.
+    """
+    spec, hyper = opened.spec, spec_lib.make_hyper(opened.members[0].config)
+    network = jax.tree.map(lambda x: x[0], networks)
+    play = jax.jit(functools.partial(episodes.self_play, spec))
+    times = []
+    for i in range(_TIMED + 1):  # the first one compiles
+        started = time.monotonic()
+        _, metrics = jax.block_until_ready(play(hyper, network, jax.random.key(i)))
+        times.append((time.monotonic() - started) / float(metrics["count/searches"]))
+    return min(times[1:])

@@ -1,0 +1,57 @@
+"""The extensions of paper 002's section 3.3, and what its extended baseline is made of."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from ml_collections import ConfigDict
+
+
+def extensions(
+    config: ConfigDict, *, grows: Sequence[float], anneal_to: float, anneal_iterations: int
+) -> dict[str, dict[str, Any]]:
+    """Dotted keys by extension of the plain baseline (002, sections 3.3 and 2.4).
+
+    Args:
+      config: the study's.
+      grows: how the slow window grows.
+      anneal_to, anneal_iterations: of the cyclic learning rate.
+    """
+    start = round(config.study.slow_window_share * config.replay.window_positions)
+    return {
+        "dedupe": {"replay.duplicate_weight": 0.8},
+        "cyclic": {
+            "train.schedule": "cyclic",
+            "train.anneal_to": anneal_to,
+            "train.anneal_iterations": anneal_iterations,
+        },
+        "slow_window": {"replay.window_start": start, "replay.window_grows": tuple(grows)},
+        "reply": {"train.reply_weight": 0.35},
+        "squeeze_excite": {"network.squeeze_excite": True},
+        # Those that the paper's extended baseline does not have.
+        "playout_caps": {
+            "selfplay.fast_share": 0.75,
+            "selfplay.fast_simulations": min(30, config.search.num_simulations),
+        },
+        "move_values": {"train.move_value_weight": 0.01},
+        "mixed_values": {"train.root_value_share": 0.5},
+        "forced_playouts": {"search.forced_playouts": 2.0},
+        "known_results": {"search.propagate_results": True},
+        "symmetric_images": {"replay.images": "all"},
+    }
+
+
+def ingredients(config: ConfigDict) -> dict[str, dict[str, Any]]:
+    """What the extended baseline is made of: dotted keys by ingredient (002, section 3.3).
+
+    As they are there: the cycle annealed, the slow window growing for longer than alone.
+    """
+    s = config.study
+    grows, to = s.extended_window_grows, s.extended_anneal_to
+    possible = extensions(config, grows=grows, anneal_to=to, anneal_iterations=20)
+    return {name: possible[name] for name in s.extended}
+
+
+def extended(config: ConfigDict, *, without: str = "") -> dict[str, Any]:
+    """Dotted keys of the extended baseline, or of all of it but one ingredient."""
+    made_of = ingredients(config).items()
+    return {k: v for name, changes in made_of if name != without for k, v in changes.items()}

@@ -1,0 +1,61 @@
+"""What do the extensions of paper 002's section 4 save on Connect Four?
+
+    python -m experiments.connect_four_extensions \\
+        --config=experiments/configs/connect_four_extensions.py:quick --workdir=runs/extensions
+
+Trains the paper's extended baseline and what its section 4 adds to it, an arm each; measures every
+kept network with its search on solved positions, and counts what it had cost. Writes
+`results.json` and `report.html`.
+
+`results.json` has under `arms` a list of
+
+    {"arm": NAME, "changes": {KEY: VALUE, ...}, "seconds_per_move": ..., "runs": [RUN, ...]}
+
+and each RUN (a seed) its `name`, `seed`, `ended` and `points`, one for each kept network:
+
+    iteration    n, the index of the network: 0 is untrained, n was trained in iteration n
+    asked        searches asked for until then (moves played)
+    searches     searches made until then: 002's cost, times the time of one
+    hours        that product, on this machine, alone on it
+    evaluations  of networks in self-play until then
+    seconds      wall time of the arm's training until then, all its seeds together
+    positions    moves played in iteration n; null for n = 0
+    new_share    of these, the share that the window did not hold: diversity; null for n = 0
+    search       share of solved test positions in which search with the network plays a best move
+    weak         in which that keeps the result
+    network      in which the network alone plays a best move
+    result       whose result the network knows
+
+All but `positions` and `new_share` of network n are of iterations 1 to n: what it took to get it,
+not what it played afterwards (the paper's figures place it one iteration later).
+"""
+
+from pathlib import Path
+
+from ml_collections import ConfigDict
+
+from experiments.configs.connect_four_extensions import KEYS, get_config
+from experiments.connect_four import arms, extension_arms, extensions_report
+from experiments.shell import cli
+from experiments.shell import study as shell
+
+STUDY = "connect_four_extensions"
+
+
+def validate(config: ConfigDict) -> None:
+    """Refuses what this study can't do, before anything compiles."""
+    shell.check(config, KEYS, "arms", "extended")
+    arms.check(config, KEYS, extension_arms.changes(config), get_config(config.preset))
+
+
+def run(config: ConfigDict, directory: Path, command: str | None = None) -> None:
+    """The whole study, or the rest of it: (config, workdir) -> results.json, report.html."""
+    study = shell.begin(STUDY, config, directory, command, validate=validate)
+    results = arms.measure(study, extension_arms.changes(config))
+    for arm in results["arms"]:
+        arm["changes"] = extension_arms.added(config)[arm["arm"]]
+    study.finish(study.header() | results, extensions_report.write_report)
+
+
+if __name__ == "__main__":
+    cli.run(run, STUDY)

@@ -1,0 +1,46 @@
+"""The study of paper 002's section 4 from its settings to its report, tiny, on a small board."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from ml_collections import ConfigDict
+
+from experiments import connect_four_extensions as study
+from experiments.configs.connect_four_extensions import ARMS, PRESETS, get_config
+from jaxzero import workdir
+from jaxzero.settings.config import ConfigError
+from tests import small
+from tests.experiments.connect_four.test_efficiency import TINY
+
+
+def tiny(changes: dict[str, Any] | None = None) -> ConfigDict:
+    return small.changed(get_config("quick"), TINY | {"study.arms": ARMS} | (changes or {}))
+
+
+@pytest.mark.parametrize("preset", PRESETS)
+def test_every_arm_is_possible_in_every_preset(preset: str) -> None:
+    study.validate(get_config(preset))
+
+
+@pytest.mark.slow
+def test_every_arm_has_its_accuracies_and_its_costs(tmp_path: Path) -> None:
+    study.run(tiny(), tmp_path)
+    results = workdir.read_json(tmp_path / workdir.RESULTS)
+    assert [arm["arm"] for arm in results["arms"]] == list(ARMS)
+    for arm in results["arms"]:
+        first, *points = arm["runs"][0]["points"]
+        assert first["iteration"] == first["searches"] == 0
+        for point in points:
+            assert 0 < point["searches"] <= point["asked"]
+            assert point["hours"] > 0
+            assert 0 <= point["search"] <= point["weak"] <= 1
+        cached = arm["changes"].get("selfplay.share") == "cache"
+        assert (points[-1]["searches"] < points[-1]["asked"]) == cached
+    assert "extensions_cost" in (tmp_path / "report.html").read_text()
+
+
+def test_a_setting_that_an_arm_would_change_back_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match=r"config\.selfplay.share='ply': the arm cached"):
+        study.run(tiny({"selfplay.share": "ply", "search.key": "position"}), tmp_path / "new")
+    assert not (tmp_path / "new").exists()
