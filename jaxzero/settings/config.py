@@ -7,13 +7,13 @@ can be made, printed and refused before anything else happens.
 import dataclasses
 import importlib.util
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NamedTuple, TypeVar
 
 from ml_collections import ConfigDict
 from ml_collections.config_dict import placeholder
 
-from jaxzero.settings import sharing
+from jaxzero.settings.conflicts import conflicts
 from jaxzero.settings.keys import ConfigError, Key, nearest, table
 from jaxzero.settings.switches import (
     SEMANTICS,
@@ -154,7 +154,7 @@ def validate(config: ConfigDict, study_keys: Iterable[Key] = ()) -> None:
         if key.needs and value and get(config, key.needs[0]) != key.needs[1]:
             name, needed = key.needs
             raise ConfigError(f"config.{key.name}={value}: needs config.{name}={needed!r}")
-    for is_wrong, name, remedy in _conflicts(config, resolve_switches(config)):
+    for is_wrong, name, remedy in conflicts(config, resolve_switches(config)):
         if is_wrong:
             raise ConfigError(f"config.{name}={get(config, name)!r}: {remedy}")
 
@@ -167,121 +167,6 @@ def require_any_simulations(config: ConfigDict) -> None:
                 f"config.search.{key}={value!r}: it is compiled for one number of simulations, "
                 f"set it to {remedy}"
             )
-
-
-def _conflicts(config: ConfigDict, switches: Switches) -> Iterator[tuple[Any, str, str]]:
-    """(whether it is so, key, remedy) of what does not go together."""
-    search, own, replay, train = config.search, config.selfplay, config.replay, config.train
-    yield (
-        config.arena.gate != "none" and config.arena.games % 2,
-        "arena.games",
-        f"both colours need an even number, e.g. {config.arena.games + 1}",
-    )
-    epochs = list(own.curriculum_epochs)
-    yield (
-        len(epochs) != len(own.curriculum_fractions) or not epochs,
-        "selfplay.curriculum_fractions",
-        f"one for each of config.selfplay.curriculum_epochs={own.curriculum_epochs}",
-    )
-    yield (
-        epochs[0] != 0 or epochs != sorted(set(epochs)),
-        "selfplay.curriculum_epochs",
-        "begin with 0 and count upwards",
-    )
-    yield (
-        replay.minimum_games
-        and (replay.window_positions or train.schedule != "constant" or train.passes),
-        "replay.minimum_games",
-        "needs config.replay.window_positions=0, config.train.schedule='constant' and "
-        "config.train.passes=0",
-    )
-    most = max(replay.minimum_games, default=0)
-    slots = -(-most // own.episodes)
-    yield (
-        slots > replay.window,
-        "replay.minimum_games",
-        f"{most} games are {slots} batches of config.selfplay.episodes={own.episodes}, set "
-        "config.replay.window to at least that",
-    )
-    yield (
-        replay.duplicate_weight and not replay.window_positions,
-        "replay.duplicate_weight",
-        "equal positions are merged in a window counted in positions, set "
-        "config.replay.window_positions",
-    )
-    yield (
-        replay.window_start > replay.window_positions,
-        "replay.window_start",
-        "the window grows from it to "
-        f"config.replay.window_positions={replay.window_positions}, choose at most that",
-    )
-    for pair in ("replay.window_grows", "train.cycle_momentum"):
-        yield len(get(config, pair)) != 2, pair, "give two numbers"
-    yield (
-        train.passes and train.epochs != 1,
-        "train.passes",
-        f"it is in place of config.train.epochs={train.epochs}, set that to 1",
-    )
-    yield (
-        train.schedule == "cyclic" and train.optimizer != "sgd",
-        "train.schedule",
-        "its momentum is that of config.train.optimizer='sgd'",
-    )
-    yield (
-        train.schedule == "linear" and train.anneal_to == 1,
-        "train.schedule",
-        "it falls to config.train.anneal_to=1.0, choose less",
-    )
-    yield (
-        train.schedule == "cyclic" and not 0 < train.cycle_peak < train.cycle_end < 1,
-        "train.cycle_peak",
-        f"0 < cycle_peak < cycle_end < 1 is needed (cycle_end={train.cycle_end})",
-    )
-    yield (
-        search.algorithm == "gumbel" and own.fast_share,
-        "search.algorithm",
-        "its number of simulations is one for all plies, set config.selfplay.fast_share=0",
-    )
-    yield (
-        search.loop == "mctx" and (own.fast_share or switches.keep_tree),
-        "search.loop",
-        "it has no fast searches and no kept trees, set config.selfplay.fast_share=0 and "
-        "config.switches.keep_tree=False, or choose tree",
-    )
-    yield (
-        search.loop == "mctx" and train.root_value_share and config.network.value_head == "wdl",
-        "search.loop",
-        "it backs up no draw probabilities, set config.train.root_value_share=0 or choose tree",
-    )
-    yield (
-        own.fast_share and own.fast_simulations > search.num_simulations,
-        "selfplay.fast_simulations",
-        f"a full search makes {search.num_simulations}, choose at most that",
-    )
-    yield (
-        switches.root_expansion_counts and own.fast_share and own.fast_simulations < 2,
-        "selfplay.fast_simulations",
-        "the published program's first simulation visits nothing, choose at least 2 or set "
-        "config.switches.root_expansion_counts=False",
-    )
-    yield (
-        switches.root_expansion_counts and search.num_simulations < 2,
-        "search.num_simulations",
-        "the published program's first simulation visits nothing, choose at least 2 or set "
-        "config.switches.root_expansion_counts=False",
-    )
-    yield (
-        search.propagate_results and switches.draw_for_asked,
-        "search.propagate_results",
-        "true results are propagated, set config.switches.small_draw_value=False and "
-        "config.switches.othello_tie_is_loss_of_asked=False",
-    )
-    yield (
-        search.algorithm == "gumbel" and switches.keep_tree,
-        "search.algorithm",
-        "sequential halving starts from an unvisited root, set config.switches.keep_tree=False",
-    )
-    yield from sharing.conflicts(config, switches)
 
 
 def require_distinct(config: ConfigDict, key: str) -> None:

@@ -10,6 +10,7 @@ from jaxzero.loops import DATA_AXIS
 from jaxzero.training import curriculum, learner, openings, replay, selfplay, sharing
 from jaxzero.training.curriculum import Lesson
 from jaxzero.training.learner import Learner
+from jaxzero.training.openings import Beginnings
 from jaxzero.training.selfplay import PlayoutCaps, Trajectory
 from jaxzero.training.spec import Hyper, Spec
 from jaxzero.training.windows import Batch
@@ -75,9 +76,7 @@ def self_play(
     m: Any = spec.num_simulations if spec.search.fixes_simulations else hyper.num_simulations
     own = spec.selfplay
     keys = jax.vmap(jax.random.fold_in, (None, 0))(key, number)
-    random_plies, kept = lesson.random_plies, lesson.fraction
-    if own.opening_plies:
-        random_plies, kept = openings.lengths(keys, own.opening_plies), openings.TAKEN_BACK
+    active = number < hyper.episodes
     caps = PlayoutCaps(own.fast_share, own.fast_simulations, own.fast_noise)
     shared = sharing.NOT_SHARED
     if spec.search_key == "position":
@@ -93,7 +92,7 @@ def self_play(
         spec.game,
         learner.acting(spec, network),
         keys,
-        number < hyper.episodes,
+        active,
         options=spec.search,
         num_simulations=m,
         c_puct=hyper.c_puct,
@@ -101,8 +100,7 @@ def self_play(
         keep_tree=spec.switches.keep_tree,
         one_hot_after_temperature=spec.switches.one_hot_after_temperature,
         first_player_always_loses=spec.switches.gobang_absolute_labels,
-        random_plies=random_plies,
-        kept=kept,
+        begun=_beginnings(spec, keys, active, lesson),
         caps=caps,
         known_labels=own.known_labels,
         sharing=shared,
@@ -116,7 +114,7 @@ def self_play(
         "simulations": diagnostics.simulations,
         "searches": diagnostics.searches,
         "stored": diagnostics.stored,
-        "nodes": (diagnostics.nodes * (number < hyper.episodes)).sum().astype(jnp.float32),
+        "nodes": (diagnostics.nodes * active).sum().astype(jnp.float32),
     }
     if spec.data_devices > 1:
         counts = jax.lax.psum(counts, DATA_AXIS)
@@ -138,6 +136,18 @@ def self_play(
         metrics["selfplay/table_use"] = counts["stored"] / room
         metrics["count/table_overflow"] = counts["searches"] - counts["stored"]
     return trajectory, metrics
+
+
+def _beginnings(
+    spec: Spec, keys: jax.Array, active: jax.Array, lesson: Lesson
+) -> Beginnings | None:
+    """Where games [B] begin; None: all at the start."""
+    plies, kept = lesson.random_plies, lesson.fraction
+    if spec.selfplay.opening_plies:
+        plies, kept = openings.lengths(keys, spec.selfplay.opening_plies), openings.TAKEN_BACK
+    if plies is None:
+        return None
+    return openings.random_openings(spec.game, keys, active, plies=plies, kept=kept)
 
 
 def _gather(trajectory: Trajectory) -> Trajectory:

@@ -17,12 +17,12 @@ TAKEN_BACK = 0.3  # share of its plies that an opening of `lengths` gives up if 
 
 
 @struct.dataclass
-class RandomOpenings:
+class Beginnings:
     """Where the search takes over in each of B games.
 
     Attributes:
       states: [B] positions, unfinished in active games.
-      plies: int32[B], random plies before them.
+      plies: int32[B], plies before them.
       rolled_back: bool[B], games that random play had ended.
     """
 
@@ -47,7 +47,7 @@ def random_openings(
     *,
     plies: jax.Array | int,
     kept: jax.Array | float,
-) -> RandomOpenings:
+) -> Beginnings:
     """Plays the first plies of every game at random.
 
     A game that ends meanwhile is taken back by the share `kept` of its plies (at least one),
@@ -87,7 +87,7 @@ def random_openings(
     goal = jnp.where(ended, jnp.maximum(played - taken_back, 0), 0)
     # The same keys play the same moves again: nothing but the key had to be remembered.
     shortened, replayed = advance(goal)
-    return RandomOpenings(
+    return Beginnings(
         states=where_lanes(ended, shortened, states),
         plies=jnp.where(ended, replayed, played),
         rolled_back=ended,

@@ -13,6 +13,7 @@ import jax.numpy as jnp
 from flax import struct
 
 from jaxzero.games.base import Game
+from jaxzero.games.playouts import starts
 from jaxzero.loops import where_lanes, while_any
 from jaxzero.search import core, subtree
 from jaxzero.search import result as result_lib
@@ -22,7 +23,7 @@ from jaxzero.search.result import Diagnostics, SearchResult
 from jaxzero.search.tree import UNKNOWN
 from jaxzero.training import labels
 from jaxzero.training import sharing as sharing_lib
-from jaxzero.training.openings import random_openings
+from jaxzero.training.openings import Beginnings
 from jaxzero.training.sharing import NOT_SHARED, Costs, Memory, Question, Sharing
 
 
@@ -111,13 +112,12 @@ def play(
     keep_tree: bool = False,
     one_hot_after_temperature: bool = False,
     first_player_always_loses: bool = False,
-    random_plies: jax.Array | None = None,
-    kept: jax.Array | float = 1.0,
+    begun: Beginnings | None = None,
     caps: PlayoutCaps = NO_CAPS,
     known_labels: bool = False,
     sharing: Sharing = NOT_SHARED,
 ) -> tuple[Trajectory, Costs]:
-    """Plays B games from the start position to their ends.
+    """Plays B games to their ends.
 
     Args:
       game: the rules.
@@ -131,9 +131,8 @@ def play(
       keep_tree: the subtree below the played move is kept.
       one_hot_after_temperature: published policy target of greedy plies.
       first_player_always_loses: published Gobang labels, see `scoring.labels`.
-      random_plies: int32 scalar or [B], may be traced: so many plies are played at random,
-        without search and without rows in the trajectory. None: the search plays from the start.
-      kept: zeta, how much of a game that random play ends is taken back, see `openings`.
+      begun: where the games begin, their plies before being without rows in the trajectory; None:
+        at the start.
       caps: fast searches.
       known_labels: see `labels.by_known`; the search keeps known results.
       sharing: of searches between games, without `keep_tree`.
@@ -142,12 +141,7 @@ def play(
       The trajectory and what its searches cost.
     """
     batch = active.shape[0]
-    start = game.init()
-    states = jax.tree.map(lambda x: jnp.broadcast_to(x, (batch, *jnp.shape(x))), start)
-    begun = None
-    if random_plies is not None:
-        begun = random_openings(game, keys, active, plies=random_plies, kept=kept)
-        states = begun.states
+    states = starts(game, batch) if begun is None else begun.states
 
     def search(
         keys: jax.Array, question: Question, active: jax.Array, trees: tuple = ()

@@ -1,0 +1,130 @@
+"""Settings that do not go together: what is wrong, and what to change.
+
+Each is refused in one line by `jaxzero.settings.config.validate`.
+"""
+
+from collections.abc import Iterator
+from typing import Any
+
+from ml_collections import ConfigDict
+
+from jaxzero.settings import sharing
+from jaxzero.settings.switches import Switches
+
+
+def conflicts(config: ConfigDict, switches: Switches) -> Iterator[tuple[Any, str, str]]:
+    """(whether it is so, key, remedy) of what does not go together."""
+    search, own, replay, train = config.search, config.selfplay, config.replay, config.train
+    yield (
+        config.arena.gate != "none" and config.arena.games % 2,
+        "arena.games",
+        f"both colours need an even number, e.g. {config.arena.games + 1}",
+    )
+    epochs = list(own.curriculum_epochs)
+    yield (
+        len(epochs) != len(own.curriculum_fractions) or not epochs,
+        "selfplay.curriculum_fractions",
+        f"one for each of config.selfplay.curriculum_epochs={own.curriculum_epochs}",
+    )
+    yield (
+        epochs[0] != 0 or epochs != sorted(set(epochs)),
+        "selfplay.curriculum_epochs",
+        "begin with 0 and count upwards",
+    )
+    yield (
+        replay.minimum_games
+        and (replay.window_positions or train.schedule != "constant" or train.passes),
+        "replay.minimum_games",
+        "needs config.replay.window_positions=0, config.train.schedule='constant' and "
+        "config.train.passes=0",
+    )
+    most = max(replay.minimum_games, default=0)
+    slots = -(-most // own.episodes)
+    yield (
+        slots > replay.window,
+        "replay.minimum_games",
+        f"{most} games are {slots} batches of config.selfplay.episodes={own.episodes}, set "
+        "config.replay.window to at least that",
+    )
+    yield (
+        replay.duplicate_weight and not replay.window_positions,
+        "replay.duplicate_weight",
+        "equal positions are merged in a window counted in positions, set "
+        "config.replay.window_positions",
+    )
+    yield (
+        replay.window_start > replay.window_positions,
+        "replay.window_start",
+        "the window grows from it to "
+        f"config.replay.window_positions={replay.window_positions}, choose at most that",
+    )
+    for pair, numbers in (
+        ("replay.window_grows", replay.window_grows),
+        ("train.cycle_momentum", train.cycle_momentum),
+    ):
+        yield len(numbers) != 2, pair, "give two numbers"
+    yield (
+        train.passes and train.epochs != 1,
+        "train.passes",
+        f"it is in place of config.train.epochs={train.epochs}, set that to 1",
+    )
+    yield (
+        train.schedule == "cyclic" and train.optimizer != "sgd",
+        "train.schedule",
+        "its momentum is that of config.train.optimizer='sgd'",
+    )
+    yield (
+        train.schedule == "linear" and train.anneal_to == 1,
+        "train.schedule",
+        "it falls to config.train.anneal_to=1.0, choose less",
+    )
+    yield (
+        train.schedule == "cyclic" and not 0 < train.cycle_peak < train.cycle_end < 1,
+        "train.cycle_peak",
+        f"0 < cycle_peak < cycle_end < 1 is needed (cycle_end={train.cycle_end})",
+    )
+    yield (
+        search.algorithm == "gumbel" and own.fast_share,
+        "search.algorithm",
+        "its number of simulations is one for all plies, set config.selfplay.fast_share=0",
+    )
+    yield (
+        search.loop == "mctx" and (own.fast_share or switches.keep_tree),
+        "search.loop",
+        "it has no fast searches and no kept trees, set config.selfplay.fast_share=0 and "
+        "config.switches.keep_tree=False, or choose tree",
+    )
+    yield (
+        search.loop == "mctx" and train.root_value_share and config.network.value_head == "wdl",
+        "search.loop",
+        "it backs up no draw probabilities, set config.train.root_value_share=0 or choose tree",
+    )
+    yield (
+        own.fast_share and own.fast_simulations > search.num_simulations,
+        "selfplay.fast_simulations",
+        f"a full search makes {search.num_simulations}, choose at most that",
+    )
+    yield (
+        switches.root_expansion_counts and own.fast_share and own.fast_simulations < 2,
+        "selfplay.fast_simulations",
+        "the published program's first simulation visits nothing, choose at least 2 or set "
+        "config.switches.root_expansion_counts=False",
+    )
+    yield (
+        switches.root_expansion_counts and search.num_simulations < 2,
+        "search.num_simulations",
+        "the published program's first simulation visits nothing, choose at least 2 or set "
+        "config.switches.root_expansion_counts=False",
+    )
+    yield (
+        search.propagate_results and switches.draw_for_asked,
+        "search.propagate_results",
+        "true results are propagated, set config.switches.small_draw_value=False and "
+        "config.switches.othello_tie_is_loss_of_asked=False",
+    )
+    yield (
+        search.algorithm == "gumbel" and switches.keep_tree,
+        "search.algorithm",
+        "sequential halving starts from an unvisited root, set config.switches.keep_tree=False",
+    )
+    yield from sharing.conflicts(config, switches)
