@@ -20,7 +20,7 @@ import numpy as np
 from ml_collections import ConfigDict
 
 from experiments.configs.connect_four_search import KEYS
-from experiments.connect_four import solved_accuracy
+from experiments.connect_four import claims, solved_accuracy
 from experiments.connect_four.search_report import write_report
 from experiments.connect_four.solved_accuracy import Accuracies
 from experiments.hyperparameters import trials
@@ -182,7 +182,7 @@ def conclude(study: StudyRun, search: Any, test: Labelled) -> None:
             "failed": failed_in(directory),
             "trials": found,
         }
-        study.finish(results, write_report)
+        study.finish(results | {"claims": claims.rows(results)}, write_report)
 
 
 if __name__ == "__main__":

@@ -23,7 +23,7 @@ from ml_collections import ConfigDict
 from tqdm import tqdm
 
 from experiments.configs.connect_four_supervised import GAME, KEYS
-from experiments.connect_four import solved_positions, solved_set, supervised
+from experiments.connect_four import claims, solved_positions, solved_set, supervised
 from experiments.connect_four import supervised_report as report
 from experiments.connect_four.solved_accuracy import answers_of
 from experiments.connect_four.solved_games import Recipe
@@ -141,8 +141,9 @@ def run(config: ConfigDict, directory: Path, command: str | None = None) -> None
                 path.parent.mkdir(parents=True, exist_ok=True)
                 workdir.write_json(path, result)
             found.append(workdir.read_json(path))
-    print(report.accuracies(found, {}).text())
-    study.finish(study.header() | {"groups": found}, report.write_report)
+    results = study.header() | {"groups": found}
+    print(report.accuracies(results).text())
+    study.finish(results | {"claims": claims.rows(results)}, report.write_report)
 
 
 def _train_and_mark(

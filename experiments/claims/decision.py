@@ -23,6 +23,7 @@ REPRODUCED, CONTRADICTED, EQUIVALENT, UNDECIDED = VERDICTS = (
     "equivalent",
     "undecided",
 )
+NOT_ADDRESSED = "not addressed"  # the verdict on a claim of which no run says anything
 METHOD = (
     "Intervals: Student's t over seeds, seed by seed where they are shared, from "
     f"{inference.FEWEST} seeds on, at the level at which Holm's method tests the contrast (95 % "
@@ -80,7 +81,7 @@ class Decided:
     """A claim, decided.
 
     Attributes:
-      tests: of its contrasts.
+      tests: of its contrasts; none where no run says anything about it.
       semantics: of the runs.
       absent: boards of the claim that have no runs.
       missing: runs and values that should be there.
@@ -97,7 +98,7 @@ class Decided:
         """One contrast against it is enough; reproduced are claims whose contrasts all are."""
         verdicts = [test.verdict for test in self.tests]
         order = (CONTRADICTED, UNDECIDED, EQUIVALENT, REPRODUCED)
-        return next(verdict for verdict in order if verdict in verdicts)
+        return next((verdict for verdict in order if verdict in verdicts), NOT_ADDRESSED)
 
 
 def differences(contrast: Contrast, values: Callable[[str], Mapping[Any, float]]) -> np.ndarray:
@@ -132,7 +133,8 @@ def decide(
 def _p_value(contrast: Contrast, found: Estimate | None) -> float:
     """Of no effect; where no effect is claimed, of one within the margin."""
     assert found is not None
-    return found.p_value(contrast.margin if contrast.direction == "equal" else 0.0)
+    none_claimed = contrast.direction in ("equal", "not_greater")
+    return found.p_value(contrast.margin if none_claimed else 0.0)
 
 
 def judge(found: Estimate | None, direction: str, margin: float, level: float) -> str:
@@ -143,11 +145,13 @@ def judge(found: Estimate | None, direction: str, margin: float, level: float) -
 
     Args:
       found: the effect; None is undecided.
-      direction: claimed: "greater", "less", "equal" or "different".
+      direction: claimed, see `Contrast`.
       margin: differences below it count as none.
       level: of the test, 1 less the interval's coverage.
     """
     low, high = (math.nan, math.nan) if found is None else found.interval(level)
+    if direction == "not_greater":
+        return REPRODUCED if high < margin else CONTRADICTED if low > margin else UNDECIDED
     if -margin < low and high < margin:
         return {"equal": REPRODUCED, "different": CONTRADICTED}.get(direction, EQUIVALENT)
     surely = margin if direction == "equal" else 0.0
@@ -167,6 +171,6 @@ def _needed(contrast: Contrast, found: Estimate | None, family: int) -> int | No
         found.sd,
         contrast.margin,
         tests=family,
-        equality=contrast.direction == "equal",
+        equality=contrast.direction in ("equal", "not_greater"),
     )
     return None if needed is None else max(needed, found.seeds + 1)

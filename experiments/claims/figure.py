@@ -168,7 +168,9 @@ def words_of(contrast: Contrast) -> str:
     what = f" {number(-1)[0]} ".join(named)
     if contrast.against:
         what = f"({what}, more than on {game_title(contrast.against)})"
-    relation = {"greater": "> 0", "less": "< 0", "equal": "= 0", "different": "≠ 0"}
+    relation = {
+        "greater": "> 0", "less": "< 0", "equal": "= 0", "different": "≠ 0", "not_greater": "≤ 0"
+    }  # fmt: skip
     statistic = contrast.statistic.replace("_", " ").replace("elo", "Elo")
     return f"{': '.join(filter(None, [statistic, what]))} {relation[contrast.direction]}".strip()
 

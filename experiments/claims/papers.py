@@ -8,6 +8,7 @@ from typing import Any
 from experiments import published
 
 LOSSES, SWEEP, CORRELATION, CURRICULUM = "losses", "sweep", "correlation", "curriculum"
+EFFICIENCY = "efficiency"  # all of paper 002
 
 
 @dataclass(frozen=True)
@@ -19,7 +20,8 @@ class Contrast:
       board: whose runs; empty where the paper has one board.
       against: a board on which the same is taken and subtracted, or None.
       statistic: of a run, a name in the file's `statistics`.
-      direction: claimed: "greater" or "less" than 0, "equal" to it, or "different".
+      direction: claimed: "greater" or "less" than 0, "equal" to it, "different", or "not_greater":
+        not beyond the margin.
       margin: differences below it count as none.
     """
 

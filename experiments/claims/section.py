@@ -108,14 +108,20 @@ def of_results(
     """Decided claims as a study's results.json has them: a row for each contrast of each."""
     rows = []
     for claim in claims:
+        said = {
+            "claim": claim["words"],
+            "where": "; ".join(claim["where"]),
+            "verdict": claim["verdict"],
+        }
+        if claim.get("semantics"):
+            said["where"] += f" ({claim['semantics']} labels)"
+        if not claim.get("contrasts", [claim]):
+            rows.append(said | {"contrast": f"needs {claim['needs']}"})
         for test in claim.get("contrasts", [claim]):
             effect, needed = test["effect"], test.get("seeds_to_decide", claim.get("needed"))
             ends = interval(test["interval"], digits)
             level = test.get("level", inference.LEVEL)  # older files have none
-            row = {
-                "claim": claim["words"],
-                "where": "; ".join(claim["where"]),
-                "verdict": claim["verdict"],
+            row = said | {
                 "contrast": words_of(papers.contrast(test)),
                 "alone": test["verdict"],
                 "effect": NONE if effect is None else number(float(effect), digits),
@@ -125,7 +131,7 @@ def of_results(
                 "seeds": str(test.get("seeds", NONE)),
                 "seeds to decide": NONE if needed is None else str(needed),
             }
-            if theirs := claim.get("published"):
+            if theirs := test.get("published") or claim.get("published"):
                 row["published"] = joined([f"{number(v, 3)} ({k})" for k, v in theirs.items()])
             rows.append(row)
     columns = dict.fromkeys(key for row in rows for key in row)

@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 
 from experiments import published
 from experiments.configs.connect_four_efficiency import WITHOUT_ARMS
-from experiments.connect_four import ingredients
+from experiments.connect_four import claims, ingredients
 from experiments.pages import learning_section, page, style
 from experiments.pages.page import Page, Plate, plate, section
 from experiments.pages.tables import Table, table
@@ -68,6 +68,7 @@ def write_report(directory: Path) -> Path:
         facts=facts(results),
         sections=[
             section("Accuracy against cost", _METHOD, *plates),
+            section("The paper's claims", claims.table(results)),
             section("Numbers", accuracy_and_cost(arms, theirs), ingredients.earned(arms)),
         ],
     )

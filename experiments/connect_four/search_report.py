@@ -8,6 +8,7 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from experiments import published
+from experiments.connect_four import claims
 from experiments.pages import learning_section, page, record, style
 from experiments.pages.page import Page, plate, section
 from experiments.pages.tables import Table, table
@@ -57,7 +58,8 @@ def write_report(directory: Path) -> Path:
                 plate("constants", figure(tried, theirs), "Accuracy by constant", _CAPTION),
                 trials_table(tried),
                 published_table(theirs),
-            )
+            ),
+            section("The paper's claims", claims.table(results)),
         ],
     )
     return page.write(learning_section.added(built, directory), directory)

@@ -12,6 +12,7 @@ from experiments.claims.decision import Decided
 from experiments.claims.papers import CURRICULUM, Claim
 from experiments.curriculum import win_ratio
 from experiments.curriculum.win_ratio import PAIR, Point
+from experiments.pages.bands import mean_between
 
 CURVES = "west2019_curriculum"
 
@@ -81,7 +82,7 @@ def published_effects(claim: Claim) -> dict[str, float]:
         lines = [[np.asarray(curves[arm][side]) for side in ("x", "y")] for arm in PAIR]
         end = min(x[-1] for x, _ in lines)
         low, high = (share * end for share in _span(claim))
-        means = [win_ratio.mean_between(x, y, max(low, x[0]), high) for x, y in lines]
+        means = [mean_between(x, y, max(low, x[0]), high) for x, y in lines]
         found[figure] = float(means[0] - means[1])
     return found
 

@@ -11,6 +11,7 @@ import numpy as np
 from scipy import stats
 
 from experiments.claims import inference
+from experiments.pages.bands import mean_between
 
 AXES = ("minutes", "steps", "epochs")
 PAIR = ("curriculum", "baseline")  # the player with the curriculum, the one without
@@ -79,16 +80,6 @@ def smooth(points: Iterable[Point], axis: str, window: int, draw_points: float) 
 
 def _moving(values: Sequence[float], window: int) -> np.ndarray:
     return np.convolve(np.asarray(values, float), np.ones(window) / window, mode="valid")
-
-
-def mean_between(x: np.ndarray, y: np.ndarray, low: float, high: float) -> float:
-    """Mean height of the line through (x, y) between two places; NaN without two points."""
-    known = np.isfinite(y)
-    x, y = x[known], y[known]
-    if len(x) < 2 or not low < high:
-        return np.nan
-    at = np.unique(np.concatenate([[low, high], x[(x > low) & (x < high)]]))
-    return float(np.trapezoid(np.interp(at, x, y), at) / (high - low))
 
 
 def curve_of(

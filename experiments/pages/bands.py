@@ -48,3 +48,13 @@ def band_of(series: list[tuple[np.ndarray, np.ndarray]], *, first: int = 0) -> B
     squares = np.where(present, (summands - mean) ** 2, 0.0).sum(axis=0)
     sd = np.where(reached > 1, np.sqrt(squares / np.maximum(reached - 1, 1)), np.nan)
     return Band(iterations, seeds, mean, sd, reached)
+
+
+def mean_between(x: np.ndarray, y: np.ndarray, low: float, high: float) -> float:
+    """Mean height of the line through (x, y) between two places; NaN without two points."""
+    known = np.isfinite(y)
+    x, y = x[known], y[known]
+    if len(x) < 2 or not low < high:
+        return np.nan
+    at = np.unique(np.concatenate([[low, high], x[(x > low) & (x < high)]]))
+    return float(np.trapezoid(np.interp(at, x, y), at) / (high - low))

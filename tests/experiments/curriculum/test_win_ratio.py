@@ -8,6 +8,7 @@ from experiments.claims.decision import CONTRADICTED, REPRODUCED, UNDECIDED
 from experiments.configs.curriculum import PRESETS, get_config
 from experiments.curriculum import claims, win_ratio
 from experiments.curriculum.win_ratio import Curve, Point
+from experiments.pages.bands import mean_between
 
 
 def line(arm, seed, height, *, count=21, games=30, last=100.0):
@@ -47,9 +48,9 @@ def test_the_moving_average_pools_seeds_and_weighs_games():
 
 def test_means_are_of_the_line_between_the_points():
     x, y = np.array([0.0, 1.0, 3.0]), np.array([0.0, 1.0, 1.0])
-    assert win_ratio.mean_between(x, y, 0.0, 1.0) == pytest.approx(0.5)
-    assert win_ratio.mean_between(x, y, 0.5, 3.0) == pytest.approx((0.375 + 2) / 2.5)
-    assert np.isnan(win_ratio.mean_between(x[:1], y[:1], 0.0, 1.0))
+    assert mean_between(x, y, 0.0, 1.0) == pytest.approx(0.5)
+    assert mean_between(x, y, 0.5, 3.0) == pytest.approx((0.375 + 2) / 2.5)
+    assert np.isnan(mean_between(x[:1], y[:1], 0.0, 1.0))
 
 
 def test_differences_are_taken_seed_by_seed_over_what_all_reached():

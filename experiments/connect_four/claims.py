@@ -1,0 +1,162 @@
+"""Paper 002's claims, decided from finished studies of Connect Four."""
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from typing import Any, Final
+
+import numpy as np
+
+from experiments.claims import decision, inference, papers
+from experiments.claims import section as claims_section
+from experiments.claims.decision import Decided
+from experiments.claims.inference import Estimate
+from experiments.claims.papers import EFFICIENCY, Claim, Contrast
+from experiments.connect_four import learning_lines, supervised_rows
+from experiments.connect_four.learning_lines import Line, Lines
+from experiments.pages.bands import mean_between
+from experiments.pages.tables import Table
+from experiments.pages.wording import joined
+
+PREFIX: Final = "connect_four_"  # of the studies' names; what follows is in the claims' `studies`
+# Of a contrast and a side: its values by seed, empty where it was not run.
+Values = Callable[[Contrast, str], Mapping[int, float]]
+_SPANS: Final = {"early": (0.0, 1 / 3), "late": (2 / 3, 1.0)}  # else all of it
+_NOTE: Final = (
+    "Sides are arms, or groups of networks. Accuracies in percent, compared over the cost "
+    "(network: over the numbers of networks) that all runs of a contrast reached; early, late: its "
+    f"first and its last third. Published: the same of the published curves. {decision.METHOD}"
+)
+
+
+def table(results: Mapping[str, Any]) -> Table:
+    """The verdicts on the claims that belong to a study, from its results.json."""
+    return claims_section.of_results("The paper's claims", rows(results), _NOTE, digits=2)
+
+
+def rows(results: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """The same as data: a claim that these runs say nothing about is "not addressed"."""
+    study = results["study"].removeprefix(PREFIX)
+    if study == "supervised":
+        labels = dict.fromkeys(group["labels"] for group in results["groups"])
+        return [
+            row | {"semantics": kind}
+            for kind in labels
+            for row in decide(study, partial(supervised_rows.values, results, kind))
+        ]
+    lines = learning_lines.of_arms(results["arms"]) if "arms" in results else {}
+    return decide(study, partial(of_lines, lines))
+
+
+def decide(study: str, values: Values) -> list[dict[str, Any]]:
+    """All claims that belong to a study."""
+    known = [claim for claim in papers.claims(EFFICIENCY) if study in claim.raw["studies"]]
+    return [_row(_decide(claim, values)) for claim in known]
+
+
+def _decide(claim: Claim, values: Values) -> Decided:
+    estimates = [_estimate(contrast, values) for contrast in claim.contrasts]
+    absent = dict.fromkeys(
+        name for c in claim.contrasts for name, _ in c.sides if not values(c, name)
+    )
+    if all(found is None for found in estimates):
+        needs = claim.raw.get("needs") or f"runs of {joined(list(absent))}"
+        return Decided(claim, (), missing=(needs,))
+    return Decided(claim, decision.decide(claim.contrasts, estimates), missing=tuple(absent))
+
+
+def _estimate(contrast: Contrast, values: Values) -> Estimate | None:
+    """Seed by seed; None without one that has all sides, and for what no study measures."""
+    if not contrast.sides:
+        return None
+    sample = decision.differences(contrast, partial(values, contrast))
+    return inference.estimate([sample]) if len(sample) else None
+
+
+def _row(one: Decided) -> dict[str, Any]:
+    """For results.json."""
+    raw = {key: one.claim.raw[key] for key in ("id", "words", "where")}
+    tests = [
+        {
+            "plus": test.contrast.plus,
+            "minus": test.contrast.minus,
+            "statistic": test.contrast.statistic,
+            "direction": test.contrast.direction,
+            "margin": test.contrast.margin,
+            **test.row(),
+            "published": _named(published_effect(test.contrast)),
+        }
+        for test in one.tests
+    ]
+    more = {} if tests else {"needs": one.missing[0]}
+    return raw | {"note": one.claim.note, "verdict": one.verdict, "contrasts": tests} | more
+
+
+def _named(effect: float | None) -> dict[str, float]:
+    return {} if effect is None else {"002": effect}
+
+
+def published_effect(contrast: Contrast) -> float | None:
+    """The contrast in the paper's numbers, means of its runs; None without them."""
+    supervised = contrast.statistic in supervised_rows.STATISTICS
+    values = supervised_rows.published_values if supervised else _published_lines
+    sides = [(list(values(contrast, name).values()), weight) for name, weight in contrast.sides]
+    if not sides or not all(found for found, _ in sides):
+        return None
+    effect = float(sum(weight * np.mean(found) for found, weight in sides))
+    return effect if np.isfinite(effect) else None
+
+
+def _published_lines(contrast: Contrast, name: str) -> Mapping[int, float]:
+    return of_lines(learning_lines.of_paper(), contrast, name)
+
+
+# ---- statistics of a run: what claims_efficiency.json names
+
+
+def of_lines(lines: Lines, contrast: Contrast, name: str) -> dict[int, float]:
+    """A statistic of an arm's runs by seed; runs without it are left out."""
+    compared = [line for side, _ in contrast.sides for line in lines.get(side, ())]
+    own = lines.get(name, ())
+    found = {line.seed: _statistic(contrast.statistic, line, compared) for line in own}
+    return {seed: value for seed, value in found.items() if np.isfinite(value)}
+
+
+def _statistic(name: str, line: Line, compared: Sequence[Line]) -> float:
+    """Of one run; `compared`: all runs of the contrast, which end somewhere together."""
+    if name == "best_accuracy":
+        return float(np.nanmax(line.accuracy))
+    if name == "search_gain":
+        return float((line.accuracy - line.alone)[-1])
+    if name.endswith("growth_drop"):
+        return _drop(line, last=name.startswith("last"))
+    part, _, rest = name.rpartition("_")
+    span = _SPANS.get(name.partition("_")[0], (0.0, 1.0))
+    axis = "network" if "network" in part.split("_") else "hours"
+    measured = "diversity" if rest == "diversity" else "accuracy"
+    return _mean(line, compared, axis, measured, span)
+
+
+def _mean(
+    line: Line, compared: Sequence[Line], axis: str, measured: str, span: tuple[float, float]
+) -> float:
+    """Mean over a share of what all compared runs reached, from where the last of them begins."""
+    known = [
+        getattr(one, axis)[np.isfinite(getattr(one, measured)) & np.isfinite(getattr(one, axis))]
+        for one in compared
+    ]
+    if not all(len(x) for x in known):
+        return np.nan
+    first, end = max(x[0] for x in known), min(x[-1] for x in known)
+    low, high = (max(share * end, first) for share in span)
+    return mean_between(getattr(line, axis), getattr(line, measured), low, high)
+
+
+def _drop(line: Line, *, last: bool) -> float:
+    """Change of accuracy from the last network of a width to the first of the next one."""
+    steps = line.grown[-1:] if last else line.grown[:-1]
+    changes = [
+        line.accuracy[line.network == n][0] - line.accuracy[line.network == n - 1][0]
+        for n in steps
+        if {n, n - 1} <= set(line.network)
+    ]
+    return float(np.mean(changes)) if changes else np.nan

@@ -1,0 +1,117 @@
+"""Accuracy, cost and diversity by network, ours and the published ones (002, Figs. 1 to 13)."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+
+from experiments import published
+
+PUBLISHED: Final = "clausen_extensions"
+INGREDIENTS: Final = "clausen_efficiency"  # Figs. 1 to 7
+MOVE_MS: Final = 7.8  # of the authors' extended network on their machine (clausen_extensions.json)
+
+
+@dataclass(frozen=True)
+class Line:
+    """One run. All arrays are [N], by network, in the order of training; NaN where not known.
+
+    Attributes:
+      seed: of the run; published ones are numbered.
+      network: iterations of games that it was trained on.
+      hours: of self-play that it had cost: positions searched times the time of a move.
+      paper_hours: the same with the authors' time of a move, so that runs of any machine compare.
+      accuracy: with search, percent.
+      alone: without search, percent.
+      diversity: new positions over positions played, of the newest games that it was trained on.
+      grown: networks that are the first of their width.
+    """
+
+    seed: int
+    network: np.ndarray
+    hours: np.ndarray
+    paper_hours: np.ndarray
+    accuracy: np.ndarray
+    alone: np.ndarray
+    diversity: np.ndarray
+    grown: tuple[int, ...] = ()
+
+
+Lines = Mapping[str, tuple[Line, ...]]  # by arm
+
+
+def of_arms(arms: list[dict[str, Any]]) -> dict[str, tuple[Line, ...]]:
+    """Of a study's results.json; the untrained network, which has cost nothing, is left out."""
+    return {arm["arm"]: tuple(_measured(arm, run) for run in arm["runs"]) for arm in arms}
+
+
+def _measured(arm: Mapping[str, Any], run: Mapping[str, Any]) -> Line:
+    points = [point for point in run["points"] if point["iteration"]]
+
+    def column(name: str, factor: float = 1.0) -> np.ndarray:
+        known = [point.get(name) for point in points]
+        return factor * np.array([np.nan if x is None else x for x in known], float)
+
+    return Line(
+        seed=run["seed"],
+        network=column("iteration"),
+        hours=column("hours"),
+        paper_hours=column("hours", MOVE_MS / (1000 * arm["seconds_per_move"])),
+        accuracy=column("search", 100),
+        alone=column("network", 100),
+        diversity=column("new_share"),
+    )
+
+
+def of_paper(*, as_drawn: bool = False) -> dict[str, tuple[Line, ...]]:
+    """The published curves, by arm.
+
+    Args:
+      as_drawn: networks where the figures have them, at the cost that includes the games which they
+        play themselves, one iteration too late; else at what they had cost.
+    """
+    extensions = published.load(PUBLISHED) or {"curves": {}}
+    ingredients = published.load(INGREDIENTS) or {"curves": {}}
+    found = {
+        name: tuple(_unnumbered(i, points, as_drawn) for i, points in enumerate(_runs(curve)))
+        for name, curve in ingredients["curves"].items()
+    }
+    return found | {
+        name: tuple(
+            _numbered(i, run, curve.get("teacher_hours", 0.0), as_drawn)
+            for i, run in enumerate(curve["runs"])
+        )
+        for name, curve in extensions["curves"].items()
+    }
+
+
+def _runs(curve: Mapping[str, Any]) -> list[list[list[float]]]:
+    return curve["runs"] or [curve["mean"]]
+
+
+def earlier(hours: np.ndarray) -> np.ndarray:
+    """Drawn hours [N], one network earlier; the first one by the distance to the second."""
+    return np.concatenate([[2 * hours[0] - hours[1]], hours[:-1]])
+
+
+def _unnumbered(place: int, points: list[list[float]], as_drawn: bool) -> Line:
+    """A curve without its first point, which lies on the figure's border; networks not known."""
+    hours, accuracy = np.array(points[1:]).T
+    hours = hours if as_drawn else earlier(hours)
+    unknown = np.full(len(hours), np.nan)
+    return Line(place, unknown, hours, hours, accuracy, unknown, unknown)
+
+
+def _numbered(place: int, run: Mapping[str, Any], teacher: float, as_drawn: bool) -> Line:
+    """Networks 1, 2, ...; accuracies and diversities that were not drawn are NaN."""
+    first, drawn, diversity = run["first"], run["hours"], run.get("diversity", [])
+    network = np.arange(1, first + len(drawn))
+    ends = network if as_drawn else network - 1  # the last iteration of games that counts
+    known = np.concatenate([[-1], np.arange(first, first + len(drawn))])
+    hours = np.interp(ends, known, [teacher, *drawn])
+    accuracy = np.full(len(network), np.nan)
+    accuracy[first - 1 :] = run["accuracy"]
+    of_games = [diversity[i] if i < len(diversity) else np.nan for i in ends]
+    unknown = np.full(len(network), np.nan)
+    return Line(place, network, hours, hours, accuracy, unknown, np.array(of_games, float))

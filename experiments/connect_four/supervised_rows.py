@@ -1,0 +1,76 @@
+"""Published accuracies of supervised networks (002, Table 1), matched to ours by their recipe."""
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from experiments import published
+from experiments.claims.papers import Contrast
+
+PUBLISHED: Final = "clausen_supervised"
+# Of claims_efficiency.json: a published row's key, and that of our networks' accuracies.
+STATISTICS: Final = {"moves": ("move", "strong"), "results": ("result", "result")}
+
+
+def all_rows() -> list[dict[str, Any]]:
+    """Every published row with what its networks and positions were."""
+    theirs = published.load(PUBLISHED) or {}
+    sets = theirs["features_sets"]
+    plain = [
+        theirs["features_recipe"] | {"best_move_probability": sets[row["set"]]} | row
+        for row in theirs["features"]
+        if row["targets"] == "none"
+    ]
+    return [theirs["recipe"] | row for row in theirs["rows"]] + plain
+
+
+def matching(results: Mapping[str, Any], group: Mapping[str, Any]) -> dict[str, Any] | None:
+    """The published row of a group's recipe: depth, network, and how its positions are made."""
+    config = results["config"]
+    recipe = {
+        "blocks": group["blocks"],
+        "version": group["version"],
+        "best_move_probability": config["study"]["best_move_probability"],
+        "squeeze_excite": config["network"].get("squeeze_excite", False),
+    }
+    return next((row for row in all_rows() if recipe.items() <= row.items()), None)
+
+
+def set_of(results: Mapping[str, Any], version: int) -> tuple[str, dict[str, Any]] | None:
+    """Name and statistics of 002's positions of the same recipe."""
+    probability = results["config"]["study"]["best_move_probability"]
+    key = {0.5: f"hard_version_{version}", 0.9: "easy_test"}.get(probability, "")
+    found = (published.load(PUBLISHED) or {})["sets"].get(key)
+    return None if found is None else (f"002's {key.replace('_', ' ')}", found)
+
+
+def values(
+    results: Mapping[str, Any], labels: str, contrast: Contrast, name: str
+) -> dict[int, float]:
+    """A statistic of a group's networks in percent, by seed.
+
+    Args:
+      results: of the study.
+      labels: that the networks learned from.
+      contrast: names the statistic.
+      name: of the group: `blocks5_v1`, `blocks5_v1_easy`.
+    """
+    if contrast.statistic not in STATISTICS:
+        return {}
+    key = STATISTICS[contrast.statistic][1]
+    probability = results["config"]["study"]["best_move_probability"]
+    of_set = {0.5: "", 0.9: "_easy"}.get(probability, f"_{probability}")
+    named = {
+        f"blocks{group['blocks']}_v{group['version']}{of_set}": group["seeds"]
+        for group in results["groups"]
+        if group["labels"] == labels
+    }
+    return {i: 100 * one["network"]["all"][key] for i, one in enumerate(named.get(name, ()))}
+
+
+def published_values(contrast: Contrast, name: str) -> dict[int, float]:
+    """The published mean, in percent, of a group or of features, `hard_move1`."""
+    key, theirs = STATISTICS[contrast.statistic][0], published.load(PUBLISHED) or {}
+    named = {f"blocks{row['blocks']}_v{row['version']}": row for row in theirs["rows"]}
+    features = (row for row in theirs["features"] if row["at"] == "head")
+    named |= {f"{row['set']}_{row['targets']}": row for row in features}
+    return {0: 100 * named[name][key]} if name in named else {}
