@@ -14,7 +14,7 @@ from typing import Any
 from ml_collections import ConfigDict
 
 from experiments.configs.connect_four_efficiency import KEYS, WITHOUT_ARMS, get_config
-from experiments.connect_four import arms
+from experiments.connect_four import arms, claims
 from experiments.connect_four import efficiency_report as report
 from experiments.connect_four.baselines import extended, extensions
 from experiments.shell import cli
@@ -58,7 +58,8 @@ def run(config: ConfigDict, directory: Path, command: str | None = None) -> None
     study = shell.begin(STUDY, config, directory, command, validate=validate)
     results = arms.measure(study, _arms(config))
     print(report.accuracy_and_cost({arm["arm"]: arm for arm in results["arms"]}, {}).text())
-    study.finish(study.header() | results, report.write_report)
+    results = study.header() | results
+    study.finish(results | {"claims": claims.rows(results)}, report.write_report)
 
 
 def _arms(config: ConfigDict) -> dict[str, dict[str, Any]]:

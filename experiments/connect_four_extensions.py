@@ -35,7 +35,7 @@ from pathlib import Path
 from ml_collections import ConfigDict
 
 from experiments.configs.connect_four_extensions import KEYS, get_config
-from experiments.connect_four import arms, extension_arms, extensions_report
+from experiments.connect_four import arms, claims, extension_arms, extensions_report
 from experiments.shell import cli
 from experiments.shell import study as shell
 
@@ -54,7 +54,8 @@ def run(config: ConfigDict, directory: Path, command: str | None = None) -> None
     results = arms.measure(study, extension_arms.changes(config))
     for arm in results["arms"]:
         arm["changes"] = extension_arms.added(config)[arm["arm"]]
-    study.finish(study.header() | results, extensions_report.write_report)
+    results = study.header() | results
+    study.finish(results | {"claims": claims.rows(results)}, extensions_report.write_report)
 
 
 if __name__ == "__main__":
