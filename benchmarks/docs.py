@@ -42,7 +42,8 @@ def _over_floor(details: dict[str, Any]) -> str:
     return best if median is None else f"{best} ({median:.2f})"
 
 
-def _rows(head: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
+def as_table(head: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
+    """Markdown."""
     lines = [head, ["---"] * len(head), *rows]
     return "".join("| " + " | ".join(map(str, line)) + " |\n" for line in lines)
 
@@ -81,7 +82,7 @@ def _targets(found: dict[str, Any]) -> str:
         if number is not None:
             said, met = short(number), "yes" if targets.is_met(target, number) else "**no**"
         rows.append((target.what, limit.strip(), said, met))
-    return _rows(("figure", "target", "measured", "met"), rows)
+    return as_table(("figure", "target", "measured", "met"), rows)
 
 
 def _device(found: dict[str, Any]) -> str:
@@ -89,7 +90,7 @@ def _device(found: dict[str, Any]) -> str:
         (f["figure"].removeprefix("device/rates "), short(f["value"]), f["unit"])
         for f in _family(found, "device")
     ]
-    return _rows(("floor", "value", "unit"), rows)
+    return as_table(("floor", "value", "unit"), rows)
 
 
 def _games(found: dict[str, Any]) -> str:
@@ -103,7 +104,7 @@ def _games(found: dict[str, Any]) -> str:
         (name, *(f"{_steps(row[b])} ({row[b]['fraction']:.2f})" for b in batches))
         for name, row in cells.items()
     ]
-    return _rows(("steps/s (of copying states)", *(f"{b:,} boards" for b in batches)), rows)
+    return as_table(("steps/s (of copying states)", *(f"{b:,} boards" for b in batches)), rows)
 
 
 def _steps(record: Record) -> str:
@@ -129,7 +130,7 @@ def _search(found: dict[str, Any]) -> str:
                 short(d["tree_bytes"] / 2**20),
             )
         )
-    return _rows(
+    return as_table(
         (
             "game", "channels", "games", "rule", "m", "ms a move", "over bare network (median)",
             "simulations/s", "depth mean / largest", "tree MiB",
@@ -156,7 +157,7 @@ def _selfplay(found: dict[str, Any]) -> str:
              short(f["value"]), f"{f['fraction']:.2f}", useful)
         )  # fmt: skip
     head = ("game", "channels", "games", "m", "simulations/s", "of the bare network", "useful")
-    return _rows(head, rows)
+    return as_table(head, rows)
 
 
 def _training(found: dict[str, Any]) -> str:
@@ -166,12 +167,20 @@ def _training(found: dict[str, Any]) -> str:
         s, d = f["settings"], f["details"]
         depth = f", {s['blocks']} blocks" if s["blocks"] else ""
         rows.append(
-            (f"{s['network']}{depth}", s["channels"], s["batch"], s["measure"], short(f["value"]),
-             short(d["mflop_per_example"]), short(d["gflops"]), f"{d['matmul_fraction']:.2f}")
+            (" ".join([f"{s['network']}{depth}", *_own_form(s)]), s["channels"], s["batch"],
+             s["measure"], short(f["value"]), short(d["mflop_per_example"]), short(d["gflops"]),
+             f"{d['matmul_fraction']:.2f}")
         )  # fmt: skip
     head = ("network", "channels", "batch", "losses measured", "examples/s", "MFLOP an example",
             "GFLOP/s", "of matmul rate")  # fmt: skip
-    return _rows(head, rows)
+    return as_table(head, rows)
+
+
+def _own_form(settings: dict[str, Any]) -> list[str]:
+    """Convolution and number format, where they were chosen."""
+    return [
+        settings[key] for key in ("convolution", "dtype") if settings.get(key, "auto") != "auto"
+    ]
 
 
 def _training_order(record: Record) -> tuple:
@@ -185,7 +194,8 @@ def _populations(found: dict[str, Any]) -> str:
     for f in sorted(figures, key=lambda f: (f["settings"]["members"], f["settings"]["channels"])):
         s, d = f["settings"], f["details"]
         rows.append(
-            (s["members"], s["channels"], s["mode"], short(d["examples_per_second"]),
+            (s["members"], s["channels"], " ".join([s["mode"], *_own_form(s)]),
+             short(d["examples_per_second"]),
              _over_floor(d), f"{d['matmul_fraction']:.2f}")
         )  # fmt: skip
     head = (
@@ -196,7 +206,7 @@ def _populations(found: dict[str, Any]) -> str:
         "over one after another (median)",
         "of matmul rate",
     )
-    return _rows(head, rows)
+    return as_table(head, rows)
 
 
 def _iteration(found: dict[str, Any]) -> str:
@@ -212,7 +222,7 @@ def _iteration(found: dict[str, Any]) -> str:
             if f["unit"] == "s"
         ]  # fmt: skip
         head = ("phase", "s an iteration", "units", "ms a unit", "of matmul rate")
-        text.append(f"**{case.removeprefix('iteration/')}**\n\n" + _rows(head, phases))
+        text.append(f"**{case.removeprefix('iteration/')}**\n\n" + as_table(head, phases))
         text.append(_shares(own))
         hours = {name: f for name, f in own.items() if f["unit"] == "h"}
         one = next(f["details"] for f in hours.values() if "iterations" in f["details"])
@@ -229,7 +239,7 @@ def _shares(own: dict[str, Record]) -> str:
     for phase in ("selfplay", "arena"):
         values = [own[f"share {phase} {kind}"]["value"] for kind in _SHARES]
         rows.append((phase, *(f"{value:.3f}" for value in values)))
-    return _rows(("of all lanes' evaluations", *_SHARES), rows)
+    return as_table(("of all lanes' evaluations", *_SHARES), rows)
 
 
 _SHARES = ("useful", "in finished games", "of finished leaves", "made")
@@ -245,7 +255,7 @@ def _start(found: dict[str, Any]) -> str:
         ]
         said = "; ".join([floor] * bool(floor) + details)
         rows.append((f["figure"].removeprefix("start/"), short(f["value"]), f["unit"], said))
-    return _rows(("figure", "value", "unit", "details"), rows)
+    return as_table(("figure", "value", "unit", "details"), rows)
 
 
 def _parts(found: dict[str, Any]) -> str:
@@ -263,7 +273,7 @@ def _parts(found: dict[str, Any]) -> str:
              f"{1 + over:.2f}")
         )  # fmt: skip
     head = ("rule", "m", "games", "network", *_STEPS, "all over network")
-    return _rows(head, rows)
+    return as_table(head, rows)
 
 
 _STEPS = ("descend", "rules and priors", "expand", "backup")
@@ -287,7 +297,7 @@ def _predicted_kind(found: dict[str, Any], figures: list[dict[str, Any]]) -> str
          *(short(f[m][value]) for m in machines for value in values))
         for f in figures
     ]  # fmt: skip
-    return _rows([cell.replace("_", " ") for cell in head], rows)
+    return as_table([cell.replace("_", " ") for cell in head], rows)
 
 
 def big(number: float) -> str:
@@ -305,7 +315,7 @@ def _assumed(found: dict[str, Any]) -> str:
         for m in found["machines"]
     ]  # fmt: skip
     head = ("assumed", "TFLOP/s", "TB/s", "us a kernel", "us an end of a loop")
-    return _rows(head, rows)
+    return as_table(head, rows)
 
 
 def _all(found: dict[str, Any]) -> str:

@@ -1,11 +1,13 @@
-"""The quick study under observation, in a process of its own: `start.py` begins it and reads it.
+"""A study under observation, in a process of its own: `start.py` begins it and reads it.
 
-    python -m benchmarks.probe RESULT.json BEGUN_AT [the study's flags]
+    python -m benchmarks.probe RESULT.json BEGUN_AT STUDY ITERATIONS [the study's flags]
 
-It is the study's own command up to the end of training. What the runner compiles, dispatches and
-waits for is noted on the way, by standing in for the public functions that it calls.
+It is the study's own command up to so many iterations of its first training. What the runner
+compiles, dispatches and waits for is noted on the way, by standing in for the public functions that
+it calls.
 """
 
+import importlib
 import resource
 import sys
 import threading
@@ -17,24 +19,25 @@ from typing import Any
 import jax
 from ml_collections import ConfigDict
 
-from experiments import loss_ablation
 from experiments.shell import cli
 from jaxzero import workdir
 from jaxzero.runs import memory, population, runner
 from jaxzero.runs.memory import Forecast
 from jaxzero.runs.population import Program
+from jaxzero.settings.config import changed
 
-_CONFIG = "experiments/configs/loss_ablation.py:quick"
+_MODULES = {"curriculum": "curriculum.study"}  # where a study is not its own module
 
 
-class _Enough(Exception):
+class _Enough(BaseException):
     """Training is over; the tournaments are not measured."""
 
 
 class Watch:
     """What happened when; `time.time` seconds."""
 
-    def __init__(self) -> None:
+    def __init__(self, iterations: int) -> None:
+        self.iterations = iterations
         self.entered = time.time()
         self.compile_seconds = 0.0  # of the iteration, as the runner says
         self.all_compiling = 0.0  # by XLA, of all programs
@@ -44,6 +47,7 @@ class Watch:
         self.forecast: Forecast | None = None
         self.analysis: Any = None
         self.resident = 0
+        self.losses: dict[str, float] = {}
         self._waiting: list[threading.Thread] = []
 
     def _hear(self, event: str, duration_secs: float, **_: Any) -> None:
@@ -62,7 +66,13 @@ class Watch:
 
     def training(self, *args: Any, **kwargs: Any) -> None:
         """Stands in for `runner.train`."""
-        _train(*args, **kwargs)
+        config, members, directory, *others = args
+        few = changed(config, {"train.iterations": self.iterations})
+        _train(few, members, directory, *others, **kwargs)
+        rows = workdir.read_rows(directory / workdir.METRICS)
+        last = [row for row in rows if row["iteration"] == rows[-1]["iteration"]]
+        names = [name for name in last[0] if name.startswith("loss/")]
+        self.losses = {name: sum(row[name] for row in last) / len(last) for name in names}
         raise _Enough
 
     def call(self, compiled: Any, args: Sequence[Any]) -> Any:
@@ -100,6 +110,8 @@ class Watch:
             "all_compiling_seconds": self.all_compiling,
             "start_seconds": self.dispatched[0] - begun,
             "first_seconds": self.ready[0] - begun,
+            "first_iteration_seconds": self.ready[0] - self.dispatched[0],
+            "losses": self.losses,  # mean of all runs, after the last iteration
             "host_seconds": sum(gaps),
             "host_longest_seconds": max(gaps, default=0.0),
             "between_seconds": self.ready[-1] - self.ready[0] if gaps else 1.0,
@@ -170,20 +182,21 @@ _forecast, _make_program, _train = memory.forecast, population.make_program, run
 
 def main(words: Sequence[str]) -> None:
     """Trains under observation and writes what was seen."""
-    result, begun, *flags = words
+    result, begun, name, iterations, *flags = words
+    module = importlib.import_module(f"experiments.{_MODULES.get(name, name)}")
     sys.setswitchinterval(1e-4)  # the thread that waits for results notes the time at once
-    watch = Watch()
+    watch = Watch(int(iterations))
     memory.forecast, population.make_program = watch.forecasting, watch.making
     runner.train = watch.training  # type: ignore[assignment]
 
     def study(config: ConfigDict, directory: Path, command: str) -> None:
         try:
-            loss_ablation.run(config, directory, command)
+            module.run(config, directory, command)
         except _Enough:
             workdir.write_json(Path(result), watch.report(float(begun)))
 
-    sys.argv = ["benchmarks.probe", f"--config={_CONFIG}", *flags]
-    cli.run(study, loss_ablation.STUDY)
+    sys.argv = ["benchmarks.probe", *flags]
+    cli.run(study, name)
 
 
 if __name__ == "__main__":

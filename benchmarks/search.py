@@ -72,14 +72,25 @@ _CPU = [
     Point("puct", 25, 1024),
     Point("puct", 100, 50, channels=256),
 ]
+LOOPS = {
+    algorithm: [
+        Point(algorithm, 100, games, channels=256, loop=loop)
+        for games in (50, 400, 1600)
+        for loop in ("tree", "mctx")
+    ]
+    for algorithm in ("puct", "gumbel")
+}  # both loops on a GPU, as the batch grows
+POPULATIONS = [
+    Point("puct", 100, 50, channels=256, members=32),
+    Point("gumbel", 100, 50, channels=256, members=32),
+    Point("puct", 100, 50, channels=64, members=32),
+]
 _GPU_FIRST = [
     *_MCTX,
     *(point._replace(sharp=True) for point in _acceptance()),
-    *(Point("puct", 100, 50, channels=channels) for channels in (256, 512)),
-    Point("puct", 100, 50, channels=64, members=32),
-    Point("puct", 100, 50, channels=256, members=32),
-    Point("gumbel", 100, 50, channels=256, members=32),
-    Point("puct", 100, 1600, channels=256),
+    Point("puct", 100, 50, channels=512),
+    *POPULATIONS,
+    *(point for points in LOOPS.values() for point in points),
 ]
 _GPU_GRID = _grid(
     (25, 100, 200, 600), (16, 64, 256, 1024), ("othello_6x6", "connect_four_6x7", "othello_8x8")

@@ -2,7 +2,7 @@
 
 import dataclasses
 import functools
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import jax
@@ -36,7 +36,12 @@ def make(changes: Mapping[str, Any]) -> tuple[Spec, Hyper]:
 
 def network(spec: Spec, seed: int = 0) -> Learner:
     """An untrained network with its optimiser."""
-    return jax.jit(functools.partial(learner.init, spec))(jax.random.key(seed))
+    return _initialise(spec)(jax.random.key(seed))
+
+
+@functools.lru_cache(maxsize=4)
+def _initialise(spec: Spec) -> Callable[[jax.Array], Learner]:
+    return jax.jit(functools.partial(learner.init, spec))
 
 
 def sharpen(spec: Spec, untrained: Learner, observation: jax.Array, spread: float) -> Learner:

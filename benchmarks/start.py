@@ -13,7 +13,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -29,27 +29,23 @@ class Point(NamedTuple):
     changes: tuple[str, ...] = ()
 
 
+TINY = (
+    "--config.network.channels=4",
+    "--config.network.hidden=(16, 8)",
+    "--config.search.num_simulations=8",
+    "--config.selfplay.episodes=8",
+    "--config.selfplay.temperature_plies=6",
+    "--config.replay.window=2",
+    "--config.train.epochs=2",
+    "--config.train.batch_size=16",
+    "--config.arena.games=4",
+    "--config.evaluation.heldout_games=2",
+    "--config.evaluation.heldout_simulations=2",
+)  # of any study
 _POINTS = {
     "cpu": Point(12),
     "gpu": Point(40),
-    "tiny": Point(
-        2,
-        (
-            "--config.network.channels=4",
-            "--config.network.hidden=(16, 8)",
-            "--config.search.num_simulations=8",
-            "--config.selfplay.episodes=8",
-            "--config.selfplay.temperature_plies=6",
-            "--config.replay.window=2",
-            "--config.train.epochs=2",
-            "--config.train.batch_size=16",
-            "--config.arena.games=4",
-            "--config.evaluation.heldout_games=2",
-            "--config.evaluation.heldout_simulations=2",
-            "--config.study.seeds=1",
-            "--config.study.targets=sum",
-        ),
-    ),
+    "tiny": Point(2, (*TINY, "--config.study.seeds=1", "--config.study.targets=sum")),
 }
 
 
@@ -61,8 +57,17 @@ def cases(preset: str) -> Iterator[Case]:
     )
 
 
-def probe(point: Point, cache: Path, iterations: int) -> dict[str, Any]:
+def probe(
+    study: str, preset: str, changes: Iterable[str], cache: Path, iterations: int
+) -> dict[str, Any]:
     """Runs `benchmarks.probe` in a fresh process, see there.
+
+    Args:
+      study: its module in `experiments`.
+      preset: of its settings.
+      changes: further flags.
+      cache: folder of compiled programs.
+      iterations: of the first training.
 
     Raises:
       RuntimeError: with the end of what it said.
@@ -74,23 +79,25 @@ def probe(point: Point, cache: Path, iterations: int) -> dict[str, Any]:
             "XLA_PYTHON_CLIENT_PREALLOCATE": "false",  # the suite's process has memory already
         }
         words = [
-            f"--config.train.iterations={iterations}",
+            study,
+            str(iterations),
+            f"--config=experiments/configs/{study}.py:{preset}",
             f"--workdir={Path(directory) / 'run'}",
-            *point.changes,
+            *changes,
         ]
         command = [sys.executable, "-m", "benchmarks.probe", str(result), str(time.time()), *words]
         done = subprocess.run(
             command, cwd=_ROOT, env=environment, capture_output=True, text=True, check=False
         )
         if done.returncode or not result.exists():
-            raise RuntimeError(f"the quick study did not train: {done.stderr[-2000:]}")
+            raise RuntimeError(f"{study}:{preset} did not train: {done.stderr[-2000:]}")
         return json.loads(result.read_text())
 
 
 def _measure(point: Point) -> Mapping[str, Measured]:
     with tempfile.TemporaryDirectory() as cache:
-        cold = probe(point, Path(cache), 1)
-        warm = probe(point, Path(cache), point.iterations)
+        quick = functools.partial(probe, "loss_ablation", "quick", point.changes, Path(cache))
+        cold, warm = quick(1), quick(point.iterations)
     host = warm["host_seconds"]
     found = {
         "cold, until training begins": _time(cold, "start_seconds"),
@@ -110,8 +117,14 @@ def _measure(point: Point) -> Mapping[str, Measured]:
             },
         ),
     }
-    memory = warm["memory"]
-    found["memory"] = Measured(
+    found["memory"] = memory_of(warm)
+    return found
+
+
+def memory_of(seen: Mapping[str, Any]) -> Measured:
+    """The most that was held while training, against the forecast; `seen` is the probe's answer."""
+    memory = seen["memory"]
+    return Measured(
         value=memory["peak"] / 2**20,
         unit="MiB",
         floor=memory["forecast"] / 2**20,
@@ -124,7 +137,6 @@ def _measure(point: Point) -> Mapping[str, Measured]:
             "of": memory["of"],
         },
     )
-    return found
 
 
 def _time(seen: Mapping[str, Any], until: str) -> Measured:

@@ -39,6 +39,7 @@ class Point(NamedTuple):
     members: int = 0
     mode: str = ""
     convolution: str = "auto"
+    dtype: str = "auto"
 
 
 def _resnet(blocks: int, steps: int) -> Point:
@@ -54,6 +55,16 @@ def _populations(members: tuple[int, ...], channels: tuple[int, ...], steps: int
     ]
 
 
+CONVOLUTIONS = [
+    Point(256, 60, members=r, mode="vmap", convolution=convolution, dtype=dtype)
+    for r in (32, 8, 1)
+    for convolution, dtype in (
+        ("auto", "auto"),
+        ("lax", "auto"),
+        ("winograd", "float32"),
+        ("patches", "float32"),
+    )
+]  # on a GPU "auto" is patches in bfloat16
 _BOTH = ("in_step", "after_step")
 _POINTS = {
     "cpu": [
@@ -64,13 +75,14 @@ _POINTS = {
         *_populations((8,), (32, 64), 16),
     ],
     "gpu": [
+        *CONVOLUTIONS,
         *(Point(c, 300, how) for c in (64, 256, 512) for how in _BOTH),
         Point(32, 300),
         *(Point(c, 300, convolution="lax") for c in (64, 256, 512)),
         Point(64, 60, members=8, mode="vmap", convolution="lax"),
         _resnet(5, 100),
         _resnet(10, 100),
-        *_populations((8, 32), (64, 256), 60),
+        *(p for p in _populations((8, 32), (64, 256), 60) if p not in CONVOLUTIONS),
         *_populations((8, 32), (32, 512), 60),
     ],
     "tiny": [
@@ -99,7 +111,7 @@ def name(point: Point) -> str:
     """Of its case."""
     depth = f" {point.blocks} blocks" if point.blocks else ""
     words = [f"training/{point.network}{depth} {point.channels}ch batch {point.batch}"]
-    words += [point.convolution] if point.convolution != "auto" else []
+    words += [own for own in (point.convolution, point.dtype) if own != "auto"]
     words.append(f"{point.members} members {point.mode}" if point.members else point.measure)
     return " ".join(words)
 
@@ -111,6 +123,7 @@ def settings(point: Point) -> dict[str, Any]:
         "network.name": point.network,
         "network.channels": point.channels,
         "network.convolution": point.convolution,
+        "network.dtype": point.dtype,
         "train.batch_size": point.batch,
         "train.measure": point.measure,
         "train.epochs": 1,
