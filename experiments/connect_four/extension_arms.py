@@ -9,6 +9,7 @@ from ml_collections import ConfigDict
 
 from experiments.connect_four import baselines
 
+_ARCHIVE = {"selfplay.archive_share": 0.5}
 _CACHED = {"search.key": "position", "selfplay.share": "cache"}
 
 
@@ -22,6 +23,8 @@ def added(config: ConfigDict) -> dict[str, dict[str, Any]]:
     return {
         "extended": {},
         "cached": _CACHED,  # Fig. 8
+        "archive": _ARCHIVE,
+        "retry": _ARCHIVE | {"selfplay.archive": "losses"},
     }
 
 

@@ -24,15 +24,16 @@ def add_root_noise(
     legal: jax.Array,
     options: SearchOptions,
     scale: jax.Array | float = 1.0,
+    alpha: jax.Array | float | None = None,
 ) -> jax.Array:
     """(1 - f) P + f Dirichlet over the legal moves of one root [A], as log-probabilities.
 
-    f is the options' share times `scale`.
+    f is the options' share times `scale`; `alpha` is the options' by default.
 
     A Dirichlet over k legal moves is k gamma variates over their sum: drawn for all actions and
     masked, no noise can fall on an illegal move.
     """
-    alpha = jnp.float32(options.dirichlet_alpha)
+    alpha = jnp.float32(options.dirichlet_alpha if alpha is None else alpha)
     if options.dirichlet_scaling == "per_legal_move":
         alpha = alpha / jnp.maximum(legal.sum(), 1)
     log_gamma = jax.random.loggamma(key, alpha, legal.shape)  # in logs: a small alpha underflows
@@ -141,7 +142,8 @@ def run(
       states: [B] positions. Finished ones take part as idle lanes.
       options: static options.
       num_simulations: m; may be traced unless `options.fixes_simulations`.
-      c_puct: exploration constant, may be traced.
+      c_puct: exploration constant, may be traced; of each game: float32[B], with options
+        `SearchOptions.of_games`.
       trees: trees of an earlier search, re-rooted at `states`; None for fresh ones, as mctx's loop
         needs them.
       is_kept: bool[B], with `trees`: which of them hold a usable root; the others start afresh.
@@ -248,8 +250,9 @@ def _with_root_noise(
         return trees.replace(extra_data=dataclasses.replace(trees.extra_data, root_gumbel=gumbel))
     if options.dirichlet_fraction == 0:
         return trees
-    noisy = jax.vmap(add_root_noise, (0, 0, 0, None, 0))(
-        keys, priors[:, 0], legal, options, noise_scale
+    alpha = options.dirichlet_alpha
+    noisy = jax.vmap(add_root_noise, (0, 0, 0, None, 0, 0 if jnp.ndim(alpha) else None))(
+        keys, priors[:, 0], legal, options, noise_scale, alpha
     )
     noisy = jnp.where(noise_scale[:, None] > 0, noisy, priors[:, 0])
     return trees.replace(children_prior_logits=priors.at[:, 0].set(noisy))

@@ -1,9 +1,12 @@
 """How a search behaves: the static choices, one place for their names and sources."""
 
+import copy
 import dataclasses
 import math
 import typing
-from typing import Final, Literal
+from typing import Final, Literal, NamedTuple
+
+import jax
 
 _RANGES: Final = {  # both ends allowed
     "capacity": (2, math.inf),
@@ -12,6 +15,20 @@ _RANGES: Final = {  # both ends allowed
     "forced_playouts": (0.0, math.inf),
     "discount": (1e-6, 1.0),
 }
+
+
+class Numbers(NamedTuple):
+    """Numbers of PUCT that may be traced and differ between games, float32 [B] or of any shape.
+
+    Attributes:
+      c_puct: c.
+      unvisited_q, draw_value, dirichlet_alpha: as of `SearchOptions`.
+    """
+
+    c_puct: jax.Array
+    unvisited_q: jax.Array
+    draw_value: jax.Array
+    dirichlet_alpha: jax.Array
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -120,6 +137,13 @@ class SearchOptions:
                     f"search.{name}={getattr(self, name)!r}: mctx's own loop has nothing but "
                     f"{default!r}, set that or search.loop='tree'"
                 )
+
+    def of_games(self, numbers: Numbers) -> "SearchOptions":
+        """With numbers of each game's own, [B] (c apart), for loop="tree": not to be hashed."""
+        own = copy.copy(self)
+        for name in ("unvisited_q", "draw_value", "dirichlet_alpha"):
+            object.__setattr__(own, name, getattr(numbers, name))
+        return own
 
     @property
     def fixes_simulations(self) -> bool:

@@ -30,12 +30,19 @@ def _terms(node: Node, c_puct: jax.Array, options: SearchOptions) -> tuple[jax.A
     else:  # 002
         explore = jnp.sqrt(total) + 1e-5
     q = node.q if options.q_scale == "signed" else (node.q + 1.0) / 2.0
-    q = jnp.where(node.visits > 0, q, options.unvisited_q)
-    return q, c_puct * jnp.exp(node.log_prior) * explore
+    q = jnp.where(node.visits > 0, q, _by_game(options.unvisited_q))
+    return q, _by_game(c_puct) * jnp.exp(node.log_prior) * explore
+
+
+def _by_game(number: jax.Array | float) -> jax.Array | float:
+    """A number of each game, [B], beside its edges: [B, 1]."""
+    return jnp.asarray(number)[:, None] if jnp.ndim(number) else number
 
 
 def puct_scores(node: Node, c_puct: jax.Array, options: SearchOptions) -> jax.Array:
     """Q + c P sqrt(N) / (1 + n) of every edge, -inf where illegal. float32[..., A].
+
+    c is one for all, or float32[B] of each game.
 
     000 section 4.3 as its program does it (MCTS.py): N is the sum of the node's edge visits, Q of
     an edge without visits is a constant. Known results come first, see `known_results.prefer`.

@@ -8,7 +8,7 @@ from typing import Any
 
 from ml_collections import ConfigDict
 
-from jaxzero.settings import sharing
+from jaxzero.settings import archive, sharing
 from jaxzero.settings.switches import Switches
 
 
@@ -128,3 +128,4 @@ def conflicts(config: ConfigDict, switches: Switches) -> Iterator[tuple[Any, str
         "sequential halving starts from an unvisited root, set config.switches.keep_tree=False",
     )
     yield from sharing.conflicts(config, switches)
+    yield from archive.conflicts(config)

@@ -5,6 +5,7 @@ The only place where a default, a meaning, a letter or a range is written: `defa
 `experiments/configs`.
 """
 
+from jaxzero.settings.archive import ARCHIVE
 from jaxzero.settings.beside import BESIDE
 from jaxzero.settings.keys import Key
 from jaxzero.settings.mechanisms import MECHANISMS
@@ -291,6 +292,7 @@ KEYS: tuple[Key, ...] = (
     ),
     *MECHANISMS,
     *SHARING,
+    *ARCHIVE,
     # ---- semantics
     *(
         Key(f"switches.{name}", None, switch.described, kind=bool)

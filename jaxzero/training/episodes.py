@@ -1,5 +1,7 @@
 """The games of an iteration: E by the best network, over all devices, and what is learned from."""
 
+import dataclasses
+import functools
 from typing import Any
 
 import jax
@@ -7,10 +9,12 @@ import jax.numpy as jnp
 
 from jaxzero.games.distinct import count_distinct, hash_rows
 from jaxzero.loops import DATA_AXIS
-from jaxzero.training import curriculum, learner, openings, replay, selfplay, sharing
+from jaxzero.training import archive, curriculum, learner, openings, replay, selfplay, sharing
+from jaxzero.training import past as pasts
 from jaxzero.training.curriculum import Lesson
 from jaxzero.training.learner import Learner
 from jaxzero.training.openings import Beginnings
+from jaxzero.training.past import NOTHING, Past
 from jaxzero.training.selfplay import PlayoutCaps, Trajectory
 from jaxzero.training.spec import Hyper, Spec
 from jaxzero.training.windows import Batch
@@ -20,7 +24,7 @@ def play_batch(
     spec: Spec,
     hyper: Hyper,
     network: Learner,
-    progress: Any,
+    kept: Any,
     epochs_done: jax.Array,
     key: jax.Array,
 ) -> Batch:
@@ -30,16 +34,21 @@ def play_batch(
       spec: static settings.
       hyper: traced settings.
       network: plays.
-      progress: of the curriculum, `()` without one.
+      kept: what is remembered of earlier games, see `past.pack`.
       epochs_done: int32, t of 004's schedule.
       key: consumed.
     """
-    own = spec.selfplay
-    lesson = curriculum.next_lesson(own, progress, epochs_done, spec.game.max_plies)
-    trajectory, metrics = self_play(spec, hyper, network, key, lesson)
+    own, past = spec.selfplay, pasts.unpack(kept)
+    lesson = curriculum.next_lesson(own, past.curriculum, epochs_done, spec.game.max_plies)
+    trajectory, metrics = self_play(spec, hyper, network, key, lesson, past)
     if own.curriculum != "none":
-        progress = curriculum.learn(own, progress, trajectory)
+        progress = curriculum.learn(own, past.curriculum, trajectory)
+        past = dataclasses.replace(past, curriculum=progress)
         metrics |= curriculum.describe(lesson, progress, trajectory)
+    if past.archive is not None:
+        found = archive.learn(own, spec.game, past.archive, trajectory, key)
+        past = dataclasses.replace(past, archive=found)
+        metrics |= archive.describe(found, trajectory)
     learned = curriculum.learned_part(own, lesson, trajectory, key)
     examples, count = replay.from_trajectory(
         learned,
@@ -49,11 +58,16 @@ def play_batch(
     )
     games = learned.recorded.any(0).sum(dtype=jnp.int32)
     metrics["count/new_examples"] = (count * spec.num_images).astype(jnp.float32)
-    return Batch(examples, count, games, progress, metrics)
+    return Batch(examples, count, games, pasts.pack(past), metrics)
 
 
 def self_play(
-    spec: Spec, hyper: Hyper, network: Learner, key: jax.Array, lesson: Lesson = curriculum.WHOLE
+    spec: Spec,
+    hyper: Hyper,
+    network: Learner,
+    key: jax.Array,
+    lesson: Lesson = curriculum.WHOLE,
+    past: Past = NOTHING,
 ) -> tuple[Trajectory, dict[str, jax.Array]]:
     """E games by the best network, over all devices of the run.
 
@@ -64,6 +78,7 @@ def self_play(
       key: consumed. A game's key is folded from its number, so that the number of devices does
         not change the games.
       lesson: which plies are played at random.
+      past: what is remembered of earlier games.
 
     Returns:
       All E games (on every device), and metrics `selfplay/*`, `search/*`, `count/*`.
@@ -100,7 +115,7 @@ def self_play(
         keep_tree=spec.switches.keep_tree,
         one_hot_after_temperature=spec.switches.one_hot_after_temperature,
         first_player_always_loses=spec.switches.gobang_absolute_labels,
-        begun=_beginnings(spec, keys, active, lesson),
+        begun=_beginnings(spec, keys, active, lesson, past),
         caps=caps,
         known_labels=own.known_labels,
         sharing=shared,
@@ -139,24 +154,31 @@ def self_play(
 
 
 def _beginnings(
-    spec: Spec, keys: jax.Array, active: jax.Array, lesson: Lesson
+    spec: Spec, keys: jax.Array, active: jax.Array, lesson: Lesson, past: Past
 ) -> Beginnings | None:
     """Where games [B] begin; None: all at the start."""
     plies, kept = lesson.random_plies, lesson.fraction
     if spec.selfplay.opening_plies:
         plies, kept = openings.lengths(keys, spec.selfplay.opening_plies), openings.TAKEN_BACK
-    if plies is None:
-        return None
-    return openings.random_openings(spec.game, keys, active, plies=plies, kept=kept)
+    begun = None
+    if plies is not None:
+        begun = openings.random_openings(spec.game, keys, active, plies=plies, kept=kept)
+    if past.archive is not None:
+        others = openings.at_start(spec.game, len(keys)) if begun is None else begun
+        begun = archive.draw(past.archive, keys, spec.selfplay.archive_share, others)
+    return begun
 
 
 def _gather(trajectory: Trajectory) -> Trajectory:
     """The games of all devices, on every device."""
 
     def gather(axis: int) -> Any:
-        return lambda x: jax.lax.all_gather(x, DATA_AXIS, axis=axis, tiled=True)
+        def whole(x: jax.Array) -> jax.Array:
+            return jax.lax.all_gather(x, DATA_AXIS, axis=axis, tiled=True)
 
-    by_game = ("outcome", "plies", "active", "start", "rolled_back")
+        return functools.partial(jax.tree.map, whole)
+
+    by_game = ("outcome", "plies", "active", "start", "rolled_back", "begun")
     fields: dict[str, Any] = {
         name: value if value is None else gather(0 if name in by_game else 1)(value)
         for name, value in vars(trajectory).items()

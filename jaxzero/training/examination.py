@@ -14,7 +14,7 @@ from flax import struct
 from jaxzero.search import core
 from jaxzero.search.options import SearchOptions
 from jaxzero.training import learner as learner_lib
-from jaxzero.training import selfplay
+from jaxzero.training import moves
 from jaxzero.training.learner import Learner
 from jaxzero.training.spec import Hyper, Spec
 
@@ -107,9 +107,9 @@ def ask(spec: Spec, hyper: Hyper, learner: Learner, positions: Positions) -> Ans
         options=spec.search,
         num_simulations=m,
         c_puct=hyper.c_puct,
-        noise_scale=selfplay.root_noise(spec.search, sampled),
+        noise_scale=moves.root_noise(spec.search, sampled),
     )
-    _, target = selfplay.choose(
+    _, target = moves.choose(
         move_keys,
         own,
         sampled,

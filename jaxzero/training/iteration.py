@@ -10,7 +10,7 @@ import jax.numpy as jnp
 from flax import struct
 
 from jaxzero.games.distinct import effective_size, hash_rows
-from jaxzero.training import curriculum, episodes, learner
+from jaxzero.training import episodes, learner, past
 from jaxzero.training.game_window import Games
 from jaxzero.training.gate import gate
 from jaxzero.training.learner import Learner
@@ -31,7 +31,7 @@ class RunState:
       key: typed random key.
       iteration: int32, iterations done.
       best: int32, the iteration that `learner` came from; 0 is the untrained network.
-      progress: of the curriculum, see `curriculum.Progress`; `()` without one.
+      progress: what is remembered of the games so far, see `past.pack`.
     """
 
     learner: Learner
@@ -60,7 +60,7 @@ def init(spec: Spec, seed: jax.Array) -> RunState:
         key=key,
         iteration=jnp.int32(0),
         best=jnp.int32(0),
-        progress=curriculum.begin(spec.selfplay),
+        progress=past.begin(spec),
         filled=held.filled,
     )
 

@@ -16,6 +16,13 @@ _LENGTH = 0x7FFFFFFD  # folded into a game's key for the length of its opening
 TAKEN_BACK = 0.3  # share of its plies that an opening of `lengths` gives up if it ended the game
 
 
+def at_start(game: Game, batch: int) -> "Beginnings":
+    """Games that begin as the rules say."""
+    return Beginnings(
+        starts(game, batch), jnp.zeros((batch,), jnp.int32), jnp.zeros((batch,), bool)
+    )
+
+
 @struct.dataclass
 class Beginnings:
     """Where the search takes over in each of B games.

@@ -18,10 +18,10 @@ from jaxzero.loops import where_lanes, while_any
 from jaxzero.search import core, subtree
 from jaxzero.search import result as result_lib
 from jaxzero.search.evaluation import Evaluate, StateEvaluate
-from jaxzero.search.options import SearchOptions
+from jaxzero.search.options import Numbers, SearchOptions
 from jaxzero.search.result import Diagnostics, SearchResult
 from jaxzero.search.tree import UNKNOWN
-from jaxzero.training import labels
+from jaxzero.training import labels, moves
 from jaxzero.training import sharing as sharing_lib
 from jaxzero.training.openings import Beginnings
 from jaxzero.training.sharing import NOT_SHARED, Costs, Memory, Question, Sharing
@@ -46,9 +46,10 @@ class Trajectory:
       outcome: float32[B, 2], true results.
       plies: int32[B].
       active: bool[B], games that were asked for.
-      start: int32[B], random plies before the first row of each game (see `openings`); None
-        where all games begin at the start.
+      start: int32[B], plies before the first row of each game; None where all games begin at the
+        start.
       rolled_back: bool[B], games that random play had ended; None as `start`.
+      begun: states [B] before the first rows; None as `start`.
       root_draw: float32[T, B], draw probability that the search found; None without
         `SearchOptions.backs_up_draws`.
     """
@@ -68,6 +69,7 @@ class Trajectory:
     active: jax.Array
     start: jax.Array | None = None
     rolled_back: jax.Array | None = None
+    begun: Any = None
     root_draw: jax.Array | None = None
 
 
@@ -113,6 +115,7 @@ def play(
     one_hot_after_temperature: bool = False,
     first_player_always_loses: bool = False,
     begun: Beginnings | None = None,
+    players: Numbers | None = None,
     caps: PlayoutCaps = NO_CAPS,
     known_labels: bool = False,
     sharing: Sharing = NOT_SHARED,
@@ -133,6 +136,8 @@ def play(
       first_player_always_loses: published Gobang labels, see `scoring.labels`.
       begun: where the games begin, their plies before being without rows in the trajectory; None:
         at the start.
+      players: float32[B, 2], numbers of the searches of who moves first and second in each game, in
+        place of `c_puct` and the options'; without `keep_tree` and shared searches.
       caps: fast searches.
       known_labels: see `labels.by_known`; the search keeps known results.
       sharing: of searches between games, without `keep_tree`.
@@ -143,9 +148,17 @@ def play(
     batch = active.shape[0]
     states = starts(game, batch) if begun is None else begun.states
 
+    def own_numbers(to_move: jax.Array) -> tuple[SearchOptions, Any]:
+        """Options and c of who is to move, int32[B]."""
+        if players is None:
+            return options, c_puct
+        own = Numbers(*(x[jnp.arange(batch), to_move] for x in players))
+        return options.of_games(own), own.c_puct
+
     def search(
         keys: jax.Array, question: Question, active: jax.Array, trees: tuple = ()
     ) -> SearchResult:
+        own, c = own_numbers(jax.vmap(game.to_move)(question.states))
         simulations, noise = num_simulations, question.noise
         if caps.share:
             simulations = jnp.where(question.is_fast, caps.num_simulations, num_simulations)
@@ -155,9 +168,9 @@ def play(
             evaluate,
             keys,
             question.states,
-            options=options,
+            options=own,
             num_simulations=simulations,
-            c_puct=c_puct,
+            c_puct=c,
             trees=trees[0] if trees else None,
             is_kept=trees[1] if trees else None,
             active=active,
@@ -177,7 +190,9 @@ def play(
             ply_keys = jax.vmap(jax.random.fold_in)(keys, number)
         search_keys, move_keys = jnp.moveaxis(jax.vmap(jax.random.split)(ply_keys), 1, 0)
         sampled = number + 1 < temperature_plies
-        noise = jnp.broadcast_to(jnp.asarray(root_noise(options, sampled), jnp.float32), (batch,))
+        noise = jnp.broadcast_to(
+            jnp.asarray(moves.root_noise(options, sampled), jnp.float32), (batch,)
+        )
         is_fast = jnp.zeros((batch,), bool)
         if caps.share:
             cap_keys = jax.vmap(jax.random.fold_in, (0, None))(move_keys, 1)
@@ -190,7 +205,7 @@ def play(
             live,
             carry.memory,
         )
-        action, policy = choose(
+        action, policy = moves.choose(
             move_keys, result, sampled, options, one_hot_after_temperature=one_hot_after_temperature
         )
         row = {
@@ -208,7 +223,8 @@ def play(
             row["known"] = result.known
         if result.draw is not None:
             row["root_draw"] = result.draw
-            row["root_value"] = result.value - options.draw_value * result.draw
+            own, _ = own_numbers(row["to_move"])
+            row["root_value"] = result.value - own.draw_value * result.draw
         record = {k: carry.record[k].at[carry.ply].set(v) for k, v in row.items()}
         tree, is_kept = carry.tree, carry.is_kept
         if keep_tree:
@@ -234,62 +250,9 @@ def play(
     trajectory = _label(game, carry, active, options, first_player_always_loses)
     if begun is not None:
         trajectory = dataclasses.replace(
-            trajectory, start=begun.plies, rolled_back=begun.rolled_back
+            trajectory, start=begun.plies, rolled_back=begun.rolled_back, begun=begun.states
         )
     return trajectory, sharing_lib.costs(carry.diagnostics, carry.memory)
-
-
-def root_noise(options: SearchOptions, sampled: jax.Array) -> jax.Array | float:
-    """Factor of a search's root noise: Gumbel's decides the move, and is on in sampled plies alone.
-
-    Args:
-      options: of the search.
-      sampled: bool scalar or [B], see `choose`.
-    """
-    return jnp.where(sampled, 1.0, 0.0) if options.algorithm == "gumbel" else 1.0
-
-
-def choose(
-    keys: jax.Array,
-    result: SearchResult,
-    sampled: jax.Array,
-    options: SearchOptions,
-    *,
-    one_hot_after_temperature: bool,
-) -> tuple[jax.Array, jax.Array]:
-    """The move played and the policy target stored.
-
-    Args:
-      keys: [B], consumed.
-      result: of the search.
-      sampled: bool scalar or [B], whether this ply is sampled (temperature 1) or greedy (0).
-      options: of the search. Gumbel plays the winner of its sequential halving, which is a sample
-        where its noise is on.
-      one_hot_after_temperature: published target of greedy plies; else it never depends on the
-        temperature.
-
-    Returns:
-      int32[B] actions, float32[B, A] targets.
-    """
-    action = result.action
-    if options.algorithm == "puct":
-        # From the visits: the target may be without the forced ones.
-        visits = result.visit_counts.astype(jnp.float32)
-        played = visits / jnp.maximum(visits.sum(-1, keepdims=True), 1.0)
-        if options.propagate_results:  # without moves that are known to lose
-            played = result.policy
-            if options.puct_target == "improved":  # which is 0 for them
-                kept = jnp.where(result.policy > 0, visits, 0.0)
-                played = jnp.where(kept.any(-1, keepdims=True), kept, result.policy > 0)
-        logits = jnp.where(played > 0, jnp.log(jnp.maximum(played, 1e-30)), -1e9)
-        drawn = jax.vmap(jax.random.categorical)(keys, logits).astype(jnp.int32)
-        action = jnp.where(sampled, drawn, action)
-    policy = result.policy
-    if one_hot_after_temperature:
-        one_hot = jax.nn.one_hot(action, policy.shape[-1], dtype=policy.dtype)
-        sampled = jnp.broadcast_to(sampled, action.shape)
-        policy = jnp.where(sampled[:, None], policy, one_hot)
-    return action, policy
 
 
 def empty_record(

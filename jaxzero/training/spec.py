@@ -45,6 +45,9 @@ class SelfPlaySettings:
     fast_noise: float
     share: str
     share_positions: int
+    archive: str
+    archive_share: float
+    archive_positions: int
     curriculum: str
     curriculum_drop: str
     curriculum_epochs: tuple[int, ...]

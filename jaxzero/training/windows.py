@@ -36,7 +36,7 @@ class Batch:
       examples: [P], packed to the front.
       count: int32, examples in use.
       games: int32, games that they are of.
-      progress: of the curriculum after them; `()` without one.
+      progress: what is remembered of them and earlier ones, see `past.pack`.
       metrics: float32 scalars.
     """
 
@@ -51,7 +51,7 @@ class Batch:
         return dataclasses.replace(self, metrics=self.metrics | {name: value.astype("float32")})
 
 
-Play = Callable[[Any, jax.Array], Batch]  # (progress of the curriculum, key, consumed) -> games
+Play = Callable[[Any, jax.Array], Batch]  # (what is remembered, key, consumed) -> games
 
 
 @dataclasses.dataclass(frozen=True)
@@ -78,7 +78,7 @@ class Window:
         Args:
           held: before.
           play: plays one batch.
-          progress: of the curriculum.
+          progress: what is remembered of earlier games, see `past.pack`.
           iteration: int32, from 1.
           key: of self-play, consumed.
 

@@ -10,7 +10,7 @@ from jaxzero import solvers
 from jaxzero.search import known_results
 from jaxzero.search.known_results import DRAWN, LOST, UNKNOWN, WON
 from jaxzero.search.tree import Node
-from jaxzero.training import selfplay
+from jaxzero.training import moves
 from tests.oracles.mcts import Tree
 from tests.oracles.perfect_play import solve
 from tests.search.common import (
@@ -183,7 +183,7 @@ def test_moves_known_to_lose_are_not_played() -> None:
         for seed in range(20):
             for sampled in (True, False):
                 keys = jax.random.split(jax.random.key(seed), LANES)
-                played, _ = selfplay.choose(
+                played, _ = moves.choose(
                     keys, result, np.bool_(sampled), KNOWING, one_hot_after_temperature=False
                 )
                 assert not refuted[np.arange(LANES), np.asarray(played)].any()

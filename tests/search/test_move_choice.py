@@ -10,7 +10,7 @@ import pytest
 from jaxzero.search import SearchResult
 from jaxzero.search.options import SearchOptions
 from jaxzero.search.tree import ILLEGAL
-from jaxzero.training import selfplay
+from jaxzero.training import moves
 from tests.search.common import SMALL, options_of, search_all, various_positions
 
 VISITS = np.array([3, 0, 5, 2])
@@ -42,9 +42,7 @@ def choose(
     keys = jax.random.split(jax.random.key(0), GAMES)
     options = SearchOptions(algorithm=algorithm)
     return jax.device_get(
-        selfplay.choose(
-            keys, result, jnp.asarray(sampled), options, one_hot_after_temperature=one_hot
-        )
+        moves.choose(keys, result, jnp.asarray(sampled), options, one_hot_after_temperature=one_hot)
     )
 
 
@@ -127,7 +125,7 @@ def test_that_target_leaves_the_visits_to_sampling_and_lost_moves_to_nobody() ->
     options = SearchOptions(propagate_results=True, puct_target="improved")
     keys = jax.random.split(jax.random.key(0), GAMES)
     for visits, expected in ((VISITS, {0}), (np.array([0, 0, 5, 2]), {0, 1})):
-        actions, targets = selfplay.choose(
+        actions, targets = moves.choose(
             keys,
             result_of(visits, 0, policy),
             jnp.bool_(True),

@@ -18,7 +18,7 @@ import pytest
 from jaxzero.games.gobang import Gobang
 from jaxzero.search import Evaluate
 from jaxzero.settings.config import ConfigError, changed, default_config
-from jaxzero.training import curriculum, episodes, iteration, learner, losses
+from jaxzero.training import episodes, iteration, learner, losses, past
 from jaxzero.training import spec as spec_lib
 from jaxzero.training.replay import Examples
 from jaxzero.training.selfplay import Trajectory
@@ -77,6 +77,17 @@ FACTORS: dict[str, tuple[dict[str, Any], ...]] = {
         {"selfplay.opening_plies": 4},
         {"selfplay.curriculum": "schedule"},
         {"selfplay.curriculum": "schedule", "selfplay.curriculum_drop": "trim"},
+    ),
+    "archive": (
+        {},
+        {"selfplay.archive_share": 0.5},
+        {"selfplay.archive_share": 1.0, "selfplay.archive": "losses"},
+    ),
+    "sharing": (
+        {},
+        {"search.key": "position"},
+        {"search.key": "position", "selfplay.share": "ply"},
+        {"search.key": "position", "selfplay.share": "cache"},
     ),
     "noise": ({}, {"search.dirichlet_fraction": 0.25, "search.ties": "random"}),
     "forced": ({}, {"search.forced_playouts": 2.0}),
@@ -144,7 +155,10 @@ class Played(NamedTuple):
 
 
 def play(row: Row) -> Played:
-    """A batch of games of a row's settings, through the window that training draws from."""
+    """The second batch of games of a row's settings, through the window that training draws from.
+
+    The second, because it may begin in the first.
+    """
     spec, hyper = spec_of(row), spec_lib.make_hyper(changed(default_config(), settings_of(row)))
     window, games = iteration.window_of(spec), []
 
@@ -152,14 +166,19 @@ def play(row: Row) -> Played:
         games.append(REAL(*args))
         return games[-1]
 
-    def run(key: jax.Array) -> tuple[Trajectory, Examples, jax.Array]:
-        def batch(progress: Any, key: jax.Array) -> Any:
-            return episodes.play_batch(spec, hyper, None, progress, jnp.int32(0), key)
+    def batch(kept: Any, key: jax.Array) -> Any:
+        return episodes.play_batch(spec, hyper, None, kept, jnp.int32(0), key)
 
-        progress, first = curriculum.begin(spec.selfplay), jnp.int32(1)
-        _, held = window.take_in(window.begin(), batch, progress, first, key)
-        source = window.source(held, first, jnp.int32(1))
-        return games[-1][0], source.take(jnp.arange(spec.positions)), source.count
+    def turn(carry: Any, number: jax.Array) -> Any:
+        kept, held, key = carry
+        played, held = window.take_in(held, batch, kept, number, jax.random.fold_in(key, number))
+        source = window.source(held, number, jnp.int32(1))
+        found = games[-1][0], source.take(jnp.arange(spec.positions)), source.count
+        return (played.progress, held, key), found
+
+    def run(key: jax.Array) -> Any:
+        begun = past.begin(spec), window.begin(), key
+        return jax.tree.map(lambda x: x[-1], jax.lax.scan(turn, begun, jnp.arange(1, 3))[1])
 
     with (
         mock.patch.object(learner, "acting", lambda spec, network: stub_of(spec)),

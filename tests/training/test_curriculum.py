@@ -116,7 +116,7 @@ def test_without_random_plies_nothing_changes():
     (off, off_metrics), (on, on_metrics) = games(None), games((1.0, 0))
     assert (on.start == 0).all()
     assert not on.rolled_back.any()
-    small.assert_equal(on.replace(start=None, rolled_back=None), off)
+    small.assert_equal(on.replace(start=None, rolled_back=None, begun=None), off)
     small.assert_equal(on_metrics, off_metrics)
 
 

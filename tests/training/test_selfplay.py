@@ -13,6 +13,7 @@ import pytest
 
 from jaxzero.search import SearchOptions
 from jaxzero.training import heldout, learner, selfplay
+from jaxzero.training import moves as moves_lib
 from jaxzero.training.selfplay import Trajectory
 from tests import small
 from tests.oracles.mcts import Tree
@@ -57,7 +58,7 @@ def test_moves_are_sampled_in_proportion_to_the_visits() -> None:
         action=jnp.full((count,), 1, jnp.int32),
     )
     keys = jax.random.split(jax.random.key(0), count)
-    choose = functools.partial(selfplay.choose, options=SearchOptions())
+    choose = functools.partial(moves_lib.choose, options=SearchOptions())
     action, policy = choose(keys, result, jnp.bool_(True), one_hot_after_temperature=True)
     shares = np.bincount(np.asarray(action), minlength=4) / count
     np.testing.assert_allclose(shares, visits, atol=5 * 0.5 / np.sqrt(count))

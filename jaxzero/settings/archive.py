@@ -1,0 +1,47 @@
+"""Settings of games that begin at positions of earlier games.
+
+Part of `jaxzero.settings.table`. By default none of them acts.
+"""
+
+from collections.abc import Iterator
+from typing import Any
+
+from ml_collections import ConfigDict
+
+from jaxzero.settings.keys import Key
+
+ARCHIVE: tuple[Key, ...] = (
+    Key(
+        "selfplay.archive_share",
+        0.0,
+        "share of the games that begin at a position of earlier games of the run, without learning "
+        "again from what was played before (Go-Exploit); 0: none; without curriculum",
+        low=0,
+        high=1,
+        needs=("selfplay.curriculum", "none"),
+    ),
+    Key(
+        "selfplay.archive",
+        "visited",
+        "positions that are kept for that: one of each game at random, or of each lost game the "
+        "loser's best move that nobody tried where its value fell most (002, section 4)",
+        choices=("visited", "losses"),
+    ),
+    Key(
+        "selfplay.archive_positions",
+        10_000,
+        "newest positions that are kept, at least one for each game of an iteration",
+        low=1,
+        high=2**27,
+    ),
+)
+
+
+def conflicts(config: ConfigDict) -> Iterator[tuple[Any, str, str]]:
+    """(whether it is so, key, remedy) of what does not go together."""
+    own = config.selfplay
+    yield (
+        own.archive_share and own.archive_positions < own.episodes,
+        "selfplay.archive_positions",
+        f"choose at least config.selfplay.episodes={own.episodes}",
+    )

@@ -1,0 +1,160 @@
+"""Games that begin in earlier games: which positions are kept, and what begins at them."""
+
+import dataclasses
+import functools
+import itertools
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from jaxzero.settings.config import ConfigError
+from jaxzero.training import archive, episodes, learner, past
+from jaxzero.training.selfplay import Trajectory
+from tests import small
+
+BOARD = "connect_four_3x3_line3"
+SETTINGS = {
+    "game": BOARD,
+    "network.name": "resnet",
+    "network.blocks": 1,
+    "selfplay.episodes": 12,
+    "selfplay.archive_share": 0.7,
+    "selfplay.archive_positions": 20,
+    "search.num_simulations": 4,
+}
+
+
+@functools.cache
+def spec(kind: str) -> Any:
+    return small.small_spec(SETTINGS | {"selfplay.archive": kind})
+
+
+@functools.cache
+def batches(kind: str, count: int = 3) -> list[tuple[Trajectory, Any, Any]]:
+    """(games, archive, metrics) of batches that follow one another."""
+    own = spec(kind)
+
+    def play(kept: Any, key: jax.Array) -> Any:
+        network = learner.init(own, jax.random.key(1))
+        hyper = small.small_hyper(SETTINGS)
+        games, _ = episodes.self_play(own, hyper, network, key, past=past.unpack(kept))
+        batch = episodes.play_batch(own, hyper, network, kept, jnp.int32(0), key)
+        return games, batch.progress, batch.metrics
+
+    run, kept, found = jax.jit(play), past.begin(own), []
+    for number in range(count):
+        games, kept, metrics = run(kept, jax.random.key(number))
+        found.append(jax.device_get((games, kept.archive, metrics)))
+    return found
+
+
+def stones(states: Any) -> np.ndarray:
+    return np.unpackbits(np.asarray(states.stones).view(np.uint8), axis=-1).sum((1, 2))
+
+
+def rows_of(games: Trajectory) -> list[tuple[int, int]]:
+    return [(t, b) for b in range(len(games.plies)) for t in range(games.plies[b])]
+
+
+def boards(games: Trajectory) -> set[bytes]:
+    return {games.observation[t, b].tobytes() for t, b in rows_of(games)}
+
+
+@pytest.mark.parametrize("kind", ["visited", "losses"])
+def test_games_begin_where_the_archive_says_and_report_nothing_before(kind: str) -> None:
+    (first, kept, _), (second, _, metrics), _ = batches(kind)
+    assert (first.start == 0).all()  # an empty archive
+    inside = second.start > 0
+    assert 0 < inside.sum() < len(inside)
+    held = {s.tobytes() for s in kept.states.stones[: kept.total]}
+    assert all(s.tobytes() in held for s in second.begun.stones[inside])
+    np.testing.assert_array_equal(stones(second.begun), second.start)
+    np.testing.assert_array_equal((second.observation[0] != 0).sum((1, 2, 3)), second.start)
+    assert second.valid[0].all()
+    np.testing.assert_allclose(metrics["selfplay/start_plies"], second.start.mean(), rtol=1e-6)
+    game = spec(kind).game
+    assert not jax.vmap(game.is_terminal)(kept.states)[: kept.total].any()
+
+
+def test_a_position_of_each_game_is_kept_and_the_ring_keeps_the_newest() -> None:
+    seen: set[bytes] = set()
+    total = 0
+    for games, kept, _ in batches("visited"):
+        seen |= boards(games)
+        total += (games.plies > 1).sum()
+        assert kept.total == total
+        held = min(total, SETTINGS["selfplay.archive_positions"])
+        observed = np.asarray(jax.vmap(spec("visited").game.observe)(kept.states))[:held]
+        assert all(board.tobytes() in seen for board in observed)
+        assert (kept.plies[:held] >= 1).all()
+        np.testing.assert_array_equal(stones(kept.states)[:held], kept.plies[:held])
+    assert total > held
+    # The newest stand where the ring ends.
+    newest = np.asarray(jax.vmap(spec("visited").game.observe)(kept.states))[(total - 1) % held]
+    assert newest.tobytes() in boards(games)
+
+
+def plain_retries(games: Trajectory) -> list[tuple[int, int] | None]:
+    """(row, move) where each game is tried again: the rule, position by position."""
+    tried = {
+        (games.observation[t, b].tobytes(), int(games.action[t, b])) for t, b in rows_of(games)
+    }
+    found: list[tuple[int, int] | None] = []
+    for b, outcome in enumerate(games.outcome):
+        loser = int(outcome[0] > outcome[1])
+        own = [t for t in range(games.plies[b]) if games.to_move[t, b] == loser]
+        candidates = []
+        for t, later in itertools.pairwise(own):
+            board, legal = games.observation[t, b].tobytes(), np.flatnonzero(games.legal[t, b])
+            moves = [int(a) for a in legal if (board, int(a)) not in tried]
+            if moves:
+                best = max(moves, key=lambda a: (games.policy[t, b, a], -a))
+                candidates.append((games.root_value[t, b] - games.root_value[later, b], -t, best))
+        drawn = outcome[0] == outcome[1]
+        fall = max(candidates, default=None)
+        found.append(None if drawn or fall is None else (-fall[1], fall[2]))
+    return found
+
+
+def test_a_lost_game_is_tried_again_where_the_value_fell_most() -> None:
+    game = spec("losses").game
+    some = 0
+    for games, _, _ in batches("losses"):
+        expected = plain_retries(games)
+        ply, move, whether = jax.device_get(archive.retries(games))
+        assert whether.tolist() == [one is not None for one in expected]
+        chosen = [(int(ply[b]), int(move[b])) for b in np.flatnonzero(whether)]
+        assert chosen == [one for one in expected if one is not None]
+        on_device = jax.tree.map(jnp.asarray, games)
+        after = archive.positions(game, on_device, jnp.asarray(ply), jnp.asarray(move))
+        for b in np.flatnonzero(whether):
+            state = jax.tree.map(lambda x, b=b: x[b], games.begun)
+            for action in (*games.action[: ply[b], b], move[b]):
+                state = game.step(state, jnp.int32(action))
+            np.testing.assert_array_equal(state.stones, after.stones[b])
+        some += len(chosen)
+    assert 4 < batches("losses")[-1][1].total <= some  # without moves that win at once
+
+
+def test_a_run_carries_its_archive_and_resumes_without_one_as_ever() -> None:
+    plain = small.small_spec()
+    assert past.begin(plain) == ()
+    again = past.unpack(past.pack(past.unpack(past.begin(spec("visited")))))
+    assert isinstance(again.archive, archive.Archive)
+    assert dataclasses.replace(again, archive=None) == past.NOTHING
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"selfplay.archive_positions": 11},
+        {"selfplay.curriculum": "schedule", "selfplay.curriculum_initial_plies": 9.0},
+    ],
+)
+def test_what_does_not_go_with_an_archive_is_refused(changes: dict[str, Any]) -> None:
+    with pytest.raises(ConfigError, match=r"config\.selfplay\.archive") as refusal:
+        small.small_spec(SETTINGS | changes)
+    assert "\n" not in str(refusal.value)
