@@ -29,7 +29,7 @@ ARCHIVE: tuple[Key, ...] = (
     ),
     Key(
         "selfplay.archive_positions",
-        10_000,
+        100_000,
         "newest positions that are kept, at least one for each game of an iteration",
         low=1,
         high=2**27,
