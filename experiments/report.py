@@ -27,6 +27,7 @@ REPORTS: Final = {
     "hyperparameter_search": "experiments.hyperparameters.search_report",
     "hyperparameter_sweep": "experiments.hyperparameters.sweep_report",
     "loss_ablation": "experiments.losses.report",
+    "recipe": "experiments.strength.recipe_report",
     "tournament": "experiments.strength.tournament_report",
     "train": "experiments.strength.training_report",
 }

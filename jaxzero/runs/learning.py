@@ -78,7 +78,7 @@ def update(directory: Path, config: ConfigDict, members: Sequence[Member], spec:
     else:
         positions, held = _positions(run, count, is_exact)
         examined_positions.save(run.directory / POSITIONS, positions)
-    held["iterations"] = done | {str(i): _examine(run, i, positions, rows) for i in chosen}
+    held["iterations"] = done | {str(i): examine(run, i, positions, rows) for i in chosen}
     held["kept"] = list(run.iterations)
     seconds = time.monotonic() - started
     held["seconds"] = held.get("seconds", 0.0) + seconds
@@ -160,8 +160,15 @@ def _program(spec: Spec, mode: str) -> Callable[..., dict[str, jax.Array]]:
     return jax.jit(everybody)
 
 
-def _examine(run: Run, at: int, positions: Positions, rows: Sequence[Row]) -> dict[str, Any]:
-    """By run, the metrics of its network after an iteration; without runs that had failed."""
+def examine(run: Run, at: int, positions: Positions, rows: Sequence[Row]) -> dict[str, Any]:
+    """By run, the metrics of its network after an iteration; without runs that had failed.
+
+    Args:
+      run: with the networks.
+      at: one of its kept iterations.
+      positions: what they are asked for.
+      rows: of its `metrics.jsonl`.
+    """
     hypers = population.stack([spec_lib.make_hyper(member.config) for member in run.members])
     program = _program(run.spec, population.resolve_mode(run.config.execution.population))
     found = population.fetch(program(hypers, runs.networks(run, at), positions))

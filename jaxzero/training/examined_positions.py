@@ -13,6 +13,7 @@ from jaxzero.games.playouts import mean_random_plies
 from jaxzero.search import core
 from jaxzero.search.options import SearchOptions
 from jaxzero.settings.config import ConfigError
+from jaxzero.solvers import Labelled
 from jaxzero.training import examination, openings
 from jaxzero.training import learner as learner_lib
 from jaxzero.training.examination import Positions
@@ -37,18 +38,19 @@ def has_solver(game: Game) -> bool:
 def solved(game: Game, count: int) -> Positions:
     """At most `count` positions of random games with exact results, always the same; seconds.
 
-    An action is right if it keeps the result under best play.
-
     Raises:
       ConfigError: the game has no solver.
     """
     plies = solvers.default_plies(game)
     filled = int(np.prod(game.observation_shape[:2])) // _EARLIEST
     plies = range(max(plies.start, min(filled, plies.stop - 1)), plies.stop)
-    states = solvers.sample(game, positions=count, plies=plies, seed=_SEED)
-    found = solvers.label(game, states)
+    return of(solvers.label(game, solvers.sample(game, positions=count, plies=plies, seed=_SEED)))
+
+
+def of(found: Labelled) -> Positions:
+    """Solved positions: an action is right if it keeps the result under best play."""
     return Positions(
-        states=jax.tree.map(jnp.asarray, states),
+        states=jax.tree.map(jnp.asarray, found.states),
         right=jnp.asarray(found.weak),
         value=jnp.asarray(found.value),
         contested=jnp.asarray(found.contested),
