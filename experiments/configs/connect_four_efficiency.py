@@ -228,6 +228,12 @@ KEYS: tuple[Key, ...] = (
     ),
     Key("study.slow_window_grows", (5, 12), "iterations between which it grows", low=1),
     Key("study.extended_window_grows", (5, 15), "the same in the arm extended", low=1),
+    Key(
+        "study.curves_as_drawn",
+        False,
+        "published curves as the paper's figures draw them, each network one iteration too late; "
+        "else at what it had cost when it was trained",
+    ),
     Key("study.extended_anneal_to", 0.4, "factor of its cycles at last", low=0, high=1),
 )
 

@@ -12,6 +12,7 @@ from matplotlib.figure import Figure
 from experiments import published
 from experiments.configs.connect_four_efficiency import WITHOUT_ARMS
 from experiments.connect_four import claims, ingredients
+from experiments.connect_four.learning_lines import AXES, hours_to, placed
 from experiments.pages import learning_section, page, style
 from experiments.pages.page import Page, Plate, plate, section
 from experiments.pages.tables import Table, table
@@ -58,6 +59,11 @@ def write_report(directory: Path) -> Path:
     theirs = (published.load(PUBLISHED) or {}).get("curves", {})
     if results["game"] != "connect_four_6x7":
         theirs = {}
+    as_drawn = bool(results["config"]["study"].get("curves_as_drawn", False))
+    theirs = {
+        name: curve | {"mean": placed(curve["mean"], as_drawn=as_drawn).T}
+        for name, curve in theirs.items()
+    }
     plates = [_plate(name, n, title, arms, theirs, own) for name, n, title, own in FIGURES]
     plates.insert(1, plate("cycle", cycle(), "Learning rate and momentum (Fig. 2)", _CYCLE))
     built = Page(
@@ -67,7 +73,7 @@ def write_report(directory: Path) -> Path:
         missing=_missing(arms, theirs),
         facts=facts(results),
         sections=[
-            section("Accuracy against cost", _METHOD, *plates),
+            section("Accuracy against cost", _METHOD, AXES[as_drawn], *plates),
             section("The paper's claims", claims.table(results)),
             section("Numbers", accuracy_and_cost(arms, theirs), ingredients.earned(arms)),
         ],
@@ -94,18 +100,6 @@ def mean_curve(arm: dict[str, Any]) -> tuple[np.ndarray, np.ndarray]:
     hours = np.array([[p["hours"] for p in points[:shared]] for points in runs])
     accuracy = np.array([[100 * p["search"] for p in points[:shared]] for points in runs])
     return hours.mean(axis=0), accuracy.mean(axis=0)
-
-
-def hours_to(hours: np.ndarray, accuracy: np.ndarray, level: float) -> float | None:
-    """Cost at which a curve first reaches a level, by interpolation; None: never."""
-    above = np.flatnonzero(accuracy >= level)
-    if not len(above):
-        return None
-    i = int(above[0])
-    if i == 0:
-        return float(hours[0])
-    share = (level - accuracy[i - 1]) / (accuracy[i] - accuracy[i - 1])
-    return float(hours[i - 1] + share * (hours[i] - hours[i - 1]))
 
 
 def sentences(arms: dict[str, Any], random: float) -> list[str]:
@@ -172,7 +166,7 @@ def accuracy_figure(arms: dict[str, Any], theirs: dict[str, Any], shown: tuple[s
         other = axes.twiny()
         other.grid(False)
         for name in known:
-            curve = np.array(theirs[name]["mean"])
+            curve = theirs[name]["mean"]
             colour = looks[name]["color"]
             other.plot(curve[:, 0], curve[:, 1], ":", color=colour, linewidth=1.5, label="_")
         other.set_xlabel("published (dotted): hours of one RTX 2070 Super")
@@ -222,7 +216,8 @@ def accuracy_and_cost(arms: dict[str, Any], theirs: dict[str, Any]) -> Table:
         rows.append({"arm": name, "of": "ours", **_measured(arm)})
         if name in theirs:
             curve = theirs[name]
-            hours = [maybe(h, 1) for h in curve["hours_to"]]
+            x, y = curve["mean"].T
+            hours = [maybe(hours_to(x, y, level), 1) for level in LEVELS]
             own = {"runs": curve["mean_of"], "best": float(curve["best"]), "hours": hours}
             rows.append({"arm": name, "of": "002", **own})
     return table(

@@ -1,13 +1,14 @@
-"""The report of the study of paper 002's section 4: accuracy by network index and by cost."""
+"""The report of the study of paper 002's section 4: Figs. 8 to 13, claims, costs."""
 
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from experiments.connect_four import claims, extension_figures, learning_lines
 from experiments.connect_four import efficiency_report as efficiency
 from experiments.pages import learning_section, page
-from experiments.pages.page import Page, plate, section
+from experiments.pages.page import Page, section
 from experiments.pages.tables import Table, table
 from experiments.pages.wording import game_title, maybe, number
 from jaxzero import workdir
@@ -17,18 +18,24 @@ def write_report(directory: Path) -> Path:
     """Writes figures and page of a finished study; returns the page's path."""
     results = workdir.read_json(directory / workdir.RESULTS)
     arms = {arm["arm"]: arm for arm in results["arms"]}
-    figure = efficiency.accuracy_figure(arms, {}, tuple(arms))
+    ours = learning_lines.of_arms(results["arms"])
+    as_drawn = bool(results["config"]["study"].get("curves_as_drawn", False))
+    theirs = learning_lines.of_paper(as_drawn=as_drawn)
+    if results["game"] != "connect_four_6x7":
+        theirs = {}
     built = Page(
         title=f"The extensions of section 4: {game_title(results['game'])}",
         subtitle=f"{results['game']}, preset {results['preset']}",
         verdicts=efficiency.sentences(arms, results["positions"]["random"]["strong"]),
-        missing=(),
+        missing=() if theirs else ("There is no published data for this board.",),
         facts=efficiency.facts(results),
         sections=[
             section(
-                "Accuracy against cost",
-                plate("extensions_cost", figure, "Accuracy with search", "Mean of the runs."),
+                "Accuracy by network and by cost",
+                *extension_figures.plates(ours, theirs, as_drawn=as_drawn),
             ),
+            section("The paper's claims", claims.table(results)),
+            section("What a level costs", *extension_figures.costs(ours, theirs)),
             section("Numbers", efficiency.accuracy_and_cost(arms, {}), searches(arms)),
         ],
     )

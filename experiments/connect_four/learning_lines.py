@@ -13,6 +13,15 @@ INGREDIENTS: Final = "clausen_efficiency"  # Figs. 1 to 7
 MOVE_MS: Final = 7.8  # of the authors' extended network on their machine (clausen_extensions.json)
 
 
+# By `as_drawn`: where published networks stand.
+AXES: Final = {
+    False: "Published networks stand at what they had cost when they were trained; the paper's "
+    "figures draw them one iteration later.",
+    True: "Published networks stand where the paper's figures draw them, one iteration too late: "
+    "at a cost that includes the games that they play themselves.",
+}
+
+
 @dataclass(frozen=True)
 class Line:
     """One run. All arrays are [N], by network, in the order of training; NaN where not known.
@@ -90,15 +99,21 @@ def _runs(curve: Mapping[str, Any]) -> list[list[list[float]]]:
     return curve["runs"] or [curve["mean"]]
 
 
-def earlier(hours: np.ndarray) -> np.ndarray:
-    """Drawn hours [N], one network earlier; the first one by the distance to the second."""
-    return np.concatenate([[2 * hours[0] - hours[1]], hours[:-1]])
+def placed(points: list[list[float]], *, as_drawn: bool) -> np.ndarray:
+    """float[2, N], hours and accuracies of a curve of Figs. 1 to 7.
+
+    Without its first point, which lies on the figure's border. `as_drawn` as in `of_paper`: else
+    each network stands where the one before it was drawn, the first one by the distance to the
+    second.
+    """
+    hours, accuracy = np.array(points[1:]).T
+    before = np.concatenate([[2 * hours[0] - hours[1]], hours[:-1]])
+    return np.array([hours if as_drawn else before, accuracy])
 
 
 def _unnumbered(place: int, points: list[list[float]], as_drawn: bool) -> Line:
-    """A curve without its first point, which lies on the figure's border; networks not known."""
-    hours, accuracy = np.array(points[1:]).T
-    hours = hours if as_drawn else earlier(hours)
+    """A curve of which it is not known which network is which."""
+    hours, accuracy = placed(points, as_drawn=as_drawn)
     unknown = np.full(len(hours), np.nan)
     return Line(place, unknown, hours, hours, accuracy, unknown, unknown)
 
@@ -115,3 +130,15 @@ def _numbered(place: int, run: Mapping[str, Any], teacher: float, as_drawn: bool
     of_games = [diversity[i] if i < len(diversity) else np.nan for i in ends]
     unknown = np.full(len(network), np.nan)
     return Line(place, network, hours, hours, accuracy, unknown, np.array(of_games, float))
+
+
+def hours_to(hours: np.ndarray, accuracy: np.ndarray, level: float) -> float | None:
+    """Cost at which a curve first reaches a level, by interpolation; None: never."""
+    above = np.flatnonzero(accuracy >= level)
+    if not len(above):
+        return None
+    i = int(above[0])
+    if i == 0:
+        return float(hours[0])
+    share = (level - accuracy[i - 1]) / (accuracy[i] - accuracy[i - 1])
+    return float(hours[i - 1] + share * (hours[i] - hours[i - 1]))

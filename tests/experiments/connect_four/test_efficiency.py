@@ -22,6 +22,7 @@ from experiments.connect_four import (
     baselines,
     efficiency_report,
     ingredients,
+    learning_lines,
     solved_accuracy,
 )
 from jaxzero import runs, workdir
@@ -313,15 +314,15 @@ def test_what_an_ingredient_earned_is_compared_at_equal_evaluations() -> None:
 
 def test_costs_are_read_from_curves() -> None:
     hours, accuracy = np.array([1.0, 2.0, 4.0]), np.array([80.0, 90.0, 85.0])
-    assert efficiency_report.hours_to(hours, accuracy, 85) == pytest.approx(1.5)
-    assert efficiency_report.hours_to(hours, accuracy, 75) == 1.0
-    assert efficiency_report.hours_to(hours, accuracy, 91) is None
+    assert learning_lines.hours_to(hours, accuracy, 85) == pytest.approx(1.5)
+    assert learning_lines.hours_to(hours, accuracy, 75) == 1.0
+    assert learning_lines.hours_to(hours, accuracy, 91) is None
     # The published readings agree with the published curves.
     for name, curve in (published.load(efficiency_report.PUBLISHED) or {})["curves"].items():
         x, y = np.array(curve["mean"]).T
         assert y.max() == pytest.approx(curve["best"], abs=0.02), name
         for level, told in zip(efficiency_report.LEVELS, curve["hours_to"], strict=True):
-            found = efficiency_report.hours_to(x, y, level)
+            found = learning_lines.hours_to(x, y, level)
             assert (found is None) == (told is None), (name, level)
             assert told is None or found == pytest.approx(told, abs=0.2), (name, level)
 

@@ -37,7 +37,7 @@ def test_every_arm_has_its_accuracies_and_its_costs(tmp_path: Path) -> None:
             assert 0 <= point["search"] <= point["weak"] <= 1
         cached = arm["changes"].get("selfplay.share") == "cache"
         assert (points[-1]["searches"] < points[-1]["asked"]) == cached
-    assert "extensions_cost" in (tmp_path / "report.html").read_text()
+    assert "extensions_cached" in (tmp_path / "report.html").read_text()
 
 
 def test_a_setting_that_an_arm_would_change_back_is_refused(tmp_path: Path) -> None:

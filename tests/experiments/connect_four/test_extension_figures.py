@@ -1,0 +1,60 @@
+"""Figs. 8 to 13 from made-up runs: what is drawn where, and what a level costs."""
+
+import numpy as np
+import pytest
+
+from experiments.connect_four import extension_figures, learning_lines
+from experiments.pages import style
+from experiments.pages.wording import NONE
+from tests.experiments.connect_four.test_claims import arm
+
+
+def test_every_arm_is_in_a_figure_with_its_published_curve() -> None:
+    theirs = learning_lines.of_paper()
+    arms = ["extended", "cached", "tree", "novelty", "cached_growing"]
+    ours = learning_lines.of_arms([arm(name, 0, seeds=2) for name in arms])
+    found = {p.name: p for p in extension_figures.plates(ours, theirs, as_drawn=False)}
+    expected = ["cached", "tree", "novelty", "others"]
+    assert list(found) == [f"extensions_{name}" for name in expected]
+    assert "one iteration later" in found["extensions_cached"].caption
+    by_network, by_cost = found["extensions_cached"].figure.axes
+    dotted = [line for line in by_network.lines if line.get_linestyle() == ":"]
+    assert len(dotted) == 2
+    # Ours: 2 arms, each a mean and two seeds.
+    solid = [line for line in by_network.lines if line.get_linestyle() == "-"]
+    assert len(solid) == 6
+    assert sum(line.get_label() == style.SEED for line in solid) == 4
+    assert by_cost.get_xscale() == "log"
+    assert len(found["extensions_novelty"].figure.axes) == 4
+    named = {name for one in extension_figures.FIGURES for name in one.arms}
+    numbered = {name for name, own in theirs.items() if np.isfinite(own[0].network).all()}
+    assert numbered <= named
+
+
+def test_hours_are_of_the_authors_machine_for_both() -> None:
+    [line] = learning_lines.of_arms([arm("extended", 0, seeds=1)])["extended"]
+    # 0.0156 s a move here, 0.0078 there.
+    np.testing.assert_allclose(line.paper_hours, line.hours / 2)
+    x, y = extension_figures.mean_line([line], "network", "accuracy")
+    assert (x[0], x[-1]) == (1, 10)
+    assert y[0] == pytest.approx(51, abs=0.05)
+
+
+def test_runs_of_unequal_length_are_averaged_where_all_are() -> None:
+    lines = learning_lines.of_paper()["cached"]
+    x, y = extension_figures.mean_line(lines, "network", "accuracy")
+    assert (x[0], x[-1]) == (3, 30)
+    assert np.isfinite(y).all()
+
+
+def test_costs_of_levels() -> None:
+    ours = learning_lines.of_arms([arm("extended", 0), arm("cached", 0, speed=2.0)])
+    own, paper = extension_figures.costs(ours, learning_lines.of_paper())
+    extended, cached = own.rows
+    assert extended[:2] == ("extended", "6 runs")
+    assert cached[2].endswith("(2.00\N{MULTIPLICATION SIGN})")
+    by_arm = {row[0]: row for row in paper.rows}
+    # The fact sheet's table has 86 % after 3.0 to 3.6 hours as drawn, an iteration later.
+    assert float(by_arm["extended"][2]) == pytest.approx(2.7, abs=0.1)
+    assert by_arm["tree"][4:6] == (NONE, NONE)
+    assert "dedupe" not in by_arm
