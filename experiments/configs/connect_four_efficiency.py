@@ -1,4 +1,4 @@
-"""Connect Four efficiency's settings: `:quick`, `:cpu`, `:gpu`, `:gpu_hour`, `:paper`.
+"""Connect Four efficiency's settings: `:quick`, `:laptop`, `:cpu`, `:gpu`, `:gpu_hour`, `:paper`.
 
 Paper 002, sections 3.1, 3.3 and 3.4; what the paper does not say is that of the authors' program.
 """
@@ -91,28 +91,41 @@ FROM_SCRATCH = {
     "study.extended_window_grows": (4, 16),
 }
 
+_QUICK = BASE | {
+    "network.blocks": 2,
+    "network.channels": 16,
+    "search.num_simulations": 25,
+    "selfplay.episodes": 48,
+    "replay.window_positions": 6000,
+    "train.iterations": 12,
+    "train.batch_size": 64,
+    "train.learning_rate": 0.05,
+    "train.schedule_steps": (6, 10),
+    "evaluation.heldout_games": 8,
+    "evaluation.learning_positions": 64,
+    "execution.snapshot_every": 2,
+    "study.seeds": 1,
+    "study.patience": 0,
+    "study.test_positions": 500,
+    "study.slow_window_grows": (3, 8),
+    "study.extended_window_grows": (3, 8),
+}
 PRESETS: dict[str, Preset] = {
     "quick": Preset(
-        "2 blocks of 16 channels, 48 games an iteration, the arms of Figs. 1 to 7: minutes",
-        BASE
+        "2 blocks of 16 channels, 48 games an iteration, the arms of Figs. 1 to 7: minutes", _QUICK
+    ),
+    "laptop": Preset(
+        "quick with 96 games an iteration, 24 iterations and 5 seeds: hours of a CPU core",
+        _QUICK
         | {
-            "network.blocks": 2,
-            "network.channels": 16,
-            "search.num_simulations": 25,
-            "selfplay.episodes": 48,
-            "replay.window_positions": 6000,
-            "train.iterations": 12,
-            "train.batch_size": 64,
-            "train.learning_rate": 0.05,
-            "train.schedule_steps": (6, 10),
-            "evaluation.heldout_games": 8,
-            "evaluation.learning_positions": 64,
-            "execution.snapshot_every": 2,
-            "study.seeds": 1,
-            "study.patience": 0,
-            "study.test_positions": 500,
-            "study.slow_window_grows": (3, 8),
-            "study.extended_window_grows": (3, 8),
+            "selfplay.episodes": 96,
+            "replay.window_positions": 12_000,
+            "train.iterations": 24,
+            "train.schedule_steps": (12, 20),
+            "execution.snapshot_every": 4,
+            "study.seeds": 5,
+            "study.slow_window_grows": (3, 12),
+            "study.extended_window_grows": (3, 12),
         },
     ),
     "cpu": Preset(
@@ -142,7 +155,6 @@ PRESETS: dict[str, Preset] = {
             "replay.window_positions": 200_000,
             "train.iterations": 30,
             "study.arms": ("baseline", "extended"),
-            "study.seeds": 3,
             "study.test_positions": 2000,
         },
     ),

@@ -1,4 +1,4 @@
-"""Supervised Connect Four's settings: `connect_four_supervised.py:quick`, `:gpu`, `:paper`.
+"""Supervised Connect Four's settings: `:quick`, `:laptop`, `:gpu`, `:paper`.
 
 Paper 002, section 3.2 and Table 1; what the paper does not say is that of the authors' program.
 """
@@ -26,28 +26,39 @@ BASE = {
     "execution.checkpoint_every": 1,
 }
 
+_QUICK = BASE | {
+    "network.channels": 32,
+    "study.blocks": (2,),
+    "study.versions": (1,),
+    "study.outcome_labels": LABELS,
+    "study.seeds": 2,
+    "study.positions": 4000,
+    "study.max_epochs": 12,
+    "study.searches": 25,
+}
 PRESETS: dict[str, Preset] = {
     "quick": Preset(
         "4,000 positions, 2 blocks of 32 channels, both kinds of labels: minutes on two CPU cores",
-        BASE
+        _QUICK,
+    ),
+    "laptop": Preset(
+        "20,000 positions, 2 and 4 blocks of 32 channels, both versions and labels, 5 seeds: hours "
+        "of a CPU core",
+        _QUICK
         | {
-            "network.channels": 32,
-            "study.blocks": (2,),
-            "study.versions": (1,),
-            "study.outcome_labels": LABELS,
-            "study.seeds": 2,
-            "study.positions": 4000,
-            "study.max_epochs": 12,
-            "study.searches": 25,
+            "study.blocks": (2, 4),
+            "study.versions": (1, 2),
+            "study.seeds": 5,
+            "study.positions": 20_000,
+            "study.max_epochs": 20,
         },
     ),
     "gpu": Preset(
-        "100,000 positions, 5 blocks, both versions and labels, 3 seeds together: one GPU",
+        "100,000 positions, 5 blocks, both versions and labels, 5 seeds together: one GPU",
         BASE
         | {
             "study.blocks": (5,),
             "study.outcome_labels": LABELS,
-            "study.seeds": 3,
             "study.positions": 100_000,
             "execution.checkpoint_every": 5,
         },

@@ -1,4 +1,6 @@
-"""The curriculum study's settings: `curriculum.py:quick`, `:gpu`, `:paper` and Racing Kings' two.
+"""The curriculum study's settings: `curriculum.py:quick`, `:laptop`, `:gpu`, `:paper`.
+
+Each is for Reversi; with `_racing_kings` or `_racing_kings_gate` behind it for the other game.
 
 Paper 004, Tables I and II, Equations 5 and 6. What the paper leaves unsaid is a key, its default
 named in docs/curriculum.md.
@@ -105,6 +107,54 @@ _QUICK: dict[str, Any] = {
     "study.points": 15,
     "study.smoothing": 6,
 }
+_QUICK_RACING_KINGS: dict[str, Any] = {
+    **_QUICK,
+    "game": "racing_kings_100plies",
+    "selfplay.episodes": 16,
+    "train.iterations": 8,
+    "train.epochs": 2,
+    "evaluation.heldout_games": 2,
+    "evaluation.heldout_simulations": 4,
+    "study.seeds": 1,
+    "study.reference": "engine",
+    "study.engine_nodes": 200,
+    "study.points": 3,
+    "study.games": 10,
+    "study.smoothing": 2,
+}
+_LAPTOP_RACING_KINGS: dict[str, Any] = {
+    **_QUICK_RACING_KINGS,
+    "selfplay.episodes": 32,
+    "train.iterations": 40,
+    "train.epochs": 4,
+    "study.seeds": 5,
+    "study.points": 20,
+    "study.games": 20,
+    "study.smoothing": 6,
+}
+_GPU: dict[str, Any] = {  # what both games share
+    "network.blocks": 5,
+    "network.channels": 64,
+    "search.num_simulations": 50,
+    "switches.keep_tree": False,
+    "replay.minimum_games": (),
+    "train.epochs": 5,
+    "execution.snapshot_every": 4,
+}
+_GPU_RACING_KINGS: dict[str, Any] = {
+    **_RACING_KINGS,
+    **_GPU,
+    "selfplay.curriculum_epochs": (0, 1, 50, 200, 300, 400),
+    "train.iterations": 120,
+    "study.points": 31,
+    "study.engine_nodes": 1000,
+}
+
+
+def _gate(settings: dict[str, Any], games: int, batch: int) -> dict[str, Any]:
+    return {**settings, "arena.gate": "wilson", "arena.games": games, "arena.batch": batch}
+
+
 PRESETS: dict[str, Preset] = {
     "quick": Preset(
         "Reversi 6x6, two players x 2 seeds, 16 channels: minutes on two CPU cores",
@@ -112,51 +162,50 @@ PRESETS: dict[str, Preset] = {
     ),
     "quick_racing_kings": Preset(
         "Racing Kings of at most 100 plies against the engine, two players x 1 seed: minutes",
-        {
-            **_QUICK,
-            "game": "racing_kings_100plies",
-            "selfplay.episodes": 16,
-            "train.iterations": 8,
-            "train.epochs": 2,
-            "evaluation.heldout_games": 2,
-            "evaluation.heldout_simulations": 4,
-            "study.seeds": 1,
-            "study.reference": "engine",
-            "study.engine_nodes": 200,
-            "study.points": 3,
-            "study.games": 10,
-            "study.smoothing": 2,
-        },
+        _QUICK_RACING_KINGS,
+    ),
+    "quick_racing_kings_gate": Preset(
+        "the same with AlphaGo Zero's evaluation (Fig. 6)", _gate(_QUICK_RACING_KINGS, 40, 20)
+    ),
+    "laptop": Preset(
+        "Reversi 8x8, two players x 5 seeds, 16 channels: hours of a CPU core",
+        {**_QUICK, "game": "reversi_8x8", "study.seeds": 5},
+    ),
+    "laptop_racing_kings": Preset(
+        "Racing Kings of at most 100 plies, two players x 5 seeds: hours of a CPU core",
+        _LAPTOP_RACING_KINGS,
+    ),
+    "laptop_racing_kings_gate": Preset(
+        "the same with AlphaGo Zero's evaluation (Fig. 6)", _gate(_LAPTOP_RACING_KINGS, 80, 20)
     ),
     "gpu": Preset(
         "Reversi 8x8, two players x 5 seeds, 64 channels, 5 blocks: one large GPU",
         {
             **_REVERSI,
-            "network.blocks": 5,
-            "network.channels": 64,
-            "search.num_simulations": 50,
+            **_GPU,
             "selfplay.curriculum_epochs": (0, 1, 50, 200),
-            "switches.keep_tree": False,
-            "replay.minimum_games": (),
             "replay.window": 6,
-            "train.epochs": 5,
             "train.iterations": 80,
-            "execution.snapshot_every": 4,
-            "study.seeds": 5,
             "study.points": 21,
         },
     ),
-    "paper": Preset("004's Reversi (Fig. 5), 512 channels, 3 seeds of each", _REVERSI),
+    "gpu_racing_kings": Preset(
+        "Racing Kings, two players x 5 seeds, 64 channels, 5 blocks: one large GPU",
+        _GPU_RACING_KINGS,
+    ),
+    "gpu_racing_kings_gate": Preset(
+        "the same with AlphaGo Zero's evaluation (Fig. 6)", _gate(_GPU_RACING_KINGS, 400, 50)
+    ),
+    "paper": Preset("004's Reversi (Fig. 5), 512 channels, 5 seeds of each", _REVERSI),
     "paper_racing_kings": Preset("004's Racing Kings (Fig. 4) against Stockfish", _RACING_KINGS),
     "paper_racing_kings_gate": Preset(
-        "the same with AlphaGo Zero's evaluation (Fig. 6)",
-        {**_RACING_KINGS, "arena.gate": "wilson", "arena.games": 2000, "arena.batch": 50},
+        "the same with AlphaGo Zero's evaluation (Fig. 6)", _gate(_RACING_KINGS, 2000, 50)
     ),
 }
 
 KEYS: tuple[Key, ...] = (
     Key("preset", "quick", "what these settings began from", choices=tuple(PRESETS)),
-    Key("study.seeds", 3, "runs of each player", low=1),
+    Key("study.seeds", 5, "runs of each player, 5 are the fewest that decide; 004: 3", low=1),
     Key(
         "study.arms",
         ("curriculum", "baseline"),

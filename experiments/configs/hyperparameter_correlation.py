@@ -1,4 +1,4 @@
-"""The correlation study's settings: `hyperparameter_correlation.py:quick`, `:gpu`, `:paper`.
+"""The correlation study's settings: `:quick`, `:laptop`, `:gpu`, `:paper`.
 
 Papers 000 and 003, section 6.2: all combinations of I, E, m and ep, without an arena.
 """
@@ -27,6 +27,7 @@ PRESETS: dict[str, Preset] = {
         "Othello 5x5, 81 settings, 16 channels: minutes on two CPU cores",
         {
             **SMALL,
+            "study.seeds": 1,
             "study.iterations": (2, 4, 6),
             "study.episodes": (6, 12, 18),
             "study.num_simulations": (6, 12, 18),
@@ -34,27 +35,40 @@ PRESETS: dict[str, Preset] = {
             "study.tournament_games": 2,
         },
     ),
+    "laptop": Preset(
+        "Othello 6x6, 81 settings x 5 seeds, 16 channels: hours of a CPU core",
+        {
+            **SMALL,
+            "game": "othello_6x6",
+            "study.iterations": (4, 8, 12),
+            "study.episodes": (8, 16, 24),
+            "study.num_simulations": (8, 16, 24),
+            "study.epochs": (1, 2, 3),
+            "study.tournament_games": 2,
+        },
+    ),
     "gpu": Preset(
-        "Othello 6x6, 81 settings x 3 seeds together, 64 channels: one large GPU",
+        "Othello 6x6, 81 settings x 5 seeds together, 64 channels: one large GPU",
         {
             "network.channels": 64,
             "network.hidden": (256, 128),
             "replay.window": 10,
-            "study.seeds": 3,
             "study.iterations": (10, 20, 30),
             "study.tournament_simulations": 50,
             "arena.gate": "none",
         },
     ),
     "paper": Preset(
-        "Othello 6x6, Table 2 of 000 and 003, 81 settings, 1 seed, 256 channels",
+        "Othello 6x6, Table 2 of 000 and 003, 81 settings x 5 seeds, 256 channels",
         {"arena.gate": "none"},
     ),
 }
 
 KEYS: tuple[Key, ...] = (
     Key("preset", "quick", "what these settings began from", choices=tuple(PRESETS)),
-    Key("study.seeds", 1, "runs of each setting; the papers had one", low=1),
+    Key(
+        "study.seeds", 5, "runs of each setting, 5 are the fewest that decide; the papers: 1", low=1
+    ),
     Key("study.iterations", (25, 50, 75), "numbers of iterations", "I", low=1),
     Key("study.episodes", (10, 20, 30), "games of an iteration", "E", low=1),
     Key("study.num_simulations", (25, 50, 75), "simulations a move", "m", low=1, high=100_000),

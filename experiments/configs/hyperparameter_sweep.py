@@ -1,44 +1,56 @@
-"""The sweep's settings: `hyperparameter_sweep.py:quick`, `:gpu`, `:paper`.
+"""The sweep's settings: `hyperparameter_sweep.py:quick`, `:laptop`, `:gpu`, `:paper`.
 
 Papers 000 and 003, section 6.1: twelve hyper-parameters, one changed at a time. The middle value of
 each is the run's own key, e.g. `--config.selfplay.episodes=50`.
 """
 
 import dataclasses
+from typing import Any
 
 from jaxzero.settings.config import Key, Preset, preset_getter
 
+_QUICK: dict[str, Any] = {
+    "game": "othello_5x5",
+    "network.channels": 16,
+    "network.hidden": (64, 32),
+    "search.num_simulations": 16,
+    "selfplay.episodes": 16,
+    "selfplay.temperature_plies": 8,
+    "replay.window": 4,
+    "train.iterations": 6,
+    "train.epochs": 2,
+    "train.learning_rate": 0.002,
+    "arena.games": 8,
+    "evaluation.heldout_games": 16,
+    "evaluation.heldout_simulations": 20,
+    "evaluation.learning_positions": 64,
+    "study.seeds": 2,
+    "study.programs": 4,
+    "study.tournament_games": 4,
+    "study.tournament_simulations": 16,
+    "study.iterations": (3, 9),
+    "study.episodes": (8, 24),
+    "study.temperature_plies": (4, 12),
+    "study.num_simulations": (8, 32),
+    "study.window": (1, 8),
+    "study.epochs": (1, 4),
+    "study.batch_size": (32, 96),
+    "study.learning_rate": (0.0005, 0.008),
+    "study.arena_games": (4, 16),
+}
 PRESETS: dict[str, Preset] = {
     "quick": Preset(
-        "Othello 5x5, 25 settings x 2 seeds, 16 channels: minutes on two CPU cores",
+        "Othello 5x5, 25 settings x 2 seeds, 16 channels: minutes on two CPU cores", _QUICK
+    ),
+    "laptop": Preset(
+        "Othello 6x6, 25 settings x 5 seeds, 16 channels: hours of a CPU core",
         {
-            "game": "othello_5x5",
-            "network.channels": 16,
-            "network.hidden": (64, 32),
-            "search.num_simulations": 16,
-            "selfplay.episodes": 16,
-            "selfplay.temperature_plies": 8,
-            "replay.window": 4,
-            "train.iterations": 6,
-            "train.epochs": 2,
-            "train.learning_rate": 0.002,
-            "arena.games": 8,
-            "evaluation.heldout_games": 16,
-            "evaluation.heldout_simulations": 20,
-            "evaluation.learning_positions": 64,
-            "study.seeds": 2,
-            "study.programs": 4,
-            "study.tournament_games": 4,
-            "study.tournament_simulations": 16,
-            "study.iterations": (3, 9),
-            "study.episodes": (8, 24),
-            "study.temperature_plies": (4, 12),
-            "study.num_simulations": (8, 32),
-            "study.window": (1, 8),
-            "study.epochs": (1, 4),
-            "study.batch_size": (32, 96),
-            "study.learning_rate": (0.0005, 0.008),
-            "study.arena_games": (4, 16),
+            **_QUICK,
+            "game": "othello_6x6",
+            "train.iterations": 10,
+            "study.seeds": 5,
+            "study.iterations": (5, 15),
+            "study.tournament_games": 2,
         },
     ),
     "gpu": Preset(
@@ -59,7 +71,7 @@ PRESETS: dict[str, Preset] = {
         },
     ),
     "paper": Preset(
-        "Othello 6x6, Table 1 of 000 and 003, 25 settings, 1 seed, 256 channels",
+        "Othello 6x6, Table 1 of 000 and 003, 25 settings x 5 seeds, 256 channels",
         {},
     ),
 }
@@ -73,7 +85,9 @@ def _values(name: str, values: tuple, letter: str, low: float, high: float | Non
 
 KEYS: tuple[Key, ...] = (
     Key("preset", "quick", "what these settings began from", choices=tuple(PRESETS)),
-    Key("study.seeds", 1, "runs of each setting; the papers had one", low=1),
+    Key(
+        "study.seeds", 5, "runs of each setting, 5 are the fewest that decide; the papers: 1", low=1
+    ),
     _values("iterations", (50, 150), "I", 1),
     _values("episodes", (10, 100), "E", 1),
     _values("temperature_plies", (10, 20), "T'", 0),

@@ -1,10 +1,11 @@
-"""The loss ablation's settings: `loss_ablation.py:quick`, `:gpu`, `:paper`.
+"""The loss ablation's settings: `loss_ablation.py:quick`, `:laptop`, `:gpu`, `:paper`.
 
 Papers 000 (section 6.3), 001 and 003 (section 6.3). A preset on one of the papers' boards:
 `:paper.gobang_5x5`; on any board: `--config.game=gobang_5x5`.
 """
 
 import dataclasses
+from typing import Any
 
 from ml_collections import ConfigDict
 
@@ -24,26 +25,36 @@ BOARDS = (
     "gobang_6x6",
 )
 
+_QUICK: dict[str, Any] = {
+    "game": "connect_four_5x5",
+    "study.seeds": 2,
+    "study.tournament_games": 40,
+    "study.tournament_simulations": 25,
+    "study.ladder_games": 8,
+    "study.ladder_opponents": ("random", "greedy", "mcts_50"),
+    "network.channels": 32,
+    "network.hidden": (256, 128),
+    "search.num_simulations": 25,
+    "selfplay.episodes": 32,
+    "replay.window": 5,
+    "train.iterations": 15,
+    "train.epochs": 5,
+    "train.learning_rate": 0.002,
+    "arena.games": 16,
+    "evaluation.learning_positions": 64,
+}
 PRESETS: dict[str, Preset] = {
     "quick": Preset(
-        "Connect Four 5x5, 4 losses x 2 seeds, 32 channels: minutes on two CPU cores",
+        "Connect Four 5x5, 4 losses x 2 seeds, 32 channels: minutes on two CPU cores", _QUICK
+    ),
+    "laptop": Preset(
+        "Connect Four 5x5, 4 losses x 5 seeds, 32 channels: an hour or two of a CPU core",
         {
-            "game": "connect_four_5x5",
-            "study.seeds": 2,
-            "study.tournament_games": 40,
-            "study.tournament_simulations": 25,
-            "study.ladder_games": 8,
-            "study.ladder_opponents": ("random", "greedy", "mcts_50"),
-            "network.channels": 32,
-            "network.hidden": (256, 128),
-            "search.num_simulations": 25,
-            "selfplay.episodes": 32,
-            "replay.window": 5,
-            "train.iterations": 15,
-            "train.epochs": 5,
-            "train.learning_rate": 0.002,
-            "arena.games": 16,
-            "evaluation.learning_positions": 64,
+            **_QUICK,
+            "study.seeds": 5,
+            "study.tournament_games": 20,
+            "train.iterations": 30,
+            "train.epochs": 2,
         },
     ),
     "gpu": Preset(

@@ -1,10 +1,10 @@
-"""One self-contained HTML page out of sections, figures and tables."""
+"""One self-contained HTML page out of sections, figures and tables, and the same for programs."""
 
 import dataclasses
 import io
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -16,6 +16,8 @@ from matplotlib.figure import Figure
 from experiments.pages import draw, style
 from experiments.pages.tables import Table
 from experiments.pages.wording import ABSENT
+from jaxzero.settings.config import ConfigError
+from jaxzero.workdir import read_json, write_json
 
 _PNG_DPI = 160
 _SVG_DPI = 80  # of thin lines that are stored as an image inside an SVG
@@ -26,10 +28,13 @@ Facts = list[tuple[str, str]]  # what was run, on what, at what cost: name and w
 
 @dataclass(frozen=True)
 class Plate:
-    """A figure with its caption; `name` is its file name and its anchor."""
+    """A figure, or the SVG of one that was drawn, with its caption.
+
+    `name` is its file name and its anchor.
+    """
 
     name: str
-    figure: Figure
+    figure: Figure | str
     title: str
     caption: str
 
@@ -91,10 +96,10 @@ def section(title: str, *content: str | Plate | Table | None) -> Section:
 def write(page: Page, workdir: Path, *, name: str = "report.html") -> Path:
     """Writes `figures/*.svg`, `figures/*.png` and the page; returns the path of the latter.
 
-    Sections without content are left out.
+    Sections without content are left out. Beside the page lies what `read` needs, `report.json`.
     """
     shown_sections = [s for s in page.sections if s.text or s.plates or s.tables]
-    page = dataclasses.replace(page, sections=shown_sections)
+    page = replace(page, sections=shown_sections)
     folder = workdir / "figures"
     folder.mkdir(parents=True, exist_ok=True)
     inlined = {}
@@ -104,12 +109,50 @@ def write(page: Page, workdir: Path, *, name: str = "report.html") -> Path:
             inlined[shown.name] = Markup(inline(svg, shown.name))
     path = workdir / name
     path.write_text(_template().render(page=page, svg=inlined), encoding="utf-8")
+    without = [
+        replace(one, plates=tuple(replace(shown, figure="") for shown in one.plates))
+        for one in page.sections
+    ]
+    write_json(path.with_suffix(".json"), dataclasses.asdict(replace(page, sections=without)))
     return path
 
 
+def read(path: Path) -> Page:
+    """A page that `write` wrote, its figures as SVG; `path`: of the page.
+
+    Raises:
+      ConfigError: its content or a figure is not there.
+    """
+    try:
+        stored = read_json(path.with_suffix(".json"))
+        sections = [_read_section(one, path.parent / "figures") for one in stored["sections"]]
+    except OSError as error:
+        raise ConfigError(
+            f"{error.filename} is missing: python -m experiments.report {path.parent}"
+        ) from error
+    pairs = {key: [tuple(pair) for pair in stored[key]] for key in ("facts", "numbers")}
+    return Page(**stored | pairs | {"sections": sections})
+
+
+def _read_section(stored: Mapping[str, Any], figures: Path) -> Section:
+    drawn = {p["name"]: (figures / f"{p['name']}.svg").read_text("utf-8") for p in stored["plates"]}
+    return Section(
+        stored["title"],
+        tuple(stored["text"]),
+        tuple(Plate(**p | {"figure": drawn[p["name"]]}) for p in stored["plates"]),
+        tuple(
+            Table(**t | {"headers": tuple(t["headers"]), "rows": tuple(map(tuple, t["rows"]))})
+            for t in stored["tables"]
+        ),
+    )
+
+
 @style.styled
-def save(figure: Figure, stem: Path) -> str:
-    """Writes `<stem>.svg` and `<stem>.png` and returns the SVG's text."""
+def save(figure: Figure | str, stem: Path) -> str:
+    """Writes `<stem>.svg` and, of what is no SVG yet, `<stem>.png`; returns the SVG's text."""
+    if isinstance(figure, str):
+        stem.with_suffix(".svg").write_text(figure, encoding="utf-8")
+        return figure
     style.lighten(figure)
     stem.parent.mkdir(parents=True, exist_ok=True)
     buffer = io.StringIO()

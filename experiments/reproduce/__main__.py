@@ -1,0 +1,7 @@
+"""`python -m experiments.reproduce`: see `experiments.reproduce.command`."""
+
+from experiments.reproduce.command import main
+from experiments.shell import arguments
+
+if __name__ == "__main__":
+    arguments.run(main)

@@ -1,0 +1,67 @@
+"""A paper, whole: its studies on its boards, one after another, and one page of what came out.
+
+    python -m experiments.reproduce 001 --scale=quick
+
+Prints the plan, runs its parts, writes SCALE/NAME.html in the work directory and an index of all
+papers there. The same command resumes; parts that are finished, for whichever paper, are not run
+again. See docs/reproduce.md.
+"""
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+import jax
+
+from experiments.reproduce import forecast, pages, parts, plan
+from experiments.reproduce.papers import PAPERS, SCALES, find
+from experiments.shell.arguments import Parser, words
+from jaxzero.runs.processes import say
+from jaxzero.settings.config import ConfigError
+
+
+def parser() -> Parser:
+    """The command line."""
+    made = Parser(prog="python -m experiments.reproduce", description=__doc__)
+    named = "; ".join(f"{paper.number} or {paper.name}" for paper in PAPERS)
+    made.add_argument("paper", metavar="PAPER", help=named)
+    made.add_argument("--scale", choices=SCALES, default=SCALES[0], help="presets (default quick)")
+    made.add_argument(
+        "--only", type=words, default=(), metavar="NAMES", help="parts, boards, studies, semantics"
+    )
+    made.add_argument("--shard", default="1/1", metavar="I/K", help="the I-th of K shares of parts")
+    made.add_argument(
+        "--max-minutes", type=float, default=0.0, metavar="N", help="save and stop after N minutes"
+    )
+    made.add_argument(
+        "--workdir", type=Path, default=Path("runs/reproduce"), metavar="DIR",
+        help="of all papers and scales (default runs/reproduce)",
+    )  # fmt: skip
+    made.add_argument("--plan", action="store_true", help="print the plan, run nothing")
+    made.add_argument("--page", action="store_true", help="write the page of what is there")
+    return made
+
+
+def main(given_words: Sequence[str] | None = None) -> None:
+    """The command; exits with 1 if a part failed, 130 and 143 after Ctrl-C and SIGTERM."""
+    given = parser().parse(given_words)
+    if given.max_minutes < 0:
+        raise ConfigError(f"--max-minutes={given.max_minutes:g}: at least 0 is needed")
+    paper = find(given.paper)
+    jax.config.update("jax_platforms", "cpu")  # the devices are the parts'
+    folder, status = given.workdir / given.scale, 0
+    if not given.page:
+        machine = forecast.look()
+        say(f"planning {paper.name} for {machine.described}")
+        planned = plan.make(paper, given.scale, given.only, given.shard, folder, machine)
+        shown = plan.shown(planned, given.max_minutes)
+        print(f"{shown.text()}\n{shown.note}", flush=True)
+        if given.plan:
+            return
+        mine = [one.part for one in planned]
+        status = parts.run(mine, given.scale, folder, given.max_minutes)
+    if status < 128:  # else whoever stopped it waits
+        say(f"page: {pages.write(paper, given.scale, given.workdir)}")
+        say(f"index: {pages.write_index(given.workdir)}")
+    if status:
+        sys.exit(status)

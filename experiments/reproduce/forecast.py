@@ -1,0 +1,192 @@
+"""What a part will take: its work is counted from its settings, nothing is compiled.
+
+Hours are work times the seconds of a unit: right to a factor of two or three, meant for planning;
+`experiments.cost` measures.
+"""
+
+import functools
+import importlib
+import json
+import math
+import subprocess
+import sys
+from typing import Final, NamedTuple
+
+import numpy as np
+from ml_collections import ConfigDict
+
+from experiments import hyperparameter_correlation, hyperparameter_sweep, published
+from experiments.hyperparameters.settings import trainings
+from experiments.reproduce.papers import (
+    CORRELATION,
+    CURRICULUM,
+    EFFICIENCY,
+    LOSSES,
+    SUPERVISED,
+    SWEEP,
+    Part,
+)
+from experiments.shell import cli
+from jaxzero.runs import Member, flops, hardware
+from jaxzero.runs.hardware import Hardware
+from jaxzero.settings import config as config_lib
+from jaxzero.settings.config import ConfigError
+from jaxzero.training import spec as spec_lib
+from jaxzero.training.spec import Spec
+
+
+class Rates(NamedTuple):
+    """Seconds of a unit are a constant, and the network's operations over a rate.
+
+    Attributes:
+      evaluation, example: seconds of one beside the network's.
+      inference, training: operations a second.
+    """
+
+    evaluation: float
+    inference: float
+    example: float
+    training: float
+
+
+# Fitted to docs/performance.md: two cores of an AMD EPYC as measured, a GPU as predicted for an
+# H200.
+RATES: Final = {
+    "cpu": Rates(12e-6, 4.5e11, 30e-6, 4e11),
+    "gpu": Rates(5e-6, 2e14, 0.5e-6, 2e14),
+}
+_LOOK: Final = (
+    "import dataclasses, json; from jaxzero.runs import hardware; "
+    "print(json.dumps(dataclasses.asdict(hardware.look())))"
+)
+START: Final = 60.0  # seconds: to begin, to compile, to draw
+_EPOCHS: Final = 30  # of supervised training, until its validation no longer improves
+# Mean plies of games where random ones are far shorter than the longest (paper 004's: docs).
+_PLIES: Final = {"racing_kings": 139.0, "connect_four_6x7": 30.0}
+
+
+class Forecast(NamedTuple):
+    """Of a part: runs that it trains, and hours on a machine of a kind."""
+
+    runs: int
+    hours: float
+
+
+class Work(NamedTuple):
+    """Network evaluations, and examples learned from."""
+
+    evaluations: float
+    examples: float
+
+
+@functools.cache
+def settings(part: Part, scale: str) -> ConfigDict:
+    """Of a part, as its command will have them.
+
+    Raises:
+      ConfigError: a change that its preset refuses.
+    """
+    file = f"experiments/configs/{part.study}.py"
+    found = cli.load(f"{file}:{scale}{part.suffix}", file).config
+    found = config_lib.changed(found, part.changes(scale))
+    module = importlib.import_module(f"experiments.{part.study}")
+    return module.resolve(found) if hasattr(module, "resolve") else found
+
+
+def of(part: Part, scale: str, platform: str) -> Forecast:
+    """Runs and hours.
+
+    Args:
+      part: which.
+      scale: of `papers.SCALES`.
+      platform: `cpu` or another.
+    """
+    config = settings(part, scale)
+    configs, spec = _runs(part, config), spec_lib.make_spec(config)
+    work = [_of_run(part, one, spec) for one in configs]
+    evaluations = sum(one.evaluations for one in work) + _played(part, config, len(configs), spec)
+    forward, rates = flops.forward(spec), RATES.get(platform, RATES["gpu"])
+    seconds = START + evaluations * (rates.evaluation + forward / rates.inference)
+    seconds += sum(one.examples for one in work) * (
+        rates.example + flops.TRAINING * forward / rates.training
+    )
+    return Forecast(len(configs), seconds / 3600)
+
+
+def _runs(part: Part, config: ConfigDict) -> list[ConfigDict]:
+    """The settings of every run."""
+    s = config.study
+    if part.study in (SWEEP, CORRELATION):
+        module = hyperparameter_sweep if part.study == SWEEP else hyperparameter_correlation
+        return [t.config for t in trainings(module.make_settings(config), range(s.seeds))]
+    groups = {
+        LOSSES: lambda: len(s.targets) + len(s.lambdas),
+        EFFICIENCY: lambda: len(s.arms),
+        CURRICULUM: lambda: len(s.arms),
+        SUPERVISED: lambda: len(s.blocks) * len(s.versions) * len(s.outcome_labels),
+    }[part.study]()
+    return [config] * (groups * s.seeds)
+
+
+def _plies(spec: Spec) -> float:
+    """Of a game, mean: as random games where that is known, else nearly as long as there are."""
+    known = published.random_plies(spec.game.name)
+    return known or _PLIES.get(spec.game.name, 0.9 * spec.game.max_plies)
+
+
+def _of_run(part: Part, config: ConfigDict, spec: Spec) -> Work:
+    """Of one training."""
+    if part.study == SUPERVISED:
+        epochs = min(config.study.max_epochs, _EPOCHS)
+        return Work(0.0, 0.8 * config.study.positions * epochs)
+    train, replay = config.train, config.replay
+    games = config.selfplay.episodes
+    games += 0 if config.arena.gate == "none" else config.arena.games
+    evaluations = train.iterations * games * _plies(spec) * (config.search.num_simulations + 1)
+    new = config.selfplay.episodes * _plies(spec)
+    window = replay.window_positions or replay.window * new
+    seen = np.minimum(np.arange(1, train.iterations + 1) * new, window).sum()
+    if train.passes:
+        seen = train.passes * train.iterations * new
+    return Work(evaluations, float(train.epochs * seen * spec.num_images))
+
+
+def _played(part: Part, config: ConfigDict, runs: int, spec: Spec) -> float:
+    """Evaluations of what follows training: tournaments, ladders, examinations."""
+    s, m = config.study, config.search.num_simulations
+    kept = config.train.iterations // config.execution.snapshot_every + 1
+    if part.study == EFFICIENCY:
+        return runs * kept * s.test_positions * (s.simulations or m)
+    if part.study == SUPERVISED:
+        return runs * 0.1 * s.positions * (1 + s.searches)
+    if part.study == CURRICULUM:
+        return runs * min(s.points, kept) * s.games * _plies(spec) * m
+    settings = math.comb(runs, 2)
+    if part.study == CORRELATION:  # every run at several I
+        settings = math.comb(runs * len(s.iterations), 2)
+    games, searched = settings * s.tournament_games, s.tournament_simulations
+    if part.study == LOSSES:
+        searched += s.low_simulations
+        games += runs * kept * s.ladder_games * len(s.ladder_opponents)
+    return games * _plies(spec) * searched * (1 + (part.study == CORRELATION))
+
+
+def memory(part: Part, scale: str, machine: Hardware) -> int | None:
+    """Bytes of a device, all runs at once where they go together; None for what is no self-play."""
+    if part.study == SUPERVISED:
+        return None
+    config = settings(part, scale)
+    members = [Member(str(n), "", n, config) for n in range(len(_runs(part, config)))]
+    return hardware.forecast(config, members, machine).total
+
+
+def look() -> Hardware:
+    """The devices that the parts will have, seen by a process that leaves them free for these.
+
+    Raises:
+      ConfigError: JAX finds none.
+    """
+    seen = subprocess.run([sys.executable, "-c", _LOOK], capture_output=True, text=True)
+    if seen.returncode:
+        raise ConfigError(f"no device: {(seen.stderr.strip().splitlines() or ['?'])[-1]}")
+    return Hardware(**json.loads(seen.stdout.splitlines()[-1]))

@@ -1,0 +1,226 @@
+"""The page of a paper: its tables, figures and claims in its order, ours beside; and the index."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from markupsafe import Markup
+
+from experiments import loss_report
+from experiments.claims import decision
+from experiments.claims import papers as claimed
+from experiments.pages import page, style
+from experiments.pages.page import Page, Plate, Section, section
+from experiments.pages.tables import Table, table
+from experiments.pages.wording import NONE, duration, joined, plural
+from experiments.reproduce import parts
+from experiments.reproduce.papers import LOSSES, PAPERS, SCALES, Exhibit, Paper, Part
+from jaxzero import workdir
+from jaxzero.settings.config import ConfigError
+
+REPORT: Final = "report.html"
+
+
+class Source(NamedTuple):
+    """A report that was made: whose, and its page."""
+
+    name: str
+    report: Page
+
+
+def write(paper: Paper, scale: str, root: Path) -> Path:
+    """Writes a paper's page from what lies there; returns its path.
+
+    Args:
+      paper: which.
+      scale: of `papers.SCALES`.
+      root: `--workdir`; its folder SCALE holds the parts.
+    """
+    folder = root / scale
+    with workdir.writing(folder):
+        folder.mkdir(parents=True, exist_ok=True)
+        return page.write(build(paper, scale, folder), folder, name=f"{paper.name}.html")
+
+
+def build(paper: Paper, scale: str, folder: Path) -> Page:
+    """The page; nothing is trained or played."""
+    own = {part: read for part in paper.parts if (read := _report(part, folder)) is not None}
+    joint = _joint(paper, [part for part in own if part.study == LOSSES], folder)
+    sections = [_section(paper, scale, folder, one, own, joint) for one in paper.exhibits]
+    counts = verdicts(sections)
+    lost = [part for part in paper.parts if part not in own]
+    return Page(
+        title=paper.title,
+        subtitle=f"Paper {paper.number}, scale {scale}",
+        headline=_tally(counts),
+        verdicts=[
+            f"{plural(len(own), 'part')} of {len(paper.parts)} made.",
+            "Fewer than five seeds decide nothing (docs/deviations.md, 'Do the claims hold?').",
+        ],
+        missing=[f"{part.name}: {parts.command_of(part, scale, folder)}" for part in lost],
+        facts=[("Command", f"python -m experiments.reproduce {paper.number} --scale={scale}")],
+        sections=[*sections, section("Parts", _parts(paper, scale, folder))],
+    )
+
+
+def _report(part: Part, folder: Path) -> Page | None:
+    """The report of a part, finished or failed with results; None where there is none."""
+    directory = parts.directory_of(part, folder)
+    if not (directory / workdir.RESULTS).is_file():
+        return None
+    try:
+        return page.read(directory / REPORT)
+    except ConfigError:  # of a part that was killed just before its report
+        return None
+
+
+def _joint(paper: Paper, made: Sequence[Part], folder: Path) -> Page | None:
+    """The joint report of a paper's boards and semantics."""
+    if not made:
+        return None
+    directories = [parts.directory_of(part, folder) for part in made]
+    out = folder / f"{paper.name}_losses"
+    return page.read(loss_report.write(directories, out, f"reproduce {paper.number}"))
+
+
+def _section(
+    paper: Paper,
+    scale: str,
+    folder: Path,
+    exhibit: Exhibit,
+    own: dict[Part, Page],
+    joint: Page | None,
+) -> Section:
+    """One exhibit: what there is of it, and the commands that would make the rest."""
+    needed = [p for p in paper.parts if p.study == exhibit.study]
+    needed = [p for p in needed if exhibit.about in ("", p.about)]
+    if exhibit.study == LOSSES and not exhibit.about:
+        sources = [] if joint is None else [Source("joint", joint)]
+    else:
+        sources = [Source(part.name, own[part]) for part in needed if part in own]
+    lost = [part for part in needed if part not in own]
+    text = [exhibit.note] if exhibit.note else []
+    if lost:
+        commands = "; ".join(parts.command_of(part, scale, folder) for part in lost)
+        text.append(f"Missing: {joined([part.name for part in lost])}. Made by: {commands}")
+    return section(
+        f"{exhibit.label}: {exhibit.shows}",
+        *text,
+        *(shown for source in sources for shown in _plates(exhibit, source, len(sources) > 1)),
+        *_tables(paper, exhibit, sources),
+    )
+
+
+def _plates(exhibit: Exhibit, source: Source, several: bool) -> Iterator[Plate]:
+    for shown in (plate for one in source.report.sections for plate in one.plates):
+        if shown.name in exhibit.plates:
+            name = f"{source.name}.{shown.name}".replace(".", "-")
+            title = f"{shown.title} ({source.name})" if several else shown.title
+            yield replace(shown, name=name, title=title)
+
+
+def _tables(paper: Paper, exhibit: Exhibit, sources: Sequence[Source]) -> Iterator[Table]:
+    """The tables of an exhibit, rows that are of other papers' claims left out."""
+    others = {
+        key
+        for claim in claimed.claims(claimed.LOSSES)
+        if not any(paper.number in where for where in claim.where)
+        for key in (claim.id, style.symbols(claim.words))
+    }
+    found = [
+        (f"{shown.title} ({', '.join([source.name, part.title])})", shown)
+        for source in sources
+        for part in source.report.sections
+        for shown in part.tables
+        if shown.title.startswith(exhibit.tables or ("\0",))
+    ]
+    for title, shown in found:
+        rows = tuple(row for row in shown.rows if row[0] not in others)
+        title = title if len(found) > len(exhibit.tables) else shown.title
+        yield replace(shown, title=title, rows=rows, folded=False)
+
+
+def verdicts(sections: Sequence[Section]) -> dict[str, int]:
+    """How many claims have which verdict, each in each table and semantics once."""
+    found = {
+        (shown.title, row[0], row[2] if shown.headers[2] == "semantics" else ""): row[
+            shown.headers.index("verdict")
+        ]
+        for part in sections
+        for shown in part.tables
+        if {"where", "verdict"} <= {*shown.headers}
+        for row in shown.rows
+    }
+    return {
+        verdict: count
+        for verdict in decision.VERDICTS
+        if (count := [*found.values()].count(verdict))
+    }
+
+
+def _tally(counts: dict[str, int]) -> str:
+    """`Of 7 verdicts 2 are reproduced and 5 undecided.`"""
+    listed = joined([f"{count} {verdict}" for verdict, count in counts.items()])
+    return f"Claims: {listed}." if counts else "No claim is decided yet."
+
+
+def _parts(paper: Paper, scale: str, folder: Path) -> Table:
+    """How far each part is, what it took, and its command."""
+
+    def wall(part: Part) -> str:
+        path = parts.directory_of(part, folder) / workdir.RESULTS
+        cost = workdir.read_json(path).get("cost") or {} if path.is_file() else {}
+        return duration(cost["wall_seconds"]) if "wall_seconds" in cost else NONE
+
+    def state(part: Part) -> str:
+        found = parts.state_of(part, folder)
+        return f"{found.state}: {found.reason}" if found.reason else found.state
+
+    return table(
+        "Parts",
+        paper.parts,
+        {
+            "part": lambda part: _link(f"{part.name}/{REPORT}", part.name, folder),
+            "state": state,
+            "command": lambda part: parts.command_of(part, scale, folder),
+            "wall time": wall,
+        },
+        "Wall time as the study's own report has it. A part is shared by all papers that have it.",
+        text_columns=3,
+    )
+
+
+def _link(path: str, words: str, folder: Path) -> str:
+    """To a page beside this one, if it is there."""
+    return Markup('<a href="{}">{}</a>').format(path, words) if (folder / path).exists() else words
+
+
+def write_index(root: Path) -> Path:
+    """Writes `index.html` of all papers and scales that have a page; returns its path."""
+    rows = [
+        (paper, scale, page.read(root / scale / f"{paper.name}.html"))
+        for paper in PAPERS
+        for scale in SCALES
+        if (root / scale / f"{paper.name}.json").is_file()
+    ]
+    shown = table(
+        "Papers",
+        rows,
+        {
+            "paper": lambda row: _link(f"{row[1]}/{row[0].name}.html", row[0].title, root),
+            "scale": lambda row: row[1],
+            "parts": lambda row: row[2].verdicts[0],
+            "claims": lambda row: row[2].headline,
+        },
+        text_columns=4,
+    )
+    made = Page(
+        title="The papers, reproduced",
+        subtitle="What lies in this folder",
+        verdicts=[],
+        missing=[],
+        facts=[],
+        sections=[section("Papers", shown)],
+    )
+    return page.write(made, root, name="index.html")

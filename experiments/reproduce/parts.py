@@ -1,0 +1,152 @@
+"""Parts of a paper, run one after another: each a command in a process and a directory of its own.
+
+What is done lies beside the run directories, PART.json, so that the same command resumes where it
+was stopped, a finished part is never begun again, and papers share their parts.
+"""
+
+import contextlib
+import shlex
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from types import FrameType
+from typing import Any, Final, NamedTuple
+
+from experiments.reproduce.papers import Part
+from jaxzero import workdir
+from jaxzero.runs.processes import say
+
+FINISHED, FAILED, STOPPED, UNTOUCHED = "finished", "failed", "stopped", "not begun"
+_SIGNALLED: Final = (130, 143)  # exit statuses of a study that saved and left
+
+
+class State(NamedTuple):
+    """How far a part is.
+
+    Attributes:
+      state: one of the four above.
+      status: exit status of its last call, None before the first.
+      reason: the last line that it printed when it failed.
+    """
+
+    state: str
+    status: int | None = None
+    reason: str = ""
+
+
+def directory_of(part: Part, folder: Path) -> Path:
+    """The run directory of a part; `folder`: of all parts of a scale."""
+    return folder / part.name
+
+
+def state_of(part: Part, folder: Path) -> State:
+    """How far a part is, from its files alone."""
+    directory = directory_of(part, folder)
+    noted = _noted(directory)
+    if noted.is_file():
+        return State(**workdir.read_json(noted))
+    return State(STOPPED if directory.is_dir() else UNTOUCHED)
+
+
+def command_of(part: Part, scale: str, folder: Path) -> str:
+    """What makes a part, for people."""
+    words = [*part.words(scale), f"--workdir={directory_of(part, folder)}"]
+    return shlex.join(["python", *words])
+
+
+def run(parts: Sequence[Part], scale: str, folder: Path, max_minutes: float) -> int:
+    """Runs those that are not finished; one that fails is named and the others follow.
+
+    Args:
+      parts: in this order.
+      scale: of `papers.SCALES`.
+      folder: of their run directories; it is made.
+      max_minutes: of all together; 0: no limit.
+
+    Returns:
+      0; 1 after a failure; 130 and 143 after Ctrl-C and SIGTERM, everything saved.
+    """
+    started, failures = time.monotonic(), 0
+    with workdir.writing(folder):
+        folder.mkdir(parents=True, exist_ok=True)
+    for number, part in enumerate(parts, 1):
+        before = state_of(part, folder)
+        if before.state == FINISHED:
+            say(f"[{number}/{len(parts)}] {part.name}: finished before")
+            continue
+        left = max_minutes - (time.monotonic() - started) / 60
+        if max_minutes and left <= 0:
+            say(f"--max-minutes={max_minutes:g} are over before {part.name}; {_AGAIN}")
+            return int(failures > 0)
+        say(f"[{number}/{len(parts)}] {part.name}")
+        limit = [f"--max-minutes={left:.3f}"] if max_minutes else []
+        done = _run_one(part, scale, folder, limit)
+        if done.status in _SIGNALLED:
+            say(f"stopped in {part.name}; {_AGAIN}")
+            return int(done.status or 0)
+        if done.state == FAILED:
+            failures += 1
+            say(f"{part.name} failed (status {done.status}): {done.reason}")
+    return int(failures > 0)
+
+
+_AGAIN: Final = "the same command resumes"
+
+
+def _run_one(part: Part, scale: str, folder: Path, limit: list[str]) -> State:
+    """One process; its output goes to the terminal and to PART.log."""
+    directory = directory_of(part, folder)
+    words = [f"--workdir={directory}", *limit]
+    command = [sys.executable, "-m", f"{__package__}.child", *part.words(scale)[1:], *words]
+    last = b""
+    with directory.with_name(f"{part.name}.log").open("ab") as log:
+        child = subprocess.Popen(
+            command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, start_new_session=True
+        )
+        assert child.stdout is not None
+        with _forwarding_signals(child):
+            while printed := child.stdout.read1():  # type: ignore[attr-defined]
+                log.write(printed)
+                log.flush()
+                sys.stderr.buffer.write(printed)
+                sys.stderr.flush()
+                last = (last + printed)[-1000:]
+            status = child.wait()
+    lines = last.decode(errors="replace").replace("\r", "\n").strip().splitlines()
+    found = _judged(directory, status, lines[-1] if lines else "")
+    workdir.write_json(_noted(directory), found._asdict())
+    return found
+
+
+def _judged(directory: Path, status: int, line: str) -> State:
+    """A part that kept to its minutes has status 0 and no results."""
+    if status == 0:
+        whole = (directory / workdir.RESULTS).is_file()
+        return State(FINISHED if whole else STOPPED, status)
+    return State(STOPPED, status) if status in _SIGNALLED else State(FAILED, status, line)
+
+
+def _noted(directory: Path) -> Path:
+    return directory.with_name(f"{directory.name}.json")
+
+
+@contextlib.contextmanager
+def _forwarding_signals(child: subprocess.Popen) -> Iterator[None]:
+    """Ctrl-C and SIGTERM go to the child, which saves and ends."""
+
+    def forward(number: int, _: FrameType | None) -> None:
+        child.send_signal(number)
+
+    before: dict[int, Any] = {}
+    number: int
+    for number in (signal.SIGINT, signal.SIGTERM):
+        with contextlib.suppress(ValueError):  # not the main thread
+            before[number] = signal.signal(number, forward)
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)

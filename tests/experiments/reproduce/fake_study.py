@@ -1,0 +1,63 @@
+"""A study that takes no time: it counts to a number in a file, then writes results and a report.
+
+Its directory's name says what it does: `fails...` ends with status 1, `endless...` counts on until
+it is stopped.
+"""
+
+import json
+import signal
+import sys
+import time
+from pathlib import Path
+
+STEPS = 8
+
+
+def report(directory: Path) -> None:
+    """What `experiments.pages.page.write` leaves behind, without drawing."""
+    table = {
+        "title": "The papers' claims", "headers": ["claim", "where", "verdict"],
+        "rows": [["A is above B.", "000 and 003, section 6.2", "undecided"]],
+        "note": "", "text_columns": 3, "folded": True,
+    }  # fmt: skip
+    plate = {"name": "curve", "figure": "", "title": "A curve", "caption": "Seen."}
+    section = {"title": "All", "text": [], "plates": [plate], "tables": [table]}
+    page = {
+        "title": "Fake", "subtitle": "", "verdicts": [], "missing": [], "facts": [],
+        "sections": [section], "headline": "", "numbers": [], "lead": "",
+    }  # fmt: skip
+    (directory / "figures").mkdir(exist_ok=True)
+    (directory / "figures" / "curve.svg").write_text(
+        '<svg xmlns="http://www.w3.org/2000/svg" width="9pt" height="9pt"><path id="p"/></svg>'
+    )
+    (directory / "report.html").write_text("<p>fake</p>")
+    (directory / "report.json").write_text(json.dumps(page))
+
+
+def main() -> None:
+    flags = dict(word.removeprefix("--").split("=", 1) for word in sys.argv[1:])
+    directory = Path(flags["workdir"])
+    directory.mkdir(exist_ok=True)
+    steps, begun = directory / "steps", directory / "begun"
+    begun.write_text(begun.read_text() + "x" if begun.exists() else "x")
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
+    until = time.monotonic() + 60 * float(flags.get("max-minutes", 1e9))
+    while (
+        directory.name.startswith("endless")
+        or len(steps.read_text() if steps.exists() else "") < STEPS
+    ):
+        with steps.open("a") as file:
+            file.write("s")
+        time.sleep(float(flags.get("pause", 0)))
+        if time.monotonic() > until:
+            print("--max-minutes are over")
+            return
+    if directory.name.startswith("fails"):
+        print("error: it is too hot")
+        sys.exit(1)
+    (directory / "results.json").write_text(json.dumps({"cost": {"wall_seconds": 90.0}}))
+    report(directory)
+
+
+if __name__ == "__main__":
+    main()

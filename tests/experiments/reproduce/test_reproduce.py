@@ -1,0 +1,242 @@
+"""A paper's plan, its parts run, stopped and resumed, its page: with parts that take no time."""
+
+import re
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from experiments.reproduce import command, forecast, pages, papers, parts, plan
+from experiments.reproduce.papers import PAPERS, SCALES, Exhibit, Paper
+from jaxzero.runs.hardware import Hardware
+from jaxzero.settings.config import ConfigError
+from tests.experiments.reproduce.fake_part import FAKE, Fake
+
+ROOT = Path(__file__).resolve().parents[3]
+
+
+def paper(*fakes: Fake, exhibits: tuple[Exhibit, ...] = ()) -> Paper:
+    return Paper("000", "fake2020", "A paper", fakes, exhibits)
+
+
+def states(made: Paper, folder: Path) -> dict[str, str]:
+    return {part.name: parts.state_of(part, folder).state for part in made.parts}
+
+
+def begun(folder: Path, name: str) -> int:
+    """How often a part was started."""
+    return len((folder / name / "begun").read_text())
+
+
+@pytest.fixture(autouse=True)
+def _in_the_checkout(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PYTHONPATH", str(ROOT))
+
+
+# ---- what the papers have
+
+
+@pytest.mark.parametrize("made", PAPERS, ids=lambda made: made.number)
+def test_every_part_has_settings_at_every_scale(made: Paper) -> None:
+    assert len({part.name for part in made.parts}) == len(made.parts)
+    for scale in SCALES:
+        for part in made.parts:
+            config = forecast.settings(part, scale)
+            assert config.preset == scale + part.suffix * (part.study == papers.CURRICULUM)
+            assert config.semantics == part.semantics
+            if part.study == papers.LOSSES:
+                assert config.game == part.about
+            if scale != "quick":
+                assert config.study.seeds >= 5
+
+
+def test_papers_are_named_by_number_and_by_authors() -> None:
+    assert papers.find("001") is papers.find("wang2019")
+    with pytest.raises(ConfigError, match="PAPER='wang201': did you mean 'wang201"):
+        papers.find("wang201")
+
+
+def test_exhibits_name_studies_and_boards_of_their_paper() -> None:
+    for made in PAPERS:
+        studies = {part.study for part in made.parts} | {""}
+        boards = {part.about for part in made.parts} | {""}
+        for exhibit in made.exhibits:
+            assert exhibit.study in studies
+            assert exhibit.about in boards
+            assert bool(exhibit.study) != bool(exhibit.note)
+            assert bool(exhibit.plates or exhibit.tables) == bool(exhibit.study)
+
+
+# ---- the plan
+
+
+def test_only_takes_parts_by_any_of_their_words() -> None:
+    made = papers.find("003")
+    own = plan.chosen(made, ["othello_6x6", "hyperparameter_sweep"])
+    assert [part.name for part in own] == [
+        "hyperparameter_sweep.corrected",
+        "loss_ablation.othello_6x6.corrected",
+        "loss_ablation.othello_6x6.published",
+    ]
+    assert len(plan.chosen(made, ["*gobang*published"])) == 2
+    assert plan.chosen(made, []) == made.parts
+    with pytest.raises(ConfigError, match=r"--only=othelo_6x6: .*did you mean 'othello_6x6'"):
+        plan.chosen(made, ["othelo_6x6"])
+
+
+def test_shares_are_disjoint_whole_and_even() -> None:
+    fakes = [Fake("fake", f"part{i}") for i in range(9)]
+    hours = {part: 0.5 + i for i, part in enumerate(fakes)}
+    shares = [plan.share(fakes, hours, f"{i}/3") for i in (1, 2, 3)]
+    assert sorted(p.name for one in shares for p in one) == [p.name for p in fakes]
+    loads = [sum(hours[part] for part in one) for one in shares]
+    assert max(loads) - min(loads) <= 3
+    assert shares == [plan.share(fakes, hours, f"{i}/3") for i in (1, 2, 3)]
+    with pytest.raises(ConfigError, match="--shard='4/3'"):
+        plan.share(fakes, hours, "4/3")
+
+
+def test_the_plan_forecasts_and_says_where_it_is_cut(tmp_path: Path) -> None:
+    machine = Hardware("cpu", "a laptop", 1, None)
+    wanted = ["connect_four_5x5", "othello_5x5"]
+    made = plan.make(papers.find("001"), "quick", wanted, "1/1", tmp_path, machine)
+    assert [one.part.about for one in made] == ["othello_5x5"] * 2 + ["connect_four_5x5"] * 2
+    assert all(0 < one.forecast.hours < 1 and one.forecast.runs == 8 for one in made)
+    assert all(one.memory and one.memory > 1e6 for one in made)
+    half = 60 * (made[0].forecast.hours + made[1].forecast.hours / 2)
+    states = [row[1] for row in plan.shown(made, half).rows]
+    assert states == ["not begun", "cut here", "not reached", "not reached"]
+    assert {row[1] for row in plan.shown(made, 0).rows} == {"not begun"}
+    larger = forecast.of(made[0].part, "paper", "cpu")
+    assert larger.hours > 100 * made[0].forecast.hours
+    assert forecast.of(made[0].part, "paper", "gpu").hours < larger.hours / 10
+
+
+# ---- running
+
+
+def test_parts_run_once_and_failures_do_not_stop_the_others(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    made = paper(Fake("fake", "one"), Fake("fake", "fails"), Fake("fake", "two"))
+    assert parts.run(made.parts, "quick", tmp_path, 0) == 1
+    assert states(made, tmp_path) == {"one": "finished", "fails": "failed", "two": "finished"}
+    assert "fails failed (status 1): error: it is too hot" in capfd.readouterr().err
+    assert "too hot" in (tmp_path / "fails.log").read_text()
+    assert parts.run(made.parts, "quick", tmp_path, 0) == 1
+    assert [begun(tmp_path, name) for name in ("one", "fails", "two")] == [1, 2, 1]
+    assert "one: finished before" in capfd.readouterr().err
+
+
+def test_minutes_end_a_part_and_the_same_command_resumes(tmp_path: Path) -> None:
+    made = paper(Fake("fake", "slow", pause=0.1), Fake("fake", "next"))
+    assert parts.run(made.parts, "quick", tmp_path, 0.2 / 60) == 0
+    assert states(made, tmp_path) == {"slow": "stopped", "next": "not begun"}
+    assert parts.run(made.parts, "quick", tmp_path, 0) == 0
+    assert states(made, tmp_path) == {"slow": "finished", "next": "finished"}
+    assert len((tmp_path / "slow" / "steps").read_text()) == 8
+
+
+DRIVER = """
+import sys; from pathlib import Path
+from experiments.reproduce import parts
+from tests.experiments.reproduce.fake_part import Fake
+made = [Fake("fake", name, pause=0.05) for name in sys.argv[2:]]
+sys.exit(parts.run(made, "quick", Path(sys.argv[1]), 0))
+"""
+
+
+def start(folder: Path, *names: str) -> subprocess.Popen:
+    return subprocess.Popen([sys.executable, "-c", DRIVER, str(folder), *names], cwd=ROOT)
+
+
+def wait_for(path: Path, size: int) -> None:
+    while not (path.exists() and path.stat().st_size >= size):
+        time.sleep(0.005)
+
+
+def test_a_signal_reaches_the_part_and_stops_all(tmp_path: Path) -> None:
+    process = start(tmp_path, "endless", "after")
+    wait_for(tmp_path / "endless" / "steps", 3)
+    process.send_signal(signal.SIGTERM)
+    assert process.wait() == 143
+    made = paper(Fake("fake", "endless"), Fake("fake", "after"))
+    assert states(made, tmp_path) == {"endless": "stopped", "after": "not begun"}
+
+
+EXHIBITS = (
+    Exhibit("Fig. 2", "A later figure", "fake", ("curve",), about="two"),
+    Exhibit("Fig. 1", "A curve", "fake", ("curve",), ("The papers' claims",), about="one"),
+    Exhibit("Fig. 3", "Nobody's", note="No study of this program makes it."),
+)
+
+
+def test_killed_three_times_it_ends_in_the_same_page(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = paper(Fake("fake", "one"), Fake("fake", "two"), exhibits=EXHIBITS)
+    whole, killed = tmp_path / "whole", tmp_path / "killed"
+    assert parts.run(made.parts, "quick", whole / "quick", 0) == 0
+    for part, steps in (("one", 2), ("one", 5), ("two", 3)):
+        process = start(killed / "quick", "one", "two")
+        wait_for(killed / "quick" / part / "steps", steps)
+        process.kill()
+        process.wait()
+    assert states(made, killed / "quick") == {"one": "finished", "two": "stopped"}
+    half = pages.write(made, "quick", killed).read_text()
+    assert "1 part of 2 made" in half
+    assert f"Made by: python -m {FAKE} --pause=0.0 --workdir={killed}/quick/two" in half
+    assert parts.run(made.parts, "quick", killed / "quick", 0) == 0
+    shown = [pages.write(made, "quick", root).read_text() for root in (whole, killed)]
+    assert shown[0].replace(str(whole), "") == shown[1].replace(str(killed), "")
+    assert "Missing" not in shown[0]
+
+
+# ---- the page
+
+
+def test_the_page_keeps_the_papers_order_and_counts_verdicts(tmp_path: Path) -> None:
+    made = paper(Fake("fake", "one"), Fake("fake", "fails"), exhibits=EXHIBITS)
+    parts.run(made.parts, "quick", tmp_path / "quick", 0)
+    page = pages.write(made, "quick", tmp_path)
+    html = page.read_text()
+    titles = re.findall(r"<h2>(.*?)</h2>", html)
+    assert titles == [
+        "Summary", "Fig. 1: A curve", "Fig. 3: Nobody&#39;s", "Parts",
+    ]  # fmt: skip
+    assert "Claims: 1 undecided." in html
+    assert "failed: error: it is too hot" in html
+    assert 'id="one-curve-p"' in html
+    assert '<a href="one/report.html">one</a>' in html
+    assert "1.5 min" in html
+
+
+def test_an_index_lists_the_pages_that_are_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = paper(Fake("fake", "one"), exhibits=EXHIBITS[1:])
+    monkeypatch.setattr(pages, "PAPERS", (made, *PAPERS))
+    parts.run(made.parts, "quick", tmp_path / "quick", 0)
+    pages.write(made, "quick", tmp_path)
+    html = pages.write_index(tmp_path).read_text()
+    assert '<a href="quick/fake2020.html">A paper</a>' in html
+    assert "Claims: 1 undecided." in html
+    assert "wang2019" not in html
+
+
+def test_the_command_runs_plans_and_refuses(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(command, "PAPERS", ())
+    words = [f"--workdir={tmp_path}"]
+    with pytest.raises(ConfigError, match="--max-minutes=-1"):
+        command.main(["001", "--max-minutes=-1", *words])
+    with pytest.raises(ConfigError, match="invalid choice"):
+        command.main(["001", "--scale=large", *words])
+    command.main(["002", "--page", *words])
+    html = (tmp_path / "quick" / "clausen2021.html").read_text()
+    assert "0 parts of 2 made" in html
+    assert re.findall(r"<h2>(?:Table|Fig\.) (\d+)", html) == [str(i) for i in (1, *range(1, 14))]
