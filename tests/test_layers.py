@@ -34,6 +34,7 @@ FLOORS = (
         "experiments.curriculum",
     },
     {"experiments"},
+    {"experiments.reproduce"},
 )
 FLOOR = {room: floor for floor, rooms in enumerate(FLOORS) for room in rooms}
 LINES = 350

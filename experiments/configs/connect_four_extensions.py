@@ -33,12 +33,11 @@ PRESETS: dict[str, Preset] = {
             "train.iterations": 32,
             "train.batch_size": 128,
             "train.learning_rate": 0.1,
-            "study.seeds": 3,
             "study.test_positions": 1000,
         },
     ),
     "gpu": Preset(
-        "3 blocks of 64 channels, 1,000 games an iteration, 3 seeds: one large GPU",
+        "3 blocks of 64 channels, 1,000 games an iteration, 5 seeds: one large GPU",
         dict(efficiency.PRESETS["gpu"].changes) | {"study.arms": ARMS},
     ),
     "paper": Preset(

@@ -21,6 +21,7 @@ from experiments.reproduce.papers import (
     CORRELATION,
     CURRICULUM,
     EFFICIENCY,
+    EXTENSIONS,
     LOSSES,
     SUPERVISED,
     SWEEP,
@@ -122,6 +123,7 @@ def _runs(part: Part, config: ConfigDict) -> list[ConfigDict]:
     groups = {
         LOSSES: lambda: len(s.targets) + len(s.lambdas),
         EFFICIENCY: lambda: len(s.arms),
+        EXTENSIONS: lambda: len(s.arms),
         CURRICULUM: lambda: len(s.arms),
         SUPERVISED: lambda: len(s.blocks) * len(s.versions) * len(s.outcome_labels),
     }[part.study]()
@@ -155,7 +157,7 @@ def _played(part: Part, config: ConfigDict, runs: int, spec: Spec) -> float:
     """Evaluations of what follows training: tournaments, ladders, examinations."""
     s, m = config.study, config.search.num_simulations
     kept = config.train.iterations // config.execution.snapshot_every + 1
-    if part.study == EFFICIENCY:
+    if part.study in (EFFICIENCY, EXTENSIONS):
         return runs * kept * s.test_positions * (s.simulations or m)
     if part.study == SUPERVISED:
         return runs * 0.1 * s.positions * (1 + s.searches)

@@ -10,7 +10,7 @@ from jaxzero.settings.config import ConfigError, nearest
 SCALES: Final = ("quick", "laptop", "gpu", "paper")
 LOSSES, SWEEP, CORRELATION = "loss_ablation", "hyperparameter_sweep", "hyperparameter_correlation"
 SUPERVISED, EFFICIENCY = "connect_four_supervised", "connect_four_efficiency"
-CURRICULUM = "curriculum"
+EXTENSIONS, CURRICULUM = "connect_four_extensions", "curriculum"
 
 # Of the presets `quick`, so that a paper of several boards takes minutes on two CPU cores.
 _QUICKER: Final[Mapping[str, Mapping[str, Any]]] = {
@@ -112,7 +112,6 @@ def _losses(*boards: str) -> tuple[Part, ...]:
 
 _HYPERPARAMETERS = (Part(SWEEP), Part(CORRELATION))
 _LOSS_CLAIMS = ("Verdicts on the papers' claims", "Contrasts of the claims")
-_NO_STUDY = "No study of this program makes it."
 
 
 def _sweep_exhibits(losses: str, elo: str, times: str, fronts: str) -> tuple[Exhibit, ...]:
@@ -190,7 +189,7 @@ PAPERS: Final = (
         "clausen2021",
         "Clausen, Reichhuber, Thomsen, Tomforde: Improvements to Increase the Efficiency of the "
         "AlphaZero Algorithm: A Case Study in the Game 'Connect 4' (2021)",
-        (Part(SUPERVISED), Part(EFFICIENCY)),
+        (Part(SUPERVISED), Part(EFFICIENCY), Part(EXTENSIONS)),
         (
             Exhibit("Table 1", "Supervised accuracy", SUPERVISED, (), ("Supervised accuracy",)),
             *(
@@ -206,12 +205,7 @@ PAPERS: Final = (
                 )
             ),
             Exhibit("Section 3", "Accuracy and cost", EFFICIENCY, (), ("Accuracy and cost",)),
-            Exhibit("Fig. 8", "Search of each position once", note=_NO_STUDY),
-            Exhibit("Fig. 9", "One large tree", note=_NO_STUDY),
-            Exhibit("Fig. 10", "Features of a smaller network", note=_NO_STUDY),
-            Exhibit("Fig. 11", "Growing networks", note=_NO_STUDY),
-            Exhibit("Fig. 12", "Evolving players", note=_NO_STUDY),
-            Exhibit("Fig. 13", "Novelty search", note=_NO_STUDY),
+            Exhibit("Figs. 8 to 13", "Extensions", EXTENSIONS, ("extensions_cost",)),
         ),
     ),
     Paper(

@@ -101,15 +101,17 @@ def test_shares_are_disjoint_whole_and_even() -> None:
 
 def test_the_plan_forecasts_and_says_where_it_is_cut(tmp_path: Path) -> None:
     machine = Hardware("cpu", "a laptop", 1, None)
-    wanted = ["connect_four_5x5", "othello_5x5"]
-    made = plan.make(papers.find("001"), "quick", wanted, "1/1", tmp_path, machine)
-    assert [one.part.about for one in made] == ["othello_5x5"] * 2 + ["connect_four_5x5"] * 2
+    made = plan.make(papers.find("001"), "quick", ["othello_5x5"], "1/1", tmp_path, machine)
+    assert [one.part.semantics for one in made] == ["corrected", "published"]
     assert all(0 < one.forecast.hours < 1 and one.forecast.runs == 8 for one in made)
     assert all(one.memory and one.memory > 1e6 for one in made)
-    half = 60 * (made[0].forecast.hours + made[1].forecast.hours / 2)
-    states = [row[1] for row in plan.shown(made, half).rows]
-    assert states == ["not begun", "cut here", "not reached", "not reached"]
-    assert {row[1] for row in plan.shown(made, 0).rows} == {"not begun"}
+    first, second = (60 * one.forecast.hours for one in made)
+    for minutes, wanted in {
+        first + second / 2: ["not begun", "cut here"],
+        first / 2: ["cut here", "not reached"],
+        0: ["not begun", "not begun"],
+    }.items():
+        assert [row[1] for row in plan.shown(made, minutes).rows] == wanted
     larger = forecast.of(made[0].part, "paper", "cpu")
     assert larger.hours > 100 * made[0].forecast.hours
     assert forecast.of(made[0].part, "paper", "gpu").hours < larger.hours / 10
@@ -227,10 +229,7 @@ def test_an_index_lists_the_pages_that_are_there(
     assert "wang2019" not in html
 
 
-def test_the_command_runs_plans_and_refuses(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setattr(command, "PAPERS", ())
+def test_the_command_writes_a_page_of_nothing_and_refuses(tmp_path: Path) -> None:
     words = [f"--workdir={tmp_path}"]
     with pytest.raises(ConfigError, match="--max-minutes=-1"):
         command.main(["001", "--max-minutes=-1", *words])
@@ -238,5 +237,8 @@ def test_the_command_runs_plans_and_refuses(
         command.main(["001", "--scale=large", *words])
     command.main(["002", "--page", *words])
     html = (tmp_path / "quick" / "clausen2021.html").read_text()
-    assert "0 parts of 2 made" in html
-    assert re.findall(r"<h2>(?:Table|Fig\.) (\d+)", html) == [str(i) for i in (1, *range(1, 14))]
+    assert f"0 parts of {len(papers.find('002').parts)} made" in html
+    exhibits = [f"{one.label}: {one.shows}" for one in papers.find("002").exhibits]
+    titles = re.findall(r"<h2>(.*?)</h2>", html.replace("&#39;", "'"))
+    assert titles == ["Summary", *exhibits, "Parts"]
+    assert html.count("Made by: python -m experiments.") == len(exhibits)
