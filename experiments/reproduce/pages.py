@@ -1,5 +1,6 @@
 """The page of a paper: its tables, figures and claims in its order, ours beside; and the index."""
 
+import shlex
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -58,8 +59,8 @@ def build(paper: Paper, scale: str, folder: Path) -> Page:
             f"{plural(len(own), 'part')} of {len(paper.parts)} made.",
             "Fewer than five seeds decide nothing (docs/deviations.md, 'Do the claims hold?').",
         ],
-        missing=[f"{part.name}: {parts.command_of(part, scale, folder)}" for part in lost],
-        facts=[("Command", f"python -m experiments.reproduce {paper.number} --scale={scale}")],
+        missing=[f"{part.name}: {parts.state_of(part, folder).state}" for part in lost],
+        facts=[("Command", _command(paper, scale, folder))],
         sections=[*sections, section("Parts", _parts(paper, scale, folder))],
     )
 
@@ -102,14 +103,24 @@ def _section(
     lost = [part for part in needed if part not in own]
     text = [exhibit.note] if exhibit.note else []
     if lost:
-        commands = "; ".join(parts.command_of(part, scale, folder) for part in lost)
-        text.append(f"Missing: {joined([part.name for part in lost])}. Made by: {commands}")
+        names = [part.name for part in lost]
+        command = _command(paper, scale, folder, names if exhibit.about else [exhibit.study])
+        text.append(f"Missing: {joined(names)}. Made by: {command}")
+    tables = list(_tables(paper, exhibit, sources))
     return section(
         f"{exhibit.label}: {exhibit.shows}",
         *text,
         *(shown for source in sources for shown in _plates(exhibit, source, len(sources) > 1)),
-        *_tables(paper, exhibit, sources),
+        *tables,
+        _not_addressed(paper, tables) if exhibit.study == LOSSES and tables else None,
     )
+
+
+def _command(paper: Paper, scale: str, folder: Path, only: Sequence[str] = ()) -> str:
+    """What makes a page, or some parts of it."""
+    words = [paper.number, f"--scale={scale}", f"--workdir={folder.parent}"]
+    words += [f"--only={','.join(only)}"] if only else []
+    return shlex.join(["python", "-m", "experiments.reproduce", *words])
 
 
 def _plates(exhibit: Exhibit, source: Source, several: bool) -> Iterator[Plate]:
@@ -139,6 +150,28 @@ def _tables(paper: Paper, exhibit: Exhibit, sources: Sequence[Source]) -> Iterat
         rows = tuple(row for row in shown.rows if row[0] not in others)
         title = title if len(found) > len(exhibit.tables) else shown.title
         yield replace(shown, title=title, rows=rows, folded=False)
+
+
+def _not_addressed(paper: Paper, shown: Sequence[Table]) -> Table | None:
+    """The paper's claims on losses of which no finished run says anything, beside those that do."""
+    if not any(one.headers[:2] == ("claim", "where") for one in shown):
+        return None
+    rows = {row[0] for one in shown for row in one.rows}
+    return table(
+        "Claims on boards without finished runs",
+        [
+            claim
+            for claim in claimed.claims(claimed.LOSSES)
+            if any(paper.number in where for where in claim.where)
+            and style.symbols(claim.words) not in rows
+        ],
+        {
+            "claim": lambda claim: style.symbols(claim.words),
+            "where": lambda claim: "; ".join(claim.where),
+            "boards": lambda claim: ", ".join(dict.fromkeys(c.board for c in claim.contrasts)),
+        },
+        text_columns=3,
+    )
 
 
 def verdicts(sections: Sequence[Section]) -> dict[str, int]:
@@ -197,16 +230,17 @@ def _link(path: str, words: str, folder: Path) -> str:
 
 
 def write_index(root: Path) -> Path:
-    """Writes `index.html` of all papers and scales that have a page; returns its path."""
-    rows = [
-        (paper, scale, page.read(root / scale / f"{paper.name}.html"))
+    """Writes `index.html`: all papers, with the pages that are there; returns its path."""
+    made = [
+        (paper, scale, page.read(path))
         for paper in PAPERS
         for scale in SCALES
-        if (root / scale / f"{paper.name}.json").is_file()
+        if (path := root / scale / f"{paper.name}.html").is_file()
     ]
+    without = [paper for paper in PAPERS if paper not in {row[0] for row in made}]
     shown = table(
         "Papers",
-        rows,
+        made,
         {
             "paper": lambda row: _link(f"{row[1]}/{row[0].name}.html", row[0].title, root),
             "scale": lambda row: row[1],
@@ -215,12 +249,12 @@ def write_index(root: Path) -> Path:
         },
         text_columns=4,
     )
-    made = Page(
+    built = Page(
         title="The papers, reproduced",
-        subtitle="What lies in this folder",
-        verdicts=[],
-        missing=[],
+        subtitle="A page for each paper and scale in this folder",
+        verdicts=[f"{plural(len(made), 'page')} of {plural(len(PAPERS), 'paper')}."],
+        missing=[f"{one.title}: {_command(one, SCALES[0], root / SCALES[0])}" for one in without],
         facts=[],
         sections=[section("Papers", shown)],
     )
-    return page.write(made, root, name="index.html")
+    return page.write(built, root, name="index.html")

@@ -19,7 +19,7 @@ from experiments.reproduce.papers import Part
 from jaxzero import workdir
 from jaxzero.runs.processes import say
 
-FINISHED, FAILED, STOPPED, UNTOUCHED = "finished", "failed", "stopped", "not begun"
+FINISHED, FAILED, STOPPED, UNTOUCHED = "finished", "failed", "unfinished", "not begun"
 _SIGNALLED: Final = (130, 143)  # exit statuses of a study that saved and left
 
 

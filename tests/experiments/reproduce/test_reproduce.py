@@ -13,7 +13,7 @@ from experiments.reproduce import command, forecast, pages, papers, parts, plan
 from experiments.reproduce.papers import PAPERS, SCALES, Exhibit, Paper
 from jaxzero.runs.hardware import Hardware
 from jaxzero.settings.config import ConfigError
-from tests.experiments.reproduce.fake_part import FAKE, Fake
+from tests.experiments.reproduce.fake_part import Fake
 
 ROOT = Path(__file__).resolve().parents[3]
 
@@ -136,7 +136,7 @@ def test_parts_run_once_and_failures_do_not_stop_the_others(
 def test_minutes_end_a_part_and_the_same_command_resumes(tmp_path: Path) -> None:
     made = paper(Fake("fake", "slow", pause=0.1), Fake("fake", "next"))
     assert parts.run(made.parts, "quick", tmp_path, 0.2 / 60) == 0
-    assert states(made, tmp_path) == {"slow": "stopped", "next": "not begun"}
+    assert states(made, tmp_path) == {"slow": "unfinished", "next": "not begun"}
     assert parts.run(made.parts, "quick", tmp_path, 0) == 0
     assert states(made, tmp_path) == {"slow": "finished", "next": "finished"}
     assert len((tmp_path / "slow" / "steps").read_text()) == 8
@@ -166,7 +166,7 @@ def test_a_signal_reaches_the_part_and_stops_all(tmp_path: Path) -> None:
     process.send_signal(signal.SIGTERM)
     assert process.wait() == 143
     made = paper(Fake("fake", "endless"), Fake("fake", "after"))
-    assert states(made, tmp_path) == {"endless": "stopped", "after": "not begun"}
+    assert states(made, tmp_path) == {"endless": "unfinished", "after": "not begun"}
 
 
 EXHIBITS = (
@@ -187,10 +187,11 @@ def test_killed_three_times_it_ends_in_the_same_page(
         wait_for(killed / "quick" / part / "steps", steps)
         process.kill()
         process.wait()
-    assert states(made, killed / "quick") == {"one": "finished", "two": "stopped"}
+    assert states(made, killed / "quick") == {"one": "finished", "two": "unfinished"}
     half = pages.write(made, "quick", killed).read_text()
     assert "1 part of 2 made" in half
-    assert f"Made by: python -m {FAKE} --pause=0.0 --workdir={killed}/quick/two" in half
+    command = f"python -m experiments.reproduce 000 --scale=quick --workdir={killed} --only=two"
+    assert f"Missing: two. Made by: {command}" in half
     assert parts.run(made.parts, "quick", killed / "quick", 0) == 0
     shown = [pages.write(made, "quick", root).read_text() for root in (whole, killed)]
     assert shown[0].replace(str(whole), "") == shown[1].replace(str(killed), "")
@@ -227,6 +228,7 @@ def test_an_index_lists_the_pages_that_are_there(
     assert '<a href="quick/fake2020.html">A paper</a>' in html
     assert "Claims: 1 undecided." in html
     assert "wang2019" not in html
+    assert f"python -m experiments.reproduce 001 --scale=quick --workdir={tmp_path}" in html
 
 
 def test_the_command_writes_a_page_of_nothing_and_refuses(tmp_path: Path) -> None:
@@ -241,4 +243,4 @@ def test_the_command_writes_a_page_of_nothing_and_refuses(tmp_path: Path) -> Non
     exhibits = [f"{one.label}: {one.shows}" for one in papers.find("002").exhibits]
     titles = re.findall(r"<h2>(.*?)</h2>", html.replace("&#39;", "'"))
     assert titles == ["Summary", *exhibits, "Parts"]
-    assert html.count("Made by: python -m experiments.") == len(exhibits)
+    assert html.count("Made by: python -m experiments.reproduce 002") == len(exhibits)
