@@ -94,9 +94,10 @@ def test_the_readme_can_be_pasted() -> None:
 
 
 def test_every_page_is_in_the_index() -> None:
-    index = (ROOT / "docs" / "index.md").read_text()
+    index, site = (ROOT / "docs" / "index.md").read_text(), (ROOT / "mkdocs.yml").read_text()
     for page in (ROOT / "docs").glob("*.md"):
         assert page.name == "index.md" or f"]({page.name})" in index, page.name
+        assert f" {page.name}\n" in site, f"{page.name} is missing in the navigation of mkdocs.yml"
 
 
 def test_every_switch_has_its_row() -> None:
