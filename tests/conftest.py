@@ -5,6 +5,7 @@ import importlib.metadata
 import os
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 _DEVICES = "--xla_force_host_platform_device_count=8"
 _EMITTERS = "--xla_cpu_use_fusion_emitters=false"
@@ -55,3 +56,11 @@ def _compiled_programs_do_not_pile_up() -> Iterator[None]:
     if _mappings() > _MOST_MAPPINGS:
         jax.clear_caches()
         gc.collect()
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Any]:
+    """Of all tests that look at pages; they are skipped where there is none."""
+    from tests.browser import opened
+
+    yield from opened()

@@ -1,1 +1,1 @@
-"""Playing and looking: in the terminal, in a notebook, as pictures and records of games."""
+"""Playing and looking: in the terminal, in the browser, in a notebook, as pictures and records."""

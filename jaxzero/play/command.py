@@ -5,9 +5,11 @@ python -m jaxzero.play --run=runs/quick                       # you against a tr
 python -m jaxzero.play --game=othello_6x6 --opponent=mcts_200 # without training anything
 python -m jaxzero.play --run=runs/quick --versus=mcts_200 --games=4 --record=games.svg
 python -m jaxzero.play --replay=game.txt                      # a record again, move by move
+python -m jaxzero.play --web                                  # all of it on a page in the browser
 """
 
 import argparse
+import importlib.util
 import sys
 import time
 from collections.abc import Sequence
@@ -71,6 +73,8 @@ def _parser() -> argparse.ArgumentParser:
     add("--games", metavar="N", type=int, help="how many with --versus, sides in turn")
     add("--record", metavar="FILE", help="keep the games: .txt, .svg, .play.svg (moves)")
     add("--replay", metavar="FILE.txt", help="print a recorded game again")
+    add("--web", action="store_true", help="on a page in the browser, for this machine alone")
+    add("--port", metavar="N", type=int, help="of the page (default: a free one)")
     return parser
 
 
@@ -106,6 +110,9 @@ def _run(given: argparse.Namespace, console: Console) -> None:
     if given.player:
         given.run = f"{pretrained.PREFIX}{given.player}"
     _refuse_contradictions(given)
+    if given.web:
+        _serve(given, console)
+        return
     if given.record:
         records.check_target(given.record)
     if given.replay:
@@ -139,8 +146,43 @@ def _run(given: argparse.Namespace, console: Console) -> None:
     _keep(given.record, played, console)
 
 
+def _serve(given: argparse.Namespace, console: Console) -> None:
+    """The page, until it is interrupted."""
+    if importlib.util.find_spec("werkzeug") is None:
+        raise ConfigError('--web needs werkzeug, which is not installed: pip install -e ".[web]"')
+    from jaxzero.play.web import begin  # which imports it
+
+    recorded = records.read(given.replay)[0].session if given.replay else None
+    run = runs.open_run(given.run) if given.run else None
+    if run is not None and given.game not in (None, run.spec.game.name):
+        raise ConfigError(f"--game={given.game}: {given.run} plays {run.spec.game.name}")
+    if given.game is not None:
+        _game(given.game)
+    runner.prepare(default_config())
+    side = _SIDES[given.side]
+    if side is None:
+        side = int(np.random.default_rng(given.seed).integers(2))
+    catalogue, choice = begin.choose(
+        run,
+        member=given.member,
+        at=given.iteration,
+        simulations=given.simulations,
+        game=given.game,
+        opponent=given.opponent,
+        recorded=recorded,
+    )
+    begin.serve(
+        catalogue, choice, side=side, seed=given.seed, port=given.port or 0, say=console.say
+    )
+
+
 def _refuse_contradictions(given: argparse.Namespace) -> None:
     """Flags that can't go together, before anything is opened."""
+    if given.port is not None and not given.web:
+        raise ConfigError(f"--port={given.port} is for --web: add it")
+    for name in ("versus", "games", "record", "opening") if given.web else ():
+        if getattr(given, name) is not None:
+            raise ConfigError(f"--{name}={getattr(given, name)} does not go with --web")
     if given.replay:
         others = ("run", "game", "opponent", "versus", "games", "opening", *_RUN_FLAGS)
         clash = [name for name in others if getattr(given, name) is not None]
@@ -152,7 +194,7 @@ def _refuse_contradictions(given: argparse.Namespace) -> None:
             f"--run={given.run} and --opponent={given.opponent}: choose one to play against, or "
             f"watch them with --run={given.run} --versus={given.opponent}"
         )
-    if not given.run and not given.opponent:
+    if not given.run and not given.opponent and not given.web:
         raise ConfigError(
             "who is to play? --run=DIR, --player=NAME, or --game=othello_6x6 --opponent=random, "
             "greedy or mcts_200"

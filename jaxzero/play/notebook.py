@@ -9,8 +9,8 @@ from typing import Self
 import numpy as np
 
 from jaxzero.games import Game
-from jaxzero.play.display import boards, drawing, session, svg
-from jaxzero.play.display.notation import Notation, make_notation
+from jaxzero.play.display import boards, drawing, position, session, svg
+from jaxzero.play.display.notation import make_notation
 from jaxzero.play.display.session import Session
 from jaxzero.play.terminal import analysis_text
 from jaxzero.play.terminal.board_players import BoardPlayer, analyse
@@ -123,35 +123,11 @@ class BoardGame:
 
     def _repr_svg_(self) -> str | None:
         """The board for a notebook; None, so that the text is shown, for games without stones."""
-        grid = boards.stones(self.session.game, self.session.now.state)
-        if grid is None:
+        board = position.picture(self.session, _CELL)
+        if board is None:
             return None
-        look = drawing.look_of(self.session.game)
-        board = drawing.board_picture(
-            grid, look, _CELL, marked=self._moved(grid), labels=self._labels(grid)
-        )
-        return svg.page([svg.below([board, self._text(look.discs[self._side])], 14)])
-
-    def _moved(self, grid: np.ndarray) -> list[drawing.Square]:
-        """Where the last move put a stone, on an empty square or on one that was taken."""
-        if not self.session.actions:
-            return []
-        before = boards.stones(self.session.game, self.session.positions[-2].state)
-        if before is None:
-            return []
-        square = boards.placed(before, grid)
-        if square is not None:
-            return [square]
-        return [
-            (row, column) for row, column in np.argwhere((grid != before) & (grid != 0)).tolist()
-        ]
-
-    def _labels(self, grid: np.ndarray) -> tuple[tuple[str, ...], tuple[str, ...]]:
-        """Above the columns and beside the rows, also where actions are no squares."""
-        shown = self._notation
-        if not shown.rows:
-            shown = Notation((), "", *grid.shape)
-        return shown.column_labels, shown.row_labels
+        disc = drawing.look_of(self.session.game).discs[self._side]
+        return svg.page([svg.below([board, self._text(disc)], 14)])
 
     def _text(self, disc: str) -> svg.Picture:
         """What stands below the board, the last line after a disc of your colour."""

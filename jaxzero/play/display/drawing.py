@@ -70,7 +70,7 @@ def look_of(game: Game) -> Look:
 
 
 @dataclasses.dataclass(frozen=True)
-class _Frame:
+class Frame:
     """Where the squares of a board lie, in pixels."""
 
     rows: int
@@ -79,6 +79,7 @@ class _Frame:
     left: float
     top: float
     slant: float  # how much further to the right each row stands
+    edge: float  # of hexagons, on both sides
 
     @property
     def width(self) -> float:
@@ -97,6 +98,19 @@ class _Frame:
 
     def squares(self) -> Iterable[Square]:
         return itertools.product(range(self.rows), range(self.columns))
+
+
+def frame_of(
+    stones: np.ndarray,
+    look: Look,
+    cell: int,
+    labels: tuple[tuple[str, ...], tuple[str, ...]] | None,
+) -> Frame:
+    """Where `board_picture` draws the squares of stones [H, W]."""
+    rows, columns = stones.shape
+    slant, edge = (cell / 2, cell * 0.4) if look.kind == "hexagons" else (0.0, 0.0)
+    left = (22 if labels and any(labels[1]) else 0) + edge
+    return Frame(rows, columns, cell, left, 22 if labels else 0, slant, edge)
 
 
 def board_picture(
@@ -118,10 +132,8 @@ def board_picture(
       marked: stones with a ring round them.
       labels: above the columns and beside the rows.
     """
-    rows, columns = stones.shape
-    slant, edge = (cell / 2, cell * 0.4) if look.kind == "hexagons" else (0.0, 0.0)
-    left = (22 if labels and any(labels[1]) else 0) + edge
-    frame = _Frame(rows, columns, cell, left, 22 if labels else 0, slant)
+    frame = frame_of(stones, look, cell, labels)
+    edge, slant, left = frame.edge, frame.slant, frame.left
     parts = [_empty_board(frame, look)]
     if labels:
         names = [
@@ -151,7 +163,7 @@ def board_picture(
     return svg.Picture(width, frame.top + frame.height, "\n".join(filter(None, parts)))
 
 
-def _empty_board(frame: _Frame, look: Look) -> str:
+def _empty_board(frame: Frame, look: Look) -> str:
     x, y, cell = frame.left, frame.top, frame.cell
     if look.kind == "hexagons":
         spots = svg.group(map(frame.disc, frame.squares()), "spots", fill="none", stroke=look.line)
@@ -276,7 +288,7 @@ def with_heading(
     look, plies = look_of(session.game), len(session.actions)
     width = max(body.width, MIN_WIDTH)
     title = 'x="0" y="16" class="ink" font-size="17" font-weight="600"'
-    lines = [f"<text {title}>{_title(session.game)}</text>"]
+    lines = [f"<text {title}>{svg.escaped(title_of(session.game.name))}</text>"]
     for player, name in enumerate(players):
         y = 42 + 22 * player
         disc = f'<circle cx="8" cy="{y - 5}" r="7" fill="{look.discs[player]}" stroke="#8b949e"/>'
@@ -293,10 +305,10 @@ def with_heading(
     return svg.below([heading, body], svg.GAP)
 
 
-def _title(game: Game) -> str:
-    """`Connect Four 6x7`."""
-    words = game.name.removeprefix("pgx:").split("_")
-    return svg.escaped(" ".join(w if w[0].isdigit() else w.capitalize() for w in words))
+def title_of(name: str) -> str:
+    """`Connect Four 6x7` of a game's name."""
+    words = filter(None, name.removeprefix("pgx:").split("_"))
+    return " ".join(w if w[0].isdigit() else w.capitalize() for w in words)
 
 
 def _shortened(text: str, most: int) -> str:

@@ -9,7 +9,7 @@ from jaxzero.play.display.session import Session
 
 LARGE, SMALL = 40, 14  # side of a square in pixels
 LIGHT, DARK, GOAL, MOVED = "#eadcc2", "#b58c66", "#a9c48a", "#e4572e"
-_EDGE = 22  # for the labels
+EDGE = 22  # for the labels: ranks on the left, files below
 
 
 def board_picture(
@@ -23,7 +23,7 @@ def board_picture(
       moved: numbers of squares (a1 = 0) with a frame.
       labels: files and ranks.
     """
-    left, height = (_EDGE if labels else 0), 8 * cell
+    left, height = (EDGE if labels else 0), 8 * cell
     parts, texts = [], []
     for row, text in enumerate(letters):
         for column, letter in enumerate(text):
@@ -43,13 +43,13 @@ def board_picture(
     size = svg.short(cell * 0.8)
     parts.append(svg.group(texts, "pieces", fill="#16181b", font_size=size))
     if labels:
-        names = [svg.text(_EDGE / 2, (7.5 - rank) * cell, str(rank + 1)) for rank in range(8)]
+        names = [svg.text(EDGE / 2, (7.5 - rank) * cell, str(rank + 1)) for rank in range(8)]
         names += [
-            svg.text(left + (file + 0.5) * cell, height + _EDGE / 2, "abcdefgh"[file])
+            svg.text(left + (file + 0.5) * cell, height + EDGE / 2, "abcdefgh"[file])
             for file in range(8)
         ]
         parts.append(svg.group(names, "faint", font_size="12"))
-    edge = _EDGE if labels else 0
+    edge = EDGE if labels else 0
     return svg.Picture(left + height, height + edge, "\n".join(filter(None, parts)))
 
 
@@ -60,16 +60,17 @@ def game_picture(session: Session) -> svg.Picture:
         raise TypeError(f"{game.name} has no chess pieces")
     names = make_notation(game).names
     history = [game.letters(position.state) for position in session.positions]
-    last = _squares(session.actions[-1]) if session.actions else ()
+    last = squares_of(session.actions[-1]) if session.actions else ()
     parts = [board_picture(history[-1], LARGE, moved=last, labels=True)]
     strip = []
     for n, action in enumerate(session.actions, 1):
-        picture = board_picture(history[n], SMALL, moved=_squares(action))
+        picture = board_picture(history[n], SMALL, moved=squares_of(action))
         strip.append(svg.captioned(picture, f"{n}. {names[action]}", size=11))
     in_row = 4
     parts += [svg.beside(strip[i : i + in_row], svg.GAP / 2) for i in range(0, len(strip), in_row)]
     return svg.below(parts, svg.GAP / 2)
 
 
-def _squares(action: int) -> tuple[int, ...]:
+def squares_of(action: int) -> tuple[int, ...]:
+    """Numbers of the squares that a move leaves and reaches; none of a promotion."""
     return divmod(action, 64) if action < NUM_MOVES else ()

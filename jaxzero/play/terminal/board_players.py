@@ -21,7 +21,7 @@ from jaxzero.players import (
     rollouts_of,
 )
 from jaxzero.runs import Run
-from jaxzero.search import core
+from jaxzero.search import core, variations
 from jaxzero.search.evaluation import Evaluate, StateEvaluate
 from jaxzero.search.options import SearchOptions
 from jaxzero.search.result import SearchResult
@@ -32,6 +32,7 @@ from jaxzero.training.spec import Spec
 
 PLAIN_NAMES = ("random", "greedy", "mcts_200")
 MAX_SIMULATIONS = 100_000
+_LINES, _DEPTH = 3, 8  # of principal variations
 
 
 class Analysis(NamedTuple):
@@ -44,6 +45,7 @@ class Analysis(NamedTuple):
       prior: float32[A], the network's probabilities; None without one.
       visits: int32[A], of the search.
       q: float32[A], value of each move for P; meaningless without visits.
+      lines: int32[L, D], principal variations, see `variations.principal`.
     """
 
     action: int
@@ -52,6 +54,7 @@ class Analysis(NamedTuple):
     prior: np.ndarray | None = None
     visits: np.ndarray | None = None
     q: np.ndarray | None = None
+    lines: np.ndarray | None = None
 
 
 @dataclasses.dataclass(frozen=True)
@@ -91,25 +94,55 @@ def of_run(
     Raises:
       ConfigError: that iteration is not kept, or a search of `simulations` is impossible.
     """
-    config = run.members[member].config
-    m = config.search.num_simulations if simulations is None else simulations
-    least = 2 if run.spec.switches.root_expansion_counts else 1
+    at = run.iterations[-1] if at is None else at
+    m = run.members[member].config.search.num_simulations if simulations is None else simulations
+    return of_network(run, member, runs.member_network(run, member, at), at, m)
+
+
+def of_network(
+    run: Run, member: int, network: Learner, at: int, m: int, *, most: int | None = None
+) -> BoardPlayer:
+    """As `of_run`, of a network that is at hand.
+
+    Args:
+      run, member: whose it is.
+      network: of `runs.member_network`.
+      at: after which iteration.
+      m: simulations.
+      most: players with equal `most` share a compiled search, whatever their m up to it; m by
+        default. A search that fixes m (Gumbel, `search.loop=mctx`) is compiled for each.
+
+    Raises:
+      ConfigError: a search of m is impossible.
+    """
+    least = least_simulations(run)
     if not least <= m <= MAX_SIMULATIONS:
         raise ConfigError(f"--simulations={m}: choose from {least} to {MAX_SIMULATIONS}")
-    network = runs.member_network(run, member, at)
-    options = dataclasses.replace(run.spec.arena_search, capacity=m + 1)
-    c_puct = jnp.float32(config.search.c_puct)
+    options, fixed, traced = _sized(run.spec.arena_search, m, most)
+    c_puct = jnp.float32(run.members[member].config.search.c_puct)
 
     def of_position(key: jax.Array, state: State) -> Analysis:
-        return _on_host(_search_with_network(run.spec, options, m, network, c_puct, key, state))
+        return _on_host(
+            _search_with_network(run.spec, options, fixed, traced, network, c_puct, key, state)
+        )
 
-    name, at = run.members[member].name, run.iterations[-1] if at is None else at
+    name = run.members[member].name
     title = f"{name} of {pretrained.named(run.directory)}, iteration {at}, m = {m}"
     return BoardPlayer(name, title, of_position, True)
 
 
-def plain(name: str, game: Game) -> BoardPlayer:
+def least_simulations(run: Run) -> int:
+    """Of a search with a network of the run: 2 where evaluating the root counts as one."""
+    return 2 if run.spec.switches.root_expansion_counts else 1
+
+
+def plain(name: str, game: Game, *, most: int | None = None) -> BoardPlayer:
     """A player without a network: `random`, `greedy` (one ply ahead), or `mcts_N` (N rollouts).
+
+    Args:
+      name: of the player.
+      game: the rules.
+      most: as of `of_network`.
 
     Raises:
       ConfigError: there is none of that name.
@@ -124,10 +157,10 @@ def plain(name: str, game: Game) -> BoardPlayer:
             f"{name!r} is no player without a network: {nearest(name, PLAIN_NAMES)} "
             f"(mcts_1 to mcts_{MAX_SIMULATIONS})"
         )
-    options = SearchOptions(capacity=m + 1)
+    options, fixed, traced = _sized(SearchOptions(capacity=m + 1), m, most)
 
     def of_position(key: jax.Array, state: State) -> Analysis:
-        analysis = _on_host(_search_with_rollouts(game, options, m, key, state))
+        analysis = _on_host(_search_with_rollouts(game, options, fixed, traced, key, state))
         return analysis._replace(network_value=None, prior=None)
 
     return BoardPlayer(name, f"plain MCTS with {m} rollouts a move", of_position, True)
@@ -145,6 +178,18 @@ def _of_players(name: str, title: str, game: Game, players: Players) -> BoardPla
     return BoardPlayer(name, title, lambda key, state: Analysis(int(choose(key, state))), False)
 
 
+def _sized(
+    options: SearchOptions, m: int, most: int | None
+) -> tuple[SearchOptions, int | None, int]:
+    """Options with room for the search, m where it must be static, else None, and m."""
+    room = max(m, most or 0)
+    return (
+        dataclasses.replace(options, capacity=room + 1),
+        m if options.fixes_simulations else None,
+        m,
+    )
+
+
 def _batch_of_one(state: State) -> State:
     return jax.tree.map(lambda x: jnp.asarray(x)[None], state)
 
@@ -153,30 +198,36 @@ def _batch_of_one(state: State) -> State:
 def _search_with_network(
     spec: Spec,
     options: SearchOptions,
-    simulations: int,
+    fixed: int | None,
+    simulations: jax.Array | int,
     network: Learner,
     c_puct: jax.Array,
     key: jax.Array,
     state: State,
 ) -> dict[str, jax.Array]:
     evaluate = learner.acting(spec, network)
-    return _search(spec.game, evaluate, options, simulations, c_puct, key, state)
+    return _search(spec.game, evaluate, options, fixed or simulations, c_puct, key, state)
 
 
 @functools.partial(jax.jit, static_argnums=(0, 1, 2))
 def _search_with_rollouts(
-    game: Game, options: SearchOptions, simulations: int, key: jax.Array, state: State
+    game: Game,
+    options: SearchOptions,
+    fixed: int | None,
+    simulations: jax.Array | int,
+    key: jax.Array,
+    state: State,
 ) -> dict[str, jax.Array]:
     evaluate = rollout_evaluate(game)
     c_puct = jnp.sqrt(jnp.float32(2.0))
-    return _search(game, evaluate, options, simulations, c_puct, key, state)
+    return _search(game, evaluate, options, fixed or simulations, c_puct, key, state)
 
 
 def _search(
     game: Game,
     evaluate: Evaluate | StateEvaluate,
     options: SearchOptions,
-    simulations: int,
+    simulations: jax.Array | int,
     c_puct: jax.Array,
     key: jax.Array,
     state: State,
@@ -198,6 +249,7 @@ def _search(
         "prior": jnp.exp(result.tree.children_prior_logits[0, 0]),
         "visits": result.visit_counts[0],
         "q": result.q[0],
+        "lines": variations.principal(result.tree, count=_LINES, depth=_DEPTH)[0],
     }
 
 

@@ -37,10 +37,11 @@ def solved_moves(now: Session) -> list[SolvedMove]:
     Raises:
       ConfigError: in one line: no solver knows the game, it is too early, or a package is missing.
     """
+    exact = solvers.solver_of(now.game)
     game, state = now.game, jax.tree.map(lambda x: np.asarray(x)[None], now.now.state)
     stones = int(solvers.stones_placed(state)[0])
     [pair] = solvers.own_and_other(state)
-    scores = _solver(game, stones).action_scores(*pair)
+    scores = _solver(game, exact, stones).action_scores(*pair)
     moves = [
         SolvedMove(action, score, _margin(game, score, stones))
         for action, score in enumerate(scores)
@@ -49,11 +50,10 @@ def solved_moves(now: Session) -> list[SolvedMove]:
     return sorted(moves, key=lambda move: (-move.score, move.action))
 
 
-def _solver(game: Game, stones: int) -> Solver:
+def _solver(game: Game, exact: Solver, stones: int) -> Solver:
     """The solver of a board that will not keep a person waiting."""
     if _is_usual_board(game) and (solver := _book()) is not None:
         return solver
-    exact = solvers.solver_of(game)
     first = solvers.default_plies(game).start + int(solvers.stones_placed(game.init()))
     if stones >= first:
         return exact

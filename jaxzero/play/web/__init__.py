@@ -1,0 +1,1 @@
+"""A page to play on, served to this machine alone: `python -m jaxzero.play --web`."""

@@ -1,0 +1,120 @@
+"""Who sits at the board when the page is opened, and the page served until it is interrupted."""
+
+import contextlib
+from collections.abc import Callable
+from typing import NamedTuple
+
+from jaxzero import pretrained, runs
+from jaxzero.play.display.notation import make_notation
+from jaxzero.play.display.session import Session
+from jaxzero.play.web.catalogue import MCTS, Catalogue, offer_name
+from jaxzero.play.web.server import HOST, Site, bind
+from jaxzero.players import rollouts_of
+from jaxzero.runs import Run
+
+_SHOWN = "connect_four_6x7"  # where nothing is asked for
+
+
+class Choice(NamedTuple):
+    """How the page begins.
+
+    Attributes:
+      game: its name.
+      opponent: a player's name, see `catalogue`.
+      simulations: of the opponent's searches.
+      recorded: a game that is looked at, without an opponent.
+    """
+
+    game: str
+    opponent: str
+    simulations: int
+    recorded: Session | None
+
+
+def choose(
+    run: Run | None,
+    *,
+    member: str | None = None,
+    at: int | None = None,
+    simulations: int | None = None,
+    game: str | None = None,
+    opponent: str | None = None,
+    recorded: Session | None = None,
+) -> tuple[Catalogue, Choice]:
+    """What the page offers, and how it begins.
+
+    Args:
+      run: whose network is the opponent; without one, of `member`, after iteration `at`.
+      member, at: the first and the newest by default.
+      simulations: of its searches; as in training by default.
+      game: of an opponent without a run.
+      opponent: `random`, `greedy`, `mcts_N`; a network that ships where there is one by default.
+      recorded: a game to look at.
+
+    Raises:
+      ConfigError: there is no such member, iteration or opponent.
+    """
+    if recorded is not None:
+        game = recorded.game.name
+    if run is None and game is None:
+        run = runs.open_run(f"{pretrained.PREFIX}{_SHOWN}")
+    number = 0 if run is None else runs.choose(run, member)
+    catalogue = Catalogue(run, number, game)
+    name = game if run is None else run.spec.game.name
+    assert name is not None  # one of them is given
+    offers = catalogue.offers(name)
+    chosen, m = offers[0], simulations
+    if opponent is not None:
+        m = rollouts_of(opponent)
+        wanted = MCTS if m else opponent
+    elif run is not None:
+        wanted = offer_name(run, number, run.iterations[-1] if at is None else at)
+    else:
+        wanted = chosen.name
+    found = [offer for offer in offers if offer.name == wanted]
+    m = m or (found[0].simulations if found else 0)
+    catalogue.player(catalogue.game(name), wanted, m)  # refuses what is not there
+    return catalogue, Choice(name, wanted, m, recorded)
+
+
+def serve(
+    catalogue: Catalogue,
+    choice: Choice,
+    *,
+    side: int,
+    seed: int,
+    port: int,
+    say: Callable[..., None],
+) -> None:
+    """Compiles, says where the page is, and answers until it is interrupted.
+
+    Args:
+      catalogue: what it offers.
+      choice: how it begins.
+      side: the person's, 0 or 1.
+      seed: of what is random.
+      port: 0 for a free one.
+      say: prints lines.
+
+    Raises:
+      ConfigError: the port can't be had.
+    """
+    opponent = {"name": choice.opponent, "simulations": choice.simulations}
+    seats: list[dict[str, object]] = [{"name": "you"}, {"name": "you"}, opponent]
+    moves: list[str] = []
+    if choice.recorded is None:
+        seats[1 - side] = opponent
+    else:
+        names = make_notation(choice.recorded.game).names
+        moves = [names[action] for action in choice.recorded.actions]
+    start = {"game": choice.game, "moves": moves, "seats": seats, "seed": seed}
+    site = Site(catalogue, start)
+    server = bind(site, port)
+    with contextlib.closing(server.socket):
+        say(f"compiling {choice.game} and {choice.opponent}...")
+        first = {"game": choice.game, "moves": [], "player": choice.opponent, "seed": seed}
+        site.answers.position(first)
+        site.answers.analysis(first | {"simulations": choice.simulations})
+        say(f"play at http://{HOST}:{server.port}/ (this machine only; Ctrl-C ends it)")
+        server.serve_forever()  # returns when interrupted
+        say("", "stopped")

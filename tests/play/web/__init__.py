@@ -1,0 +1,1 @@
+"""The page: its answers, and the page itself in a browser."""

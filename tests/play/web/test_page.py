@@ -1,0 +1,213 @@
+"""The page in a browser: what people press, and what they see then."""
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from jaxzero.games import make_game
+from jaxzero.play.display import session
+from jaxzero.play.display.notation import make_notation
+from tests.browser import too_wide, watched
+from tests.play.web.conftest import SHIPS
+
+GAME = "connect_four_5x5"
+TWO = "first=you&second=you"  # people
+Open = Callable[..., Any]
+
+
+REFUSED = "Failed to load resource: the server responded with a status of 400 (BAD REQUEST)"
+
+
+@pytest.fixture
+def open_page(browser: Any, address: str) -> Iterator[Open]:
+    """Opens tabs; at the end nothing may have gone wrong in any but what was refused."""
+    faults: list[str] = []
+    pages: list[Any] = []
+
+    def opened(fragment: str = "", size: str = "desktop", scheme: str = "light") -> Any:
+        page = watched(browser, faults, size, scheme)
+        pages.append(page)
+        page.goto(f"{address}#{fragment}")
+        page.wait_for_selector("#board svg, #board pre")
+        return page
+
+    yield opened
+    for page in pages:
+        page.context.close()
+    assert not [fault for fault in faults if fault != REFUSED]
+
+
+def moves(page: Any) -> list[str]:
+    """Those that the page lists."""
+    return [text.partition(".")[2] for text in page.locator("#moves button").all_inner_texts()]
+
+
+def wait_for_moves(page: Any, count: int) -> None:
+    page.locator("#moves button").nth(count - 1).wait_for()
+
+
+def said(page: Any, text: str) -> None:
+    """Waits until the line below the board has it."""
+    page.locator("#said", has_text=text).wait_for()
+
+
+def press(page: Any, name: str) -> None:
+    page.locator(f'.target[data-name="{name}"]').click()
+
+
+def is_over(page: Any) -> bool:
+    return bool(page.locator("#board svg").get_attribute("aria-label").endswith(("won", "draw")))
+
+
+def test_a_whole_game_against_a_network(open_page: Open, tmp_path: Path) -> None:
+    page = open_page()
+    count = 0
+    while True:
+        press(page, page.locator(".can").first.get_attribute("data-name"))
+        wait_for_moves(page, count := count + 1)
+        said(page, "plays" if count % 2 else "")
+        if is_over(page):
+            break
+        wait_for_moves(page, count := count + 1)
+        page.wait_for_selector(".can, svg[aria-label$='won'], svg[aria-label$='draw']")
+        if is_over(page):
+            break
+    notation = make_notation(make_game(GAME))
+    end = session.replay(make_game(GAME), [notation.names.index(m) for m in moves(page)])
+    assert end.now.is_terminal
+    won = end.now.outcome[0]
+    said(page, "A draw" if not won else "You have won" if won > 0 else "You have lost")
+    page.locator("#value", has_text="over").wait_for()
+    page.screenshot(path=tmp_path / "game.png", full_page=True)
+    before = moves(page)
+    page.reload()
+    page.wait_for_selector("#board svg")
+    assert moves(page) == before
+    page.click("#undo")
+    page.wait_for_selector(".can")
+    assert moves(page) == before[: len(before) - (2 if len(before) % 2 == 0 else 1)]
+
+
+def test_what_is_not_legal_changes_nothing(open_page: Open) -> None:
+    page = open_page(f"moves=1.1.1.1.1&{TWO}&hints=0")
+    press(page, "1")
+    said(page, "1 is not legal here; play 2 3 4 5")
+    page.fill("#move", "<b>x</b>")
+    page.press("#move", "Enter")
+    said(page, "<b>x</b> is not legal here")
+    assert moves(page) == ["1"] * 5
+    page.fill("#move", "2")
+    page.press("#move", "Enter")
+    wait_for_moves(page, 6)
+    page.evaluate("document.activeElement.blur()")
+    page.keyboard.press("5")
+    wait_for_moves(page, 7)
+    assert moves(page) == [*["1"] * 5, "2", "5"]
+
+
+def test_a_broken_address_is_said(open_page: Open) -> None:
+    page = open_page(f"moves=1&{TWO}&hints=0")
+    page.evaluate("location.hash = 'moves=1.9'")
+    said(page, "move 2 is '9', not a column, 1 to 5")
+    page.evaluate("location.hash = 'moves=1.2&first=you&second=you&hints=0'")
+    wait_for_moves(page, 2)
+
+
+def test_two_tabs_do_not_know_each_other(open_page: Open) -> None:
+    one, two = open_page(f"{TWO}&hints=0"), open_page(f"{TWO}&hints=0")
+    press(one, "3")
+    wait_for_moves(one, 1)
+    for name in ("2", "4"):
+        press(two, name)
+    wait_for_moves(two, 2)
+    press(one, "5")
+    wait_for_moves(one, 2)
+    assert (moves(one), moves(two)) == (["3", "5"], ["2", "4"])
+    one.reload()
+    wait_for_moves(one, 2)
+    assert moves(one) == ["3", "5"]
+    one.click("#undo")
+    one.locator("#moves button").nth(1).wait_for(state="detached")
+    assert (moves(one), moves(two)) == (["3"], ["2", "4"])
+
+
+def test_sides_players_and_simulations_change_while_playing(open_page: Open) -> None:
+    page = open_page("moves=3&hints=0")
+    wait_for_moves(page, 2)  # the network has answered
+    page.click("#swap")
+    wait_for_moves(page, 3)  # and now plays the other side
+    page.get_by_label("Simulations of the first player", exact=True).fill("9")
+    page.press("#move", "Tab")
+    page.get_by_label("First player", exact=True).select_option("greedy")
+    page.locator(".can").first.press("Enter")
+    wait_for_moves(page, 5)
+    page.get_by_label("Second player", exact=True).select_option("random")
+    wait_for_moves(page, 7)  # two players by themselves
+    page.click("#pause")
+    page.locator("#pause", has_text="Go on").wait_for()
+    assert "second=random" in page.evaluate("location.hash")
+    page.click("#new")
+    wait_for_moves(page, 1)
+
+
+def test_the_analysis_says_what_the_search_found(open_page: Open, tmp_path: Path) -> None:
+    page = open_page(f"moves=1.2.1.2.1.2&{TWO}&analysis={SHIPS}~16&notes=solved")
+    page.locator("#solved", has_text="win in 1").wait_for()
+    best = page.locator("#table tr.best")
+    assert best.locator("td").first.inner_text() == "1"
+    assert best.locator("td").last.inner_text() == "win in 1"
+    assert page.locator(".target[data-name='1'] text").inner_html() == "+1"
+    page.locator("#chart path[stroke-width]").wait_for(state="attached")
+    assert page.locator("#chart").get_attribute("aria-label").count(".") == 7
+    page.screenshot(path=tmp_path / "analysis.png", full_page=True)
+    with page.expect_download() as download:
+        page.click("a[data-file='game.txt']")
+    record = tmp_path / "game.txt"
+    download.value.save_as(record)
+    page.click("#new")
+    page.locator("#moves button").first.wait_for(state="detached")
+    page.set_input_files("#open", record)
+    wait_for_moves(page, 6)
+    assert moves(page) == list("121212")
+    page.click("#end")
+    page.locator("#moves button[aria-current]", has_text="6.").wait_for()
+    page.locator("#table button", has_text="1").first.click()
+    said(page, "The first player has won")
+
+
+BOARDS = {
+    "othello_6x6": ["b3", "b2"],
+    "reversi_6x6": ["b3", "b2"],
+    "gobang_5x5": ["c3", "d4"],
+    "racing_kings": ["d4e6", "e4d6"],
+    "connect_four_6x7": ["4", "4"],
+}
+
+
+@pytest.mark.parametrize("game", BOARDS)
+def test_every_board_is_played_by_pressing_it(open_page: Open, game: str, tmp_path: Path) -> None:
+    scheme = "dark" if "o" in game[:2] else "light"
+    page = open_page(f"game={game}&{TWO}&hints=0", "phone", scheme)
+    for number, move in enumerate(BOARDS[game], 1):
+        for name in [move[:2], move[2:]] if game == "racing_kings" else [move]:
+            press(page, name)
+        wait_for_moves(page, number)
+    assert moves(page) == BOARDS[game]
+    assert not too_wide(page)
+    page.screenshot(path=tmp_path / f"{game}_phone.png", full_page=True)
+    page.set_viewport_size({"width": 1300, "height": 900})
+    assert not too_wide(page)
+    page.screenshot(path=tmp_path / f"{game}_desktop.png")
+    assert page.locator("svg:not([aria-hidden]):not([aria-label])").count() == 0
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("game", [*BOARDS, "pgx:tic_tac_toe", "pgx:go_9x9", "pgx:hex"])
+def test_a_whole_game_on_each_board(open_page: Open, game: str) -> None:
+    if game.startswith("pgx:"):
+        pytest.importorskip("pgx")
+    page = open_page(f"game={game.replace(':', '%3A')}&first=greedy~0&second=random~0&hints=0")
+    page.locator("svg[aria-label$='won'], svg[aria-label$='draw']").wait_for(timeout=500_000)
+    assert "won" in page.inner_text("#said") or "draw" in page.inner_text("#said")
