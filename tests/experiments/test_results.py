@@ -1,0 +1,58 @@
+"""Recorded runs: what is kept of them, and that the page is what their data says."""
+
+import gzip
+import json
+from pathlib import Path
+
+import pytest
+
+from experiments import results
+from jaxzero.settings.config import ConfigError
+from tests.experiments.made_up_ratings import BOARD, rated_study
+
+MEANS = {"policy": 0.0, "value": 300.0, "sum": 20.0, "product": -10.0}
+
+
+def test_the_page_is_that_of_the_data() -> None:
+    page = (results.ROOT / "recorded.md").read_text()
+    groups = results.read()
+    assert page == results.text(groups), "run: python -m experiments.results"
+    for group in groups:
+        assert (results.ROOT / results.figure_name(group)).is_file()
+
+
+def test_runs_are_kept_and_make_the_page(tmp_path: Path) -> None:
+    root, runs = tmp_path / "docs", tmp_path / "somewhere"
+    runs.mkdir()
+    one = rated_study(runs / "one", MEANS)
+    two = rated_study(runs / "two", MEANS, changes={"semantics": "published"})
+    stored = json.loads((one / "results.json").read_text())
+    stored["command"] = f"python -m experiments.loss_ablation --workdir={one} | more"
+    (one / "results.json").write_text(json.dumps(stored))
+    results.add([one, two], "laptop", root)
+    made = results.write(root)
+    text = made.read_text()
+    assert "## laptop" in text
+    assert f"| two | loss_ablation | {BOARD} | published | 8 |" in text
+    assert "`python -m experiments.loss_ablation --workdir=runs/one &#124; more`" in text
+    assert str(tmp_path) not in text
+    assert "| reproduced |" in text
+    assert (root / "recorded_laptop.svg").is_file()
+    assert list(root.glob("*.png")) == []
+    kept = root / "data" / "laptop" / "one" / "results.json.gz"
+    before = kept.read_bytes()
+    results.add([one], "laptop", root)
+    assert kept.read_bytes() == before
+    assert results.write(root).read_text() == text
+    stored = json.loads(gzip.decompress(before))
+    stored["tournaments"][1]["elo"][0] += 1000
+    kept.write_bytes(gzip.compress(json.dumps(stored).encode()))
+    assert results.text(results.read(root)) != text
+
+
+def test_what_cannot_be_recorded_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match=r"holds no results\.json, name finished runs"):
+        results.add([tmp_path], "laptop", tmp_path / "docs")
+    assert not (tmp_path / "docs").exists()
+    with pytest.raises(ConfigError, match="--add and --group"):
+        results.main([f"--add={tmp_path}"])
