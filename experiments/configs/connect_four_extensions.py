@@ -7,7 +7,7 @@ from experiments.configs import connect_four_efficiency as efficiency
 from jaxzero.settings.config import Key, Preset, preset_getter
 from jaxzero.settings.keys import table
 
-ARMS = ("extended", "cached", "archive", "retry")
+ARMS = ("extended", "cached", "archive", "retry", "evolving", "novel_wins", "novelty")
 
 PRESETS: dict[str, Preset] = {
     "quick": Preset(

@@ -19,13 +19,43 @@ def added(config: ConfigDict) -> dict[str, dict[str, Any]]:
     Args:
       config: the study's, for what depends on its size.
     """
-    del config
+    league, novelty = _leagues(config)
     return {
         "extended": {},
         "cached": _CACHED,  # Fig. 8
         "archive": _ARCHIVE,
         "retry": _ARCHIVE | {"selfplay.archive": "losses"},
+        "evolving": league,  # Fig. 12
+        "novel_wins": novelty | {"selfplay.league": "novel_wins"},  # Fig. 13
+        "novelty": novelty,
     }
+
+
+def _leagues(config: ConfigDict) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The authors' leagues, of wins and of novelty: about one generation in an iteration."""
+    games = config.selfplay.episodes
+    players = min(50, max(8, games // 20))
+    league = {
+        "selfplay.league": "wins",
+        "selfplay.league_pairing": "skewed",
+        "selfplay.league_players": players,
+        "selfplay.league_parents": round(0.3 * players),
+        "selfplay.league_games": float(min(100, 2 * games // players)),
+    }
+    plies = 42  # of the longest game
+    novelty = league | {
+        "selfplay.league": "novelty",
+        "selfplay.league_parents": round(0.32 * players),
+        "selfplay.league_evolves": (
+            "c_puct",
+            "unvisited_q",
+            "draw_value",
+            "dirichlet_alpha",
+        ),
+        "selfplay.league_points": 6.0 * games,  # 90,000 of their 14,000 games or so
+        "selfplay.seen_positions": min(2**27, games * plies * config.train.iterations),
+    }
+    return league, novelty
 
 
 def changes(config: ConfigDict) -> dict[str, dict[str, Any]]:

@@ -25,10 +25,10 @@ class Numbers(NamedTuple):
       unvisited_q, draw_value, dirichlet_alpha: as of `SearchOptions`.
     """
 
-    c_puct: jax.Array
-    unvisited_q: jax.Array
-    draw_value: jax.Array
-    dirichlet_alpha: jax.Array
+    c_puct: jax.Array | float
+    unvisited_q: jax.Array | float
+    draw_value: jax.Array | float
+    dirichlet_alpha: jax.Array | float
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)

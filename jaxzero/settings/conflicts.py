@@ -8,7 +8,7 @@ from typing import Any
 
 from ml_collections import ConfigDict
 
-from jaxzero.settings import archive, sharing
+from jaxzero.settings import archive, league, sharing
 from jaxzero.settings.switches import Switches
 
 
@@ -129,3 +129,4 @@ def conflicts(config: ConfigDict, switches: Switches) -> Iterator[tuple[Any, str
     )
     yield from sharing.conflicts(config, switches)
     yield from archive.conflicts(config)
+    yield from league.conflicts(config, switches)

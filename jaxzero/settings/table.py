@@ -8,6 +8,7 @@ The only place where a default, a meaning, a letter or a range is written: `defa
 from jaxzero.settings.archive import ARCHIVE
 from jaxzero.settings.beside import BESIDE
 from jaxzero.settings.keys import Key
+from jaxzero.settings.league import LEAGUE
 from jaxzero.settings.mechanisms import MECHANISMS
 from jaxzero.settings.sharing import SHARING
 from jaxzero.settings.switches import SEMANTICS, SWITCHES
@@ -293,6 +294,7 @@ KEYS: tuple[Key, ...] = (
     *MECHANISMS,
     *SHARING,
     *ARCHIVE,
+    *LEAGUE,
     # ---- semantics
     *(
         Key(f"switches.{name}", None, switch.described, kind=bool)

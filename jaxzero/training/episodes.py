@@ -9,7 +9,18 @@ import jax.numpy as jnp
 
 from jaxzero.games.distinct import count_distinct, hash_rows
 from jaxzero.loops import DATA_AXIS
-from jaxzero.training import archive, curriculum, learner, openings, replay, selfplay, sharing
+from jaxzero.search.options import Numbers
+from jaxzero.training import (
+    archive,
+    curriculum,
+    league,
+    learner,
+    openings,
+    replay,
+    seen,
+    selfplay,
+    sharing,
+)
 from jaxzero.training import past as pasts
 from jaxzero.training.curriculum import Lesson
 from jaxzero.training.learner import Learner
@@ -49,6 +60,16 @@ def play_batch(
         found = archive.learn(own, spec.game, past.archive, trajectory, key)
         past = dataclasses.replace(past, archive=found)
         metrics |= archive.describe(found, trajectory)
+    new = jnp.zeros(trajectory.plies.shape)
+    if past.seen is not None:
+        memory, new = seen.look(past.seen, trajectory)
+        past = dataclasses.replace(past, seen=memory)
+        metrics |= seen.describe(memory, trajectory, new)
+    if past.league is not None:
+        who = league.pairs(own, past.league, key, len(trajectory.plies))
+        players = league.learn(own, spec.search, past.league, who, trajectory, new, key)
+        past = dataclasses.replace(past, league=players)
+        metrics |= league.describe(own, players)
     learned = curriculum.learned_part(own, lesson, trajectory, key)
     examples, count = replay.from_trajectory(
         learned,
@@ -116,6 +137,7 @@ def self_play(
         one_hot_after_temperature=spec.switches.one_hot_after_temperature,
         first_player_always_loses=spec.switches.gobang_absolute_labels,
         begun=_beginnings(spec, keys, active, lesson, past),
+        players=_players(spec, hyper, key, number, past),
         caps=caps,
         known_labels=own.known_labels,
         sharing=shared,
@@ -151,6 +173,18 @@ def self_play(
         metrics["selfplay/table_use"] = counts["stored"] / room
         metrics["count/table_overflow"] = counts["searches"] - counts["stored"]
     return trajectory, metrics
+
+
+def _players(
+    spec: Spec, hyper: Hyper, key: jax.Array, number: jax.Array, past: Past
+) -> Numbers | None:
+    """Numbers of the searches of who plays games of these numbers, [B, 2]; None: all the same."""
+    own, search = spec.selfplay, spec.search
+    if past.league is None:
+        return None
+    who = league.pairs(own, past.league, key, len(number) * spec.data_devices)[number]
+    others = Numbers(hyper.c_puct, search.unvisited_q, search.draw_value, search.dirichlet_alpha)
+    return league.numbers(own, past.league, who, others)
 
 
 def _beginnings(

@@ -19,6 +19,8 @@ from jaxzero.training.replay import Examples, Source
 from jaxzero.training.spec import Hyper, Spec
 from jaxzero.training.windows import Batch, Held, Window
 
+_PAST = 0x7FFFFFFF  # folded into the key of the first weights: what a run's games begin with
+
 
 @struct.dataclass
 class RunState:
@@ -60,7 +62,7 @@ def init(spec: Spec, seed: jax.Array) -> RunState:
         key=key,
         iteration=jnp.int32(0),
         best=jnp.int32(0),
-        progress=past.begin(spec),
+        progress=past.begin(spec, jax.random.fold_in(weights_key, _PAST)),
         filled=held.filled,
     )
 

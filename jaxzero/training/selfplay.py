@@ -152,7 +152,7 @@ def play(
         """Options and c of who is to move, int32[B]."""
         if players is None:
             return options, c_puct
-        own = Numbers(*(x[jnp.arange(batch), to_move] for x in players))
+        own = Numbers(*(jnp.asarray(x)[jnp.arange(batch), to_move] for x in players))
         return options.of_games(own), own.c_puct
 
     def search(

@@ -48,6 +48,14 @@ class SelfPlaySettings:
     archive: str
     archive_share: float
     archive_positions: int
+    league: str
+    league_evolves: tuple[str, ...]
+    league_players: int
+    league_parents: int
+    league_games: float
+    league_points: float
+    league_pairing: str
+    seen_positions: int
     curriculum: str
     curriculum_drop: str
     curriculum_epochs: tuple[int, ...]

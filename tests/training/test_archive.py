@@ -44,7 +44,7 @@ def batches(kind: str, count: int = 3) -> list[tuple[Trajectory, Any, Any]]:
         batch = episodes.play_batch(own, hyper, network, kept, jnp.int32(0), key)
         return games, batch.progress, batch.metrics
 
-    run, kept, found = jax.jit(play), past.begin(own), []
+    run, kept, found = jax.jit(play), past.begin(own, jax.random.key(2)), []
     for number in range(count):
         games, kept, metrics = run(kept, jax.random.key(number))
         found.append(jax.device_get((games, kept.archive, metrics)))
@@ -141,8 +141,8 @@ def test_a_lost_game_is_tried_again_where_the_value_fell_most() -> None:
 
 def test_a_run_carries_its_archive_and_resumes_without_one_as_ever() -> None:
     plain = small.small_spec()
-    assert past.begin(plain) == ()
-    again = past.unpack(past.pack(past.unpack(past.begin(spec("visited")))))
+    assert past.begin(plain, jax.random.key(2)) == ()
+    again = past.unpack(past.pack(past.unpack(past.begin(spec("visited"), jax.random.key(2)))))
     assert isinstance(again.archive, archive.Archive)
     assert dataclasses.replace(again, archive=None) == past.NOTHING
 

@@ -83,6 +83,13 @@ FACTORS: dict[str, tuple[dict[str, Any], ...]] = {
         {"selfplay.archive_share": 0.5},
         {"selfplay.archive_share": 1.0, "selfplay.archive": "losses"},
     ),
+    "league": (
+        {},
+        {"selfplay.league": "wins", "selfplay.league_players": 3, "selfplay.league_parents": 1}
+        | {"selfplay.league_games": 1.0},
+        {"selfplay.league": "novelty", "selfplay.league_parents": 1}
+        | {"selfplay.league_points": 1.0, "selfplay.seen_positions": 100},
+    ),
     "sharing": (
         {},
         {"search.key": "position"},
@@ -177,7 +184,7 @@ def play(row: Row) -> Played:
         return (played.progress, held, key), found
 
     def run(key: jax.Array) -> Any:
-        begun = past.begin(spec), window.begin(), key
+        begun = past.begin(spec, key), window.begin(), key
         return jax.tree.map(lambda x: x[-1], jax.lax.scan(turn, begun, jnp.arange(1, 3))[1])
 
     with (

@@ -1,0 +1,119 @@
+"""Settings of players that differ in their searches and evolve in self-play (002, section 4).
+
+Part of `jaxzero.settings.table`. By default none of them acts.
+"""
+
+from collections.abc import Iterator
+from typing import Any
+
+from ml_collections import ConfigDict
+
+from jaxzero.settings.keys import Key
+from jaxzero.settings.switches import Switches
+
+EVOLVING = ("c_puct", "unvisited_q", "draw_value", "dirichlet_alpha")
+
+LEAGUE: tuple[Key, ...] = (
+    Key(
+        "selfplay.league",
+        "none",
+        "games between players of one network that differ in numbers of their searches and evolve; "
+        "the best are those with most wins (Elo), whose won games have most positions that the run "
+        "had not seen, or whose games have (002, Figs. 12 and 13)",
+        choices=("none", "wins", "novel_wins", "novelty"),
+    ),
+    Key(
+        "selfplay.league_evolves",
+        ("c_puct", "unvisited_q", "draw_value"),
+        "the numbers that differ, keys of search; the others are as those keys say",
+        choices=EVOLVING,
+    ),
+    Key(
+        "selfplay.league_players", 50, "best players, who play; the first generation", low=2,
+        high=10_000,
+    ),
+    Key(
+        "selfplay.league_parents",
+        15,
+        "best players of whom two mutated copies each join, the next generation",
+        low=1,
+        high=10_000,
+    ),
+    Key(
+        "selfplay.league_games",
+        100.0,
+        "games of the newest of the best players, on average, until then (in the first generation "
+        "0.6 of it); 0: the players stay as they are; league=wins only",
+        low=0,
+        high=1e9,
+    ),
+    Key(
+        "selfplay.league_points",
+        90_000.0,
+        "points given out until then, one for each new position; novel_wins and novelty only",
+        low=1,
+        high=1e12,
+    ),
+    Key(
+        "selfplay.league_pairing",
+        "even",
+        "both players of the best; or, as in 002's program, the second one of twice as many, so "
+        "that the lower half of these never moves first",
+        choices=("even", "skewed"),
+    ),
+    Key(
+        "selfplay.seen_positions",
+        0,
+        "positions that the run can remember to have seen, 12 bytes each and part of checkpoints: "
+        "measures how many of an iteration are new to the run; 0: none",
+        low=0,
+        high=2**30,
+    ),
+)  # fmt: skip
+
+
+def conflicts(config: ConfigDict, switches: Switches) -> Iterator[tuple[Any, str, str]]:
+    """(whether it is so, key, remedy) of what does not go together."""
+    search, own = config.search, config.selfplay
+    plays = own.league != "none"
+    for name, value, needed in (
+        ("algorithm", search.algorithm, "puct"),
+        ("loop", search.loop, "tree"),
+        ("key", search.key, "game"),
+    ):
+        yield (
+            plays and value != needed,
+            "selfplay.league",
+            f"its players search with numbers of their own, set config.search.{name}={needed!r}",
+        )
+    yield (
+        plays and switches.keep_tree,
+        "selfplay.league",
+        "a kept tree would be of both players, set config.switches.keep_tree=False",
+    )
+    yield (
+        plays and not own.league_evolves,
+        "selfplay.league_evolves",
+        f"name at least one of {', '.join(EVOLVING)}",
+    )
+    yield (
+        plays and len(set(own.league_evolves)) < len(own.league_evolves),
+        "selfplay.league_evolves",
+        "name each only once",
+    )
+    yield (
+        plays and "dirichlet_alpha" in own.league_evolves and not search.dirichlet_fraction,
+        "selfplay.league_evolves",
+        "there is no root noise, set config.search.dirichlet_fraction or leave dirichlet_alpha out",
+    )
+    yield (
+        plays and own.league_parents > own.league_players,
+        "selfplay.league_parents",
+        f"choose at most config.selfplay.league_players={own.league_players}",
+    )
+    yield (
+        own.league in ("novel_wins", "novelty") and not own.seen_positions,
+        "selfplay.league",
+        "it counts positions that the run had not seen, set config.selfplay.seen_positions, e.g. "
+        "to twice the moves of all games",
+    )

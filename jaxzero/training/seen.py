@@ -1,0 +1,43 @@
+"""Which positions a run has seen: how new its games are."""
+
+import jax
+import jax.numpy as jnp
+
+from jaxzero.games.distinct import hash_rows
+from jaxzero.training import sharing
+from jaxzero.training.selfplay import Trajectory
+from jaxzero.training.sharing import Memory
+from jaxzero.training.spec import SelfPlaySettings
+
+
+def begin(own: SelfPlaySettings) -> Memory | None:
+    """Nothing is seen yet; None where nobody asks."""
+    size = own.seen_positions
+    if not size:
+        return None
+    words, owner = jnp.zeros((size, 2), jnp.uint32), jnp.zeros((size,), jnp.int32)
+    return Memory(jnp.float32(0), jnp.float32(0), owner=owner, words=words)
+
+
+def look(memory: Memory, games: Trajectory) -> tuple[Memory, jax.Array]:
+    """With the positions of these games, [T, B]; float32[B]: how many of each were new.
+
+    Equal are those that the network sees as equal, by 64-bit hash. Of equal ones in several games
+    the first ply counts, there the first game. What finds no room stays new.
+    """
+    rows, batch = games.valid.shape
+    boards = games.observation.reshape(rows * batch, *games.observation.shape[2:])
+    hashes, valid = hash_rows(boards), games.valid.reshape(-1)
+    _, known = sharing.look_up(memory, hashes, hashes)
+    first = sharing.first_of_equals(hashes, hashes, valid)
+    new = valid & ~known & (first == jnp.arange(rows * batch))
+    memory = sharing.insert(memory, hashes, hashes, (), new)
+    return memory, new.reshape(rows, batch).sum(0).astype(jnp.float32)
+
+
+def describe(memory: Memory, games: Trajectory, new: jax.Array) -> dict[str, jax.Array]:
+    """Metrics `selfplay/new_share` and `selfplay/seen_use`."""
+    return {
+        "selfplay/new_share": new.sum() / jnp.maximum(games.valid.sum(), 1),
+        "selfplay/seen_use": memory.stored / memory.owner.shape[0],
+    }
