@@ -7,7 +7,18 @@ from experiments.configs import connect_four_efficiency as efficiency
 from jaxzero.settings.config import Key, Preset, preset_getter
 from jaxzero.settings.keys import table
 
-ARMS = ("extended", "cached", "archive", "retry", "evolving", "novel_wins", "novelty")
+ARMS = (
+    "extended",
+    "cached",
+    "tree_1.5",
+    "tree_5",
+    "tree_15",
+    "archive",
+    "retry",
+    "evolving",
+    "novel_wins",
+    "novelty",
+)
 
 PRESETS: dict[str, Preset] = {
     "quick": Preset(

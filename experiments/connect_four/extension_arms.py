@@ -23,6 +23,9 @@ def added(config: ConfigDict) -> dict[str, dict[str, Any]]:
     return {
         "extended": {},
         "cached": _CACHED,  # Fig. 8
+        **{
+            f"tree_{c}": _CACHED | {"selfplay.tree_c": float(c)} for c in ("1.5", "5", "15")
+        },  # Fig. 9
         "archive": _ARCHIVE,
         "retry": _ARCHIVE | {"selfplay.archive": "losses"},
         "evolving": league,  # Fig. 12

@@ -34,6 +34,22 @@ SHARING: tuple[Key, ...] = (
         low=1,
         high=2**27,
     ),
+    Key(
+        "selfplay.tree_c",
+        0.0,
+        "c of one big tree by which an iteration's games choose their moves, in place of sampling "
+        "them (002, Fig. 9: 1.5, 5, 15); 0: none; needs share=cache",
+        low=0,
+        high=1e6,
+        needs=("selfplay.share", "cache"),
+    ),
+    Key(
+        "selfplay.tree_parts",
+        8,
+        "parts of an iteration's games, one after another: the big tree learns after each",
+        low=1,
+        high=1_000_000,
+    ),
 )
 
 
@@ -41,6 +57,12 @@ def conflicts(config: ConfigDict, switches: Switches) -> Iterator[tuple[Any, str
     """(whether it is so, key, remedy) of what does not go together."""
     own = config.selfplay
     by_position = config.search.key == "position"
+    for name, plain in (("opening_plies", 0), ("archive_share", 0.0), ("curriculum", "none")):
+        yield (
+            own.tree_c and own[name] != plain,
+            "selfplay.tree_c",
+            f"games of one tree begin at the start, set config.selfplay.{name}={plain!r}",
+        )
     yield (
         by_position and switches.keep_tree,
         "search.key",

@@ -12,6 +12,7 @@ from jaxzero.loops import DATA_AXIS
 from jaxzero.search.options import Numbers
 from jaxzero.training import (
     archive,
+    big_tree,
     curriculum,
     league,
     learner,
@@ -119,16 +120,18 @@ def self_play(
         shared = sharing.by_position(
             key,
             own.share,
-            games=part,
+            games=-(-part // own.tree_parts) if own.tree_c else part,
             max_plies=spec.game.max_plies,
             at_once=spec.evaluate_at_once,
             most=own.share_positions,
         )
-    trajectory, diagnostics = selfplay.play(
+    if own.tree_c:  # one table for all parts
+        held = sharing.capacity(part, spec.game.max_plies, own.share_positions)
+        shared = shared._replace(capacity=held)
+    play = functools.partial(
+        selfplay.play,
         spec.game,
         learner.acting(spec, network),
-        keys,
-        active,
         options=spec.search,
         num_simulations=m,
         c_puct=hyper.c_puct,
@@ -142,6 +145,18 @@ def self_play(
         known_labels=own.known_labels,
         sharing=shared,
     )
+    if own.tree_c:
+        trajectory, diagnostics = big_tree.play(
+            lambda keys, active, pick, memory: play(keys, active, pick=pick, memory=memory),
+            spec.game,
+            keys,
+            active,
+            c=own.tree_c,
+            parts=own.tree_parts,
+            capacity=shared.capacity,
+        )
+    else:
+        trajectory, diagnostics = play(keys, active)
     depth_max = diagnostics.depth_max
     counts = {
         "evaluations": diagnostics.evaluations,
@@ -149,8 +164,8 @@ def self_play(
         "finished": diagnostics.finished_leaves,
         "depth": diagnostics.depth_sum,
         "simulations": diagnostics.simulations,
-        "searches": diagnostics.searches,
-        "stored": diagnostics.stored,
+        "searches": diagnostics.memory.searches,
+        "stored": diagnostics.memory.stored,
         "nodes": (diagnostics.nodes * active).sum().astype(jnp.float32),
     }
     if spec.data_devices > 1:
@@ -206,18 +221,10 @@ def _beginnings(
 def _gather(trajectory: Trajectory) -> Trajectory:
     """The games of all devices, on every device."""
 
-    def gather(axis: int) -> Any:
-        def whole(x: jax.Array) -> jax.Array:
-            return jax.lax.all_gather(x, DATA_AXIS, axis=axis, tiled=True)
+    def gather(x: jax.Array, axis: int) -> jax.Array:
+        return jax.lax.all_gather(x, DATA_AXIS, axis=axis, tiled=True)
 
-        return functools.partial(jax.tree.map, whole)
-
-    by_game = ("outcome", "plies", "active", "start", "rolled_back", "begun")
-    fields: dict[str, Any] = {
-        name: value if value is None else gather(0 if name in by_game else 1)(value)
-        for name, value in vars(trajectory).items()
-    }
-    return Trajectory(**fields)
+    return selfplay.along_games(gather, trajectory)
 
 
 def _describe(spec: Spec, trajectory: Trajectory) -> dict[str, jax.Array]:

@@ -12,11 +12,17 @@ from jaxzero.training.spec import SelfPlaySettings
 
 def begin(own: SelfPlaySettings) -> Memory | None:
     """Nothing is seen yet; None where nobody asks."""
-    size = own.seen_positions
-    if not size:
-        return None
-    words, owner = jnp.zeros((size, 2), jnp.uint32), jnp.zeros((size,), jnp.int32)
-    return Memory(jnp.float32(0), jnp.float32(0), owner=owner, words=words)
+    return empty(own.seen_positions) if own.seen_positions else None
+
+
+def empty(capacity: int) -> Memory:
+    """Room for so many positions."""
+    return Memory(
+        searches=jnp.float32(0),
+        stored=jnp.float32(0),
+        owner=jnp.zeros((capacity,), jnp.int32),
+        words=jnp.zeros((capacity, 2), jnp.uint32),
+    )
 
 
 def look(memory: Memory, games: Trajectory) -> tuple[Memory, jax.Array]:

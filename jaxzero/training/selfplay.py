@@ -6,6 +6,7 @@ plies and greedy afterwards.
 
 import dataclasses
 import functools
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import jax
@@ -73,6 +74,21 @@ class Trajectory:
     root_draw: jax.Array | None = None
 
 
+_BY_GAME = ("outcome", "plies", "active", "start", "rolled_back", "begun")
+
+# (keys [B], states [B], policies [B, A], live bool[B]) -> int32[B] actions
+Pick = Callable[[jax.Array, Any, jax.Array, jax.Array], jax.Array]
+
+
+def along_games(fn: Callable[[jax.Array, int], jax.Array], games: Trajectory) -> Trajectory:
+    """`fn` of each array and its axis of games."""
+    fields: dict[str, Any] = {
+        name: jax.tree.map(lambda x, axis=int(name not in _BY_GAME): fn(x, axis), value)
+        for name, value in vars(games).items()
+    }
+    return Trajectory(**fields)
+
+
 class PlayoutCaps(NamedTuple):
     """Fast searches at some plies, which are not learned from (Wu 2020, in 002 section 2.4).
 
@@ -119,6 +135,8 @@ def play(
     caps: PlayoutCaps = NO_CAPS,
     known_labels: bool = False,
     sharing: Sharing = NOT_SHARED,
+    pick: Pick | None = None,
+    memory: Memory | None = None,
 ) -> tuple[Trajectory, Costs]:
     """Plays B games to their ends.
 
@@ -141,6 +159,8 @@ def play(
       caps: fast searches.
       known_labels: see `labels.by_known`; the search keeps known results.
       sharing: of searches between games, without `keep_tree`.
+      pick: chooses the moves, from the policies, in place of sampling from the visits.
+      memory: of searches by the same network; None: of none.
 
     Returns:
       The trajectory and what its searches cost.
@@ -208,6 +228,8 @@ def play(
         action, policy = moves.choose(
             move_keys, result, sampled, options, one_hot_after_temperature=one_hot_after_temperature
         )
+        if pick is not None:
+            action = pick(move_keys, carry.states, result.policy, live)
         row = {
             "observation": jax.vmap(game.observe)(carry.states),
             "policy": policy,
@@ -235,6 +257,9 @@ def play(
         return _Carry(states, tree, is_kept, carry.ply + 1, record, diagnostics, memory)
 
     nobody = jnp.zeros((batch,), bool)  # no tree of these is ever read
+    if memory is None:
+        question = Question(states, nobody, jnp.zeros((batch,), jnp.float32))
+        memory = sharing_lib.begin(sharing, search, question)
     carry = _Carry(
         states=states,
         tree=core.start(game, evaluate, keys, states, options, nobody)[0] if keep_tree else (),
@@ -242,9 +267,7 @@ def play(
         ply=jnp.int32(0),
         record=empty_record(game, batch, options, known_labels),
         diagnostics=result_lib.nothing(batch),
-        memory=sharing_lib.begin(
-            sharing, search, Question(states, nobody, jnp.zeros((batch,), jnp.float32))
-        ),
+        memory=memory,
     )
     carry = while_any(going, body, carry)
     trajectory = _label(game, carry, active, options, first_player_always_loses)

@@ -84,10 +84,9 @@ class Memory:
 
 @struct.dataclass
 class Costs(Diagnostics):
-    """Costs of games: summed diagnostics of the searches that were made, and `Memory`'s counts."""
+    """Costs of games: summed diagnostics of the searches that were made, and what is remembered."""
 
-    searches: jax.Array
-    stored: jax.Array
+    memory: Memory
 
 
 def by_position(
@@ -192,7 +191,7 @@ def search_all(
 
 def costs(diagnostics: Diagnostics, memory: Memory) -> Costs:
     """Of games that ended with this memory."""
-    return Costs(**vars(diagnostics), searches=memory.searches, stored=memory.stored)
+    return Costs(**vars(diagnostics), memory=memory)
 
 
 def made(memory: Memory, lanes: jax.Array) -> Memory:

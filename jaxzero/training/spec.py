@@ -45,6 +45,8 @@ class SelfPlaySettings:
     fast_noise: float
     share: str
     share_positions: int
+    tree_c: float
+    tree_parts: int
     archive: str
     archive_share: float
     archive_positions: int

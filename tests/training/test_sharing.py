@@ -77,12 +77,12 @@ def test_games_with_a_cache_are_the_same_from_fewer_searches() -> None:
     chex.assert_trees_all_equal(games, expected)
     np.testing.assert_array_equal(costs.nodes, plain.nodes)
     assert len({tuple(actions) for actions in games.action.T}) > GAMES // 2
-    assert plain.searches == expected.valid.sum()
+    assert plain.memory.searches == expected.valid.sum()
     assert costs.simulations < plain.simulations
     assert costs.evaluations < plain.evaluations  # of a stub, made for whole batches: they shrink
     asked = zip(games.observation[games.valid], games.recorded[games.valid], strict=True)
     questions = {(position.tobytes(), bool(is_full)) for position, is_full in asked}
-    assert costs.searches == costs.stored == len(questions)
+    assert costs.memory.searches == costs.memory.stored == len(questions)
 
 
 def test_games_that_share_plies_on_eight_devices_are_those_of_one() -> None:
@@ -107,9 +107,9 @@ def test_members_of_a_population_share_among_themselves() -> None:
     games, costs = run(keys, jnp.array([7, 2]))
     one, other = (jax.tree.map(lambda x, i=i: x[i], games) for i in range(2))
     chex.assert_trees_all_equal(emptied(one), played("each")[0])
-    assert costs.searches[0] == played("cache")[1].searches
-    np.testing.assert_array_equal(costs.stored, 5)
-    assert costs.searches[1] < costs.searches[0]  # greedy games repeat
+    assert costs.memory.searches[0] == played("cache")[1].memory.searches
+    np.testing.assert_array_equal(costs.memory.stored, 5)
+    assert costs.memory.searches[1] < costs.memory.searches[0]  # greedy games repeat
     assert other.valid.any()
 
 

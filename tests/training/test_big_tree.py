@@ -1,0 +1,97 @@
+"""One big tree: every move of its games against the rule, position by position."""
+
+import functools
+from collections import Counter, defaultdict
+from typing import Any
+
+import jax
+import numpy as np
+
+from jaxzero.games import make_game
+from jaxzero.training import episodes, learner, past
+from tests import small
+
+C, PARTS, GAMES = 1.5, 6, 48
+GAME = make_game("connect_four_3x3_line3", observation="signed")
+SETTINGS: dict[str, Any] = {
+    "game": GAME.name,
+    "network.name": "resnet",
+    "network.blocks": 1,
+    "search.num_simulations": 6,
+    "search.key": "position",
+    "search.ties": "random",
+    "selfplay.episodes": GAMES,
+    "selfplay.share": "cache",
+    "selfplay.tree_c": C,
+    "selfplay.tree_parts": PARTS,
+}
+
+
+@functools.cache
+def played() -> tuple[Any, dict[str, float]]:
+    spec, hyper = small.small_spec(SETTINGS), small.small_hyper(SETTINGS)
+
+    def run(key: jax.Array) -> Any:
+        return episodes.self_play(spec, hyper, learner.init(spec, key), key, past=past.NOTHING)
+
+    return jax.device_get(jax.jit(run)(jax.random.key(4)))
+
+
+def after(board: bytes, action: int) -> bytes:
+    """The board for the next player; row 0 is on top."""
+    cells = np.frombuffer(board, np.int8).reshape(3, 3).copy()
+    row = np.flatnonzero(cells[:, action] == 0).max()
+    cells[row, action] = 1
+    return (-cells).astype(np.int8).tobytes()
+
+
+def test_moves_follow_the_rule_and_games_without_a_new_position_are_not_learned_from() -> None:
+    games, _ = played()
+    boards = games.observation.astype(np.int8)
+    visits: dict[tuple[bytes, int], float] = defaultdict(float)
+    wins: dict[tuple[bytes, int], float] = defaultdict(float)
+    seen: set[bytes] = set()
+    guided = repeated = 0
+    for part in range(PARTS):
+        mine = range(part * GAMES // PARTS, (part + 1) * GAMES // PARTS)
+        for t in range(len(games.valid)):
+            passing: Counter[bytes] = Counter()
+            for b in mine:
+                if not games.valid[t, b]:
+                    continue
+                board = boards[t, b].tobytes()
+                legal = np.flatnonzero(games.legal[t, b])
+                behind = {a: passing[after(board, a)] for a in legal}
+                count = {a: visits[board, a] + behind[a] for a in legal}
+                root = np.sqrt(sum(count.values())) + 1e-5
+                scores = {
+                    a: (wins[board, a] / count[a] if count[a] else 0.0)
+                    + C * games.policy[t, b, a] * root / (1 + count[a])
+                    for a in legal
+                }
+                action = int(games.action[t, b])
+                assert scores[action] > max(scores.values()) - 1e-5
+                passing[after(board, action)] += 1
+                guided += len(set(np.round(list(scores.values()), 4))) > 1
+        for b in mine:
+            rows = [(t, boards[t, b].tobytes()) for t in range(games.plies[b])]
+            is_new = any(board not in seen for _, board in rows)
+            seen |= {board for _, board in rows}
+            assert (games.recorded[:, b] == (games.valid[:, b] & is_new)).all()
+            repeated += not is_new
+            for t, board in rows:
+                edge = board, int(games.action[t, b])
+                visits[edge] += 1
+                wins[edge] += (1 + games.outcome[b, games.to_move[t, b]]) / 2
+    assert guided > 30
+    assert repeated > 0
+
+
+def test_each_position_is_searched_once_in_all_parts() -> None:
+    games, metrics = played()
+    boards = games.observation.astype(np.int8)
+    distinct = {boards[t, b].tobytes() for t, b in zip(*np.nonzero(games.valid), strict=True)}
+    assert metrics["count/searches"] == len(distinct) < games.valid.sum()
+    assert games.valid[0].sum() == GAMES
+    np.testing.assert_array_equal(games.plies, games.valid.sum(0))
+    assert len({tuple(actions) for actions in games.action.T}) > GAMES // 4
