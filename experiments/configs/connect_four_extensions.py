@@ -16,6 +16,7 @@ ARMS = (
     "archive",
     "retry",
     "evolving",
+    "thinking_time",
     "novel_wins",
     "novelty",
 )

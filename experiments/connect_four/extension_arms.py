@@ -20,15 +20,23 @@ def added(config: ConfigDict) -> dict[str, dict[str, Any]]:
       config: the study's, for what depends on its size.
     """
     league, novelty = _leagues(config)
+    m = config.search.num_simulations
     return {
         "extended": {},
         "cached": _CACHED,  # Fig. 8
-        **{
-            f"tree_{c}": _CACHED | {"selfplay.tree_c": float(c)} for c in ("1.5", "5", "15")
-        },  # Fig. 9
+        "tree_1.5": _CACHED | {"selfplay.tree_c": 1.5},  # Fig. 9
+        "tree_5": _CACHED | {"selfplay.tree_c": 5.0},
+        "tree_15": _CACHED | {"selfplay.tree_c": 15.0},
         "archive": _ARCHIVE,
         "retry": _ARCHIVE | {"selfplay.archive": "losses"},
         "evolving": league,  # Fig. 12
+        "thinking_time": league  # with 350 simulations: 50, 2000, 4650
+        | {
+            "selfplay.league_evolves": ("kld_stop",),
+            "search.kld_step": max(1, m // 7),
+            "search.num_simulations": m * 2000 // 350,
+            "selfplay.clock": m * 4650 // 350,
+        },
         "novel_wins": novelty | {"selfplay.league": "novel_wins"},  # Fig. 13
         "novelty": novelty,
     }
@@ -49,12 +57,7 @@ def _leagues(config: ConfigDict) -> tuple[dict[str, Any], dict[str, Any]]:
     novelty = league | {
         "selfplay.league": "novelty",
         "selfplay.league_parents": round(0.32 * players),
-        "selfplay.league_evolves": (
-            "c_puct",
-            "unvisited_q",
-            "draw_value",
-            "dirichlet_alpha",
-        ),
+        "selfplay.league_evolves": ("c_puct", "unvisited_q", "draw_value", "dirichlet_alpha"),
         "selfplay.league_points": 6.0 * games,  # 90,000 of their 14,000 games or so
         "selfplay.seen_positions": min(2**27, games * plies * config.train.iterations),
     }

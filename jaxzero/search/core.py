@@ -12,7 +12,7 @@ import mctx
 
 from jaxzero.games.base import Game, State
 from jaxzero.loops import max_member, where_lanes
-from jaxzero.search import known_results, mctx_loop, rules, tree
+from jaxzero.search import known_results, mctx_loop, rules, thinking, tree
 from jaxzero.search.evaluation import Evaluate, StateEvaluate, as_node, look_at
 from jaxzero.search.options import SearchOptions
 from jaxzero.search.result import Diagnostics, SearchResult
@@ -197,9 +197,9 @@ def run(
     if options.root_expansion_counts:
         budget = budget - ~is_kept
 
-    def body(i: jax.Array, carry: tuple) -> tuple:
+    def body(lanes: jax.Array, i: jax.Array, carry: tuple) -> tuple:
         trees, counts = carry
-        lanes = active & (i < budget)
+        lanes = lanes & (i < budget)
         if options.stop_when_known:
             lanes &= known_results.of_roots(trees) == tree.UNKNOWN
         evaluation_i, selection_i = (
@@ -230,8 +230,13 @@ def run(
         depth_max=jnp.int32(0),
         nodes=trees.extra_data.size,
     )
-    bound = max_member(budget.max())
-    trees, counts = jax.lax.fori_loop(0, bound, body, (trees, counts))
+    if options.kld_step:
+        trees, counts = thinking.in_steps(
+            body, (trees, counts), active, budget, without_noise, options
+        )
+    else:
+        bound, every = max_member(budget.max()), functools.partial(body, active)
+        trees, counts = jax.lax.fori_loop(0, bound, every, (trees, counts))
     return _read_off(trees, counts, active, choice_keys, c_puct, options, without_noise)
 
 

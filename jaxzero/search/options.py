@@ -22,13 +22,14 @@ class Numbers(NamedTuple):
 
     Attributes:
       c_puct: c.
-      unvisited_q, draw_value, dirichlet_alpha: as of `SearchOptions`.
+      unvisited_q, draw_value, dirichlet_alpha, kld_stop: as of `SearchOptions`.
     """
 
     c_puct: jax.Array | float
     unvisited_q: jax.Array | float
     draw_value: jax.Array | float
     dirichlet_alpha: jax.Array | float
+    kld_stop: jax.Array | float
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -72,6 +73,9 @@ class SearchOptions:
         averages, see `jaxzero.search.known_results`. loop="tree", true results (`draw_for_asked`
         0) and no forced playouts.
       stop_when_known: with known results, a search ends as soon as its root's is one.
+      kld_step: PUCT with fresh trees: after so many simulations each a search asks whether to go
+        on, see `thinking`; 0: never.
+      kld_stop: log2 of the gain, in bits, at which it ends.
       max_considered_actions: Gumbel: actions sampled without replacement at the root.
       gumbel_rescale: Gumbel: Q is stretched to [0, 1] between the least and the largest of a node
         (mctx's default), however close these are; False: Q in [-1, 1] as it is.
@@ -104,6 +108,8 @@ class SearchOptions:
     discount: float = 1.0
     propagate_results: bool = False
     stop_when_known: bool = False
+    kld_step: int = 0
+    kld_stop: float = -9.0
     max_considered_actions: int = 16
     gumbel_rescale: bool = True
     gumbel_value_scale: float = 0.1
@@ -124,6 +130,10 @@ class SearchOptions:
             raise ValueError(f"search.dirichlet_alpha={self.dirichlet_alpha}: must be above 0")
         if self.forced_playouts and self.algorithm != "puct":
             raise ValueError(f"search.forced_playouts={self.forced_playouts}: needs 'puct'")
+        if self.kld_step and self.fixes_simulations:
+            raise ValueError(
+                f"search.kld_step={self.kld_step}: needs algorithm='puct' and loop='tree'"
+            )
         if self.propagate_results and (self.draw_for_asked or self.forced_playouts):
             raise ValueError(
                 "search.propagate_results=True: needs draw_for_asked=0 and forced_playouts=0"
@@ -141,7 +151,7 @@ class SearchOptions:
     def of_games(self, numbers: Numbers) -> "SearchOptions":
         """With numbers of each game's own, [B] (c apart), for loop="tree": not to be hashed."""
         own = copy.copy(self)
-        for name in ("unvisited_q", "draw_value", "dirichlet_alpha"):
+        for name in ("unvisited_q", "draw_value", "dirichlet_alpha", "kld_stop"):
             object.__setattr__(own, name, getattr(numbers, name))
         return own
 

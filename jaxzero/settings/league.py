@@ -1,4 +1,4 @@
-"""Settings of players that differ in their searches and evolve in self-play (002, section 4).
+"""Settings of thinking time, and of players that differ in their searches and evolve (002).
 
 Part of `jaxzero.settings.table`. By default none of them acts.
 """
@@ -11,9 +11,35 @@ from ml_collections import ConfigDict
 from jaxzero.settings.keys import Key
 from jaxzero.settings.switches import Switches
 
-EVOLVING = ("c_puct", "unvisited_q", "draw_value", "dirichlet_alpha")
+EVOLVING = ("c_puct", "unvisited_q", "draw_value", "dirichlet_alpha", "kld_stop")
+
+_MANY = 10_000_000
 
 LEAGUE: tuple[Key, ...] = (
+    Key(
+        "search.kld_step",
+        0,
+        "after so many simulations each a search asks whether to go on (002: 50), to "
+        "search.num_simulations at most; 0: it never asks; puct only",
+        low=0,
+        high=100_000,
+    ),
+    Key(
+        "search.kld_stop",
+        -9.0,
+        "it ends when the visits have changed by at most 2 to the power of this, in bits (KLD), "
+        "since it asked last",
+        low=-100,
+        high=100,
+    ),
+    Key(
+        "selfplay.clock",
+        0,
+        "simulations that a player has for a game of self-play, beside search.kld_step more in "
+        "each turn (002: 4650); 0: any number; needs search.kld_step",
+        low=0,
+        high=_MANY,
+    ),
     Key(
         "selfplay.league",
         "none",
@@ -90,6 +116,22 @@ def conflicts(config: ConfigDict, switches: Switches) -> Iterator[tuple[Any, str
         plays and switches.keep_tree,
         "selfplay.league",
         "a kept tree would be of both players, set config.switches.keep_tree=False",
+    )
+    yield (
+        plays and "kld_stop" in own.league_evolves and not search.kld_step,
+        "selfplay.league_evolves",
+        "no search asks whether to go on, set config.search.kld_step or leave kld_stop out",
+    )
+    yield (
+        search.kld_step and switches.keep_tree,
+        "search.kld_step",
+        "visits of a kept tree are not all of its search, set config.switches.keep_tree=False",
+    )
+    yield (
+        own.clock and (not search.kld_step or search.key != "game" or own.fast_share),
+        "selfplay.clock",
+        "it is for searches that depend on the game, set config.search.kld_step, "
+        "config.search.key='game' and config.selfplay.fast_share=0",
     )
     yield (
         plays and not own.league_evolves,

@@ -144,6 +144,7 @@ def self_play(
         caps=caps,
         known_labels=own.known_labels,
         sharing=shared,
+        clock=own.clock,
     )
     if own.tree_c:
         trajectory, diagnostics = big_tree.play(
@@ -198,7 +199,9 @@ def _players(
     if past.league is None:
         return None
     who = league.pairs(own, past.league, key, len(number) * spec.data_devices)[number]
-    others = Numbers(hyper.c_puct, search.unvisited_q, search.draw_value, search.dirichlet_alpha)
+    others = Numbers(
+        hyper.c_puct, search.unvisited_q, search.draw_value, search.dirichlet_alpha, search.kld_stop
+    )
     return league.numbers(own, past.league, who, others)
 
 

@@ -42,6 +42,7 @@ def ranges(options: SearchOptions) -> dict[str, Range]:
         "unvisited_q": Range(worst, 1.0),
         "draw_value": Range(-1.0, 1.0),
         "dirichlet_alpha": Range(0.5, 20.0),
+        "kld_stop": Range(-14.0, 1.0),
     }
 
 

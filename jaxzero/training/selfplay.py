@@ -115,6 +115,7 @@ class _Carry:
     record: dict[str, jax.Array]
     diagnostics: Diagnostics
     memory: Memory
+    clock: Any
 
 
 def play(
@@ -135,6 +136,7 @@ def play(
     caps: PlayoutCaps = NO_CAPS,
     known_labels: bool = False,
     sharing: Sharing = NOT_SHARED,
+    clock: int = 0,
     pick: Pick | None = None,
     memory: Memory | None = None,
 ) -> tuple[Trajectory, Costs]:
@@ -159,6 +161,8 @@ def play(
       caps: fast searches.
       known_labels: see `labels.by_known`; the search keeps known results.
       sharing: of searches between games, without `keep_tree`.
+      clock: simulations that a player has for the game, beside `options.kld_step` for each turn,
+        which it may always use; 0: as many as it wants.
       pick: chooses the moves, from the policies, in place of sampling from the visits.
       memory: of searches by the same network; None: of none.
 
@@ -176,10 +180,10 @@ def play(
         return options.of_games(own), own.c_puct
 
     def search(
-        keys: jax.Array, question: Question, active: jax.Array, trees: tuple = ()
+        keys: jax.Array, question: Question, active: jax.Array, trees: tuple = (), most: Any = None
     ) -> SearchResult:
         own, c = own_numbers(jax.vmap(game.to_move)(question.states))
-        simulations, noise = num_simulations, question.noise
+        simulations, noise = num_simulations if most is None else most, question.noise
         if caps.share:
             simulations = jnp.where(question.is_fast, caps.num_simulations, num_simulations)
             noise = noise * jnp.where(question.is_fast, caps.noise, 1.0)
@@ -217,10 +221,15 @@ def play(
         if caps.share:
             cap_keys = jax.vmap(jax.random.fold_in, (0, None))(move_keys, 1)
             is_fast = jax.vmap(jax.random.bernoulli, (0, None))(cap_keys, caps.share)
+        most, mover = None, jax.vmap(game.to_move)(carry.states)
+        if clock:
+            left = carry.clock[jnp.arange(batch), mover] + options.kld_step
+            most = jnp.minimum(left // options.kld_step * options.kld_step, num_simulations)
+        trees = (carry.tree, carry.is_kept) if keep_tree else ()
         result, memory = sharing_lib.search_all(
             sharing,
             search_keys,
-            functools.partial(search, trees=(carry.tree, carry.is_kept) if keep_tree else ()),
+            functools.partial(search, trees=trees, most=most),
             Question(carry.states, is_fast, noise),
             live,
             carry.memory,
@@ -234,7 +243,7 @@ def play(
             "observation": jax.vmap(game.observe)(carry.states),
             "policy": policy,
             "legal": jax.vmap(game.legal_actions)(carry.states),
-            "to_move": jax.vmap(game.to_move)(carry.states).astype(jnp.int8),
+            "to_move": mover.astype(jnp.int8),
             "action": jnp.where(live, action, -1),
             "root_value": result.value,
             "valid": live,
@@ -254,7 +263,10 @@ def play(
         moved = jax.vmap(game.step)(carry.states, action)
         states = where_lanes(live, moved, carry.states)
         diagnostics = result_lib.add(carry.diagnostics, result.diagnostics)
-        return _Carry(states, tree, is_kept, carry.ply + 1, record, diagnostics, memory)
+        spent = carry.clock
+        if clock:
+            spent = spent.at[jnp.arange(batch), mover].set(left - result.visit_counts.sum(-1))
+        return _Carry(states, tree, is_kept, carry.ply + 1, record, diagnostics, memory, spent)
 
     nobody = jnp.zeros((batch,), bool)  # no tree of these is ever read
     if memory is None:
@@ -268,6 +280,7 @@ def play(
         record=empty_record(game, batch, options, known_labels),
         diagnostics=result_lib.nothing(batch),
         memory=memory,
+        clock=jnp.full((batch, 2), clock, jnp.int32) if clock else (),
     )
     carry = while_any(going, body, carry)
     trajectory = _label(game, carry, active, options, first_player_always_loses)

@@ -50,6 +50,7 @@ class SelfPlaySettings:
     archive: str
     archive_share: float
     archive_positions: int
+    clock: int
     league: str
     league_evolves: tuple[str, ...]
     league_players: int

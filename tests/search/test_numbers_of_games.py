@@ -22,7 +22,8 @@ from tests.search.common import (
     various_positions,
 )
 
-TWO = Numbers(*(jnp.array(x, jnp.float32) for x in ((0.5, 3), (0, 0.9), (-0.8, 0.6), (0.5, 8))))
+EACH = ((0.5, 3), (0, 0.9), (-0.8, 0.6), (0.5, 8), (-3, -5))
+TWO = Numbers(*(jnp.array(x, jnp.float32) for x in EACH))
 
 
 @functools.cache
@@ -43,7 +44,12 @@ def program(options: SearchOptions, by_game: bool) -> Any:
 
 @pytest.mark.parametrize("propagate", [False, pytest.param(True, marks=pytest.mark.slow)])
 def test_each_game_is_searched_with_its_own_numbers(propagate: bool) -> None:
-    noisy: dict[str, Any] = {"q_scale": "unit", "dirichlet_fraction": 0.25, "ties": "random"}
+    noisy: dict[str, Any] = {
+        "q_scale": "unit",
+        "dirichlet_fraction": 0.25,
+        "ties": "random",
+        "kld_step": 6,
+    }
     options = options_of(propagate_results=propagate, **noisy)
     states = stack(various_positions(SMALL))
     whose = np.arange(LANES) % 2

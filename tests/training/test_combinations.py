@@ -83,6 +83,11 @@ FACTORS: dict[str, tuple[dict[str, Any], ...]] = {
         {"selfplay.archive_share": 0.5},
         {"selfplay.archive_share": 1.0, "selfplay.archive": "losses"},
     ),
+    "thinking": (
+        {},
+        {"search.kld_step": 2},
+        {"search.kld_step": 2, "selfplay.clock": 6},
+    ),
     "league": (
         {},
         {"selfplay.league": "wins", "selfplay.league_players": 3, "selfplay.league_parents": 1}

@@ -217,7 +217,7 @@ def test_each_player_searches_with_its_own_numbers() -> None:
     def search(states: Any, ply: Any, values: Any) -> tuple[jax.Array, Any]:
         keys = jax.vmap(jax.random.fold_in, (0, None))(game_keys, ply)
         c, unvisited_q, draw_value = values.T
-        own = Numbers(c, unvisited_q, draw_value, jnp.float32(0.3))
+        own = Numbers(c, unvisited_q, draw_value, jnp.float32(0.3), 0.0)
         policy = core.run(
             SPEC.game,
             learner.acting(SPEC, network),
@@ -320,6 +320,7 @@ def test_what_finds_no_room_stays_new() -> None:
         {"selfplay.league_evolves": ()},
         {"selfplay.league_evolves": ("c_puct", "c_puct")},
         {"selfplay.league_evolves": ("dirichlet_alpha",), "search.dirichlet_fraction": 0.0},
+        {"selfplay.league_evolves": ("kld_stop",)},
         {"selfplay.league_parents": 7},
         {"selfplay.league": "novelty"},
     ],
