@@ -10,13 +10,13 @@ from jaxzero.settings.keys import table
 ARMS = (
     "extended",
     "cached",
-    "tree_1.5",
+    "tree",
     "tree_5",
     "tree_15",
     "archive",
     "retry",
-    "evolving",
-    "thinking_time",
+    "evolve",
+    "kld",
     "novel_wins",
     "novelty",
 )

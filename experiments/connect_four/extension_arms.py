@@ -24,13 +24,13 @@ def added(config: ConfigDict) -> dict[str, dict[str, Any]]:
     return {
         "extended": {},
         "cached": _CACHED,  # Fig. 8
-        "tree_1.5": _CACHED | {"selfplay.tree_c": 1.5},  # Fig. 9
+        "tree": _CACHED | {"selfplay.tree_c": 1.5},  # Fig. 9
         "tree_5": _CACHED | {"selfplay.tree_c": 5.0},
         "tree_15": _CACHED | {"selfplay.tree_c": 15.0},
         "archive": _ARCHIVE,
         "retry": _ARCHIVE | {"selfplay.archive": "losses"},
-        "evolving": league,  # Fig. 12
-        "thinking_time": league  # with 350 simulations: 50, 2000, 4650
+        "evolve": league,  # Fig. 12
+        "kld": league  # with 350 simulations: 50, 2000, 4650
         | {
             "selfplay.league_evolves": ("kld_stop",),
             "search.kld_step": max(1, m // 7),
