@@ -21,6 +21,7 @@ and each RUN (a seed) its `name`, `seed`, `ended` and `points`, one for each kep
     seconds      wall time of the arm's training until then, all its seeds together
     positions    moves played in iteration n; null for n = 0
     new_share    of these, the share that the window did not hold: diversity; null for n = 0
+    league/...   ratings and numbers of the players after iteration n, where they evolve
     search       share of solved test positions in which search with the network plays a best move
     weak         in which that keeps the result
     network      in which the network alone plays a best move

@@ -164,7 +164,8 @@ def describe(opened: Run, accuracies: Accuracies, patience: int) -> dict[str, An
       * of all iterations until then: `hours` (searches made times the seconds of one), `seconds`
         (wall time of the training of all seeds, compilation and all), `evaluations` of self-play,
         `asked`, `searches` (searches asked for, a move each, and made; 002's cost is the latter);
-      * of this iteration alone: `positions` (played), `new_share` (that the window did not hold);
+      * of this iteration alone: `positions` (played), `new_share` (that the window did not hold),
+        and `league/*`, as in docs/metrics.md, where players evolve;
       * the accuracies of `solved_accuracy.update`.
     """
     seconds = seconds_per_search(opened, runs.networks(opened))
@@ -188,7 +189,8 @@ def describe(opened: Run, accuracies: Accuracies, patience: int) -> dict[str, An
             played = row.get("selfplay/positions")
             share = row["count/new_positions"] / played if played else None
             new = {"positions": played, "new_share": share}
-            points.append({"iteration": i} | cost | new | accuracies[i][j])
+            league = {name: x for name, x in row.items() if name.startswith("league/")}
+            points.append({"iteration": i} | cost | new | league | accuracies[i][j])
         found.append({"name": member.name, "seed": member.seed, "ended": end, "points": points})
     return workdir.plain({"seconds_per_move": seconds, "runs": found})
 

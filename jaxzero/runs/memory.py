@@ -44,6 +44,7 @@ KEYS = {
     "trees": "config.search.num_simulations or config.selfplay.episodes",
     "games": "config.selfplay.episodes",
     "table": "config.selfplay.share_positions",
+    "earlier games": "config.selfplay.seen_positions or config.selfplay.archive_positions",
     "activations": "config.network.channels or config.selfplay.episodes",
     "gradients": "config.train.batch_size or config.network.channels",
 }
@@ -95,6 +96,8 @@ def forecast(spec: Spec, hyper: Hyper, heldout: Any, *, members: int, together: 
         "activations": _inference_bytes(alone, state.learner, batch) * at_once,
         "gradients": _training_bytes(alone, hyper, state.learner) * at_once,
     }
+    if remembered := size_of(state.progress):
+        parts["earlier games"] = remembered * (members + at_once)
     if spec.selfplay.share == "cache":
         game, own = spec.game, spec.selfplay
         row = size_of(states) // lanes + 8 * game.num_actions  # a position, visits and policy

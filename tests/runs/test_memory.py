@@ -42,6 +42,7 @@ def test_what_grows_with_what() -> None:
 
     base = parts()
     assert parts(search__num_simulations=16)["trees"] > 1.5 * base["trees"]
+    assert parts(selfplay__seen_positions=1000)["earlier games"] == 3 * 12_008  # two counters
     assert parts(replay__window=4)["window"] == pytest.approx(2 * base["window"], rel=0.1)
     assert parts(network__channels=8)["networks"] > base["networks"]
     assert parts(train__batch_size=64)["gradients"] > base["gradients"]
