@@ -131,7 +131,16 @@ PIECES: Mapping[str, Piece] = {
 
 def _pytest(path: str) -> Mapping[str, Measured]:
     """The tests of a file or folder, slow ones left out, as users' programs are compiled."""
-    command = [sys.executable, "-m", "pytest", "-q", "-rf", "--tb=line", "--maxfail=20", path]
+    command = [
+        sys.executable,
+        "-m",
+        "pytest",
+        "--verbosity=0",
+        "-rf",
+        "--tb=line",
+        "--maxfail=20",
+        path,
+    ]
     environment = os.environ | {"JAX_DISABLE_MOST_OPTIMIZATIONS": "0"}
     done = subprocess.run(
         command, cwd=_ROOT, env=environment, capture_output=True, text=True, check=False

@@ -133,7 +133,7 @@ def run(config: ConfigDict, directory: Path, command: str | None = None) -> None
     """The whole study, or the rest of it: (config, workdir) -> results.json, report.html."""
     study = shell.begin(STUDY, resolve(config), directory, command, validate=validate)
     config, found = study.config, []
-    with StopRequest(config.execution.max_minutes, study.started) as stop:
+    with StopRequest(config.execution.max_minutes, study.started, config.execution.grace) as stop:
         for group in groups(config):
             path = directory / GROUPS / f"{group.name}.json"
             if not path.is_file():

@@ -109,8 +109,9 @@ def _parse(words: Sequence[str], default_config: str) -> tuple[ConfigDict, Path]
     for name in changes:
         _check_known(name, list(settings.keys))
     config = _overruled(settings, changes)
-    if "max-minutes" in given:
-        config.execution.max_minutes = _minutes(given["max-minutes"])
+    for flag, key in (("max-minutes", "max_minutes"), ("grace", "grace")):
+        if flag in given:
+            config.execution[key] = _number(flag, f"execution.{key}", given[flag])
     if "shard" in given:
         if not usage.has_shares(settings.keys):
             raise ConfigError(f"--shard={given['shard']}: this study has no shares, leave it out")
@@ -171,11 +172,11 @@ def _in_brackets(key: Key, text: str) -> str:
     return text
 
 
-def _minutes(text: str) -> float:
-    """Of `--max-minutes`."""
-    limit = table(KEYS)["execution.max_minutes"]
+def _number(flag: str, key: str, text: str) -> float:
+    """Of a flag that stands for a key."""
+    limit = table(KEYS)[key]
     with contextlib.suppress(ValueError, ConfigError):
-        minutes = float(text)
-        limit.check(minutes)
-        return minutes
-    raise ConfigError(f"--max-minutes={text!r}: give {limit.allowed}; 0 for no limit")
+        value = float(text)
+        limit.check(value)
+        return value
+    raise ConfigError(f"--{flag}={text!r}: give {limit.allowed}; 0 for no limit")

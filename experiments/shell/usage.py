@@ -15,6 +15,7 @@ FLAGS: dict[str, tuple[str, str]] = {
     "config": ("FILE:PRESET", "settings file and preset"),
     "workdir": ("DIR", "run directory; the same command resumes in it"),
     "max-minutes": ("N", "save and stop after N minutes; the same command resumes"),
+    "grace": ("N", "end at once, at the newest checkpoint, N seconds after SIGTERM or Ctrl-C"),
     "shard": ("I/K", "the I-th of K shares of a study of many runs"),
     "help": ("", "this page"),
 }

@@ -13,10 +13,12 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import orbax.checkpoint as ocp
+from jax.experimental import multihost_utils
 
 from jaxzero import workdir
 from jaxzero.settings.config import ConfigError
 
+_NOTHING, _ALL_DAMAGED = -1, -2  # in place of an iteration
 DIGEST = "sha256.json"  # in a checkpoint's folder: every file's digest, written last
 
 
@@ -105,7 +107,7 @@ class Checkpoints:
                 self._manager.delete(step)
 
     def restore(self, iteration: int, like: Any) -> Any:
-        """A saved state as host arrays (typed keys on the default device), to be placed anywhere.
+        """A saved state as NumPy arrays (typed keys on the default device), to be placed anywhere.
 
         Args:
           iteration: one that was saved.
@@ -118,8 +120,8 @@ class Checkpoints:
         if damage:
             raise ConfigError(f"{self._directory / str(iteration)} is damaged: {damage}")
         plain = jax.eval_shape(to_plain, like)
-        cpu = jax.sharding.SingleDeviceSharding(jax.local_devices(backend="cpu")[0])
-        target = jax.tree.map(lambda x: jax.ShapeDtypeStruct(x.shape, x.dtype, sharding=cpu), plain)
+        # NumPy's: no device is asked for, for JAX may have no CPU (JAX_PLATFORMS=cuda)
+        target = jax.tree.map(lambda x: np.broadcast_to(np.zeros((), x.dtype), x.shape), plain)
         try:
             with _without_background_log():
                 restored = self._manager.restore(iteration, args=ocp.args.StandardRestore(target))
@@ -130,7 +132,7 @@ class Checkpoints:
                 f"({reason}): go on with the commit that environment.json names, or choose another "
                 "--workdir"
             ) from error
-        return to_typed(jax.tree.map(np.asarray, restored), like)
+        return to_typed(restored, like)
 
     def damage(self, iteration: int) -> str | None:
         """What is wrong with a sealed checkpoint's files; None if nothing is."""
@@ -147,9 +149,24 @@ class Checkpoints:
     def newest_whole(self, say: Callable[[str], None]) -> int | None:
         """The newest checkpoint that is whole; damaged ones are moved aside, and `say` says so.
 
+        Of several processes the first one looks, and the others take its word: they would read
+        files that it moves.
+
         Raises:
           ConfigError: there are checkpoints, and all of them are damaged.
         """
+        found = self._look(say) if jax.process_index() == 0 else _NOTHING
+        if jax.process_count() > 1:
+            found = int(multihost_utils.broadcast_one_to_all(np.int32(found)))
+        if found == _ALL_DAMAGED:
+            raise ConfigError(
+                f"every checkpoint in {self._directory} is damaged: choose another --workdir, or "
+                "move this directory away to begin again"
+            )
+        return None if found == _NOTHING else found
+
+    def _look(self, say: Callable[[str], None]) -> int:
+        """The newest whole checkpoint's iteration, `_NOTHING` or `_ALL_DAMAGED`."""
         steps = self.steps(self._directory)
         for iteration in reversed(steps):
             damage = self.damage(iteration)
@@ -160,14 +177,8 @@ class Checkpoints:
                 f"warning: checkpoint {iteration} is damaged ({damage}): kept as {aside.name} and "
                 "not used"
             )
-            if jax.process_index() == 0:
-                _move_aside(self._directory / str(iteration), aside)
-        if steps:
-            raise ConfigError(
-                f"every checkpoint in {self._directory} is damaged: choose another --workdir, or "
-                "move this directory away to begin again"
-            )
-        return None
+            _move_aside(self._directory / str(iteration), aside)
+        return _ALL_DAMAGED if steps else _NOTHING
 
     def close(self) -> None:
         """Waits for what is under way."""

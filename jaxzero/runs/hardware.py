@@ -51,7 +51,7 @@ def look(devices: Sequence[Any] | None = None) -> Hardware:
         platform if platform in ("cpu", "tpu") else "gpu",
         devices_lib.describe(devices),
         len(devices),
-        memory.capacity(devices[0]),
+        memory.capacity(devices),
     )
 
 

@@ -5,6 +5,7 @@ Exact where arrays have names (state, window, tree); an estimate where XLA decid
 
 import dataclasses
 import os
+from collections.abc import Sequence
 from typing import Any
 
 import jax
@@ -157,11 +158,17 @@ def _training_bytes(spec: Spec, hyper: Hyper, network: Any) -> int:
     return size_of(kept) + 2 * size_of(network.params) + size_of(examples)
 
 
-def capacity(device: Any) -> int | None:
-    """Bytes of a device's memory (of the machine's for a CPU); None where it does not tell."""
-    if device.platform == "cpu":
+def capacity(devices: Sequence[Any]) -> int | None:
+    """Bytes of a device's memory (of the machine's for a CPU); None where it does not tell.
+
+    Of several processes each can ask its own devices only: the first of those counts.
+    """
+    own = [device for device in devices if device.process_index == jax.process_index()]
+    if not own:
+        return None
+    if own[0].platform == "cpu":
         return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    stats = device.memory_stats() or {}
+    stats = own[0].memory_stats() or {}
     return stats.get("bytes_limit")
 
 

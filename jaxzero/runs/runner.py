@@ -160,7 +160,7 @@ def train(
         temperature_plies=config.selfplay.temperature_plies,
     )
     held = jax.block_until_ready(held)  # minutes where games are long
-    say(_forecast(spec, members, held, layout, mode, devices[0]))
+    say(_forecast(spec, members, held, layout, mode, devices))
     hypers = population.stack([spec_lib.make_hyper(m.config) for m in members])
     hypers = population.place(hypers, program.sharding)
     held = population.place(held, program.replicated)
@@ -228,7 +228,7 @@ def _iterate(
     pending: tuple[int, Any] | None = None
     quiet = jax.process_index() != 0
     with (
-        StopRequest(config.execution.max_minutes, started) as stop,
+        StopRequest(config.execution.max_minutes, started, config.execution.grace) as stop,
         tqdm(total=total, initial=first, unit="it", desc="training", disable=quiet) as bar,
     ):
         ended = not first and _look(job, 0, states)
@@ -278,7 +278,7 @@ def _forecast(
     held: Any,
     layout: population.Layout,
     mode: str,
-    device: Any,
+    devices: Sequence[Any],
 ) -> str:
     predicted = memory.forecast(
         spec,
@@ -287,7 +287,7 @@ def _forecast(
         members=len(members) // layout.run_devices,
         together=mode == "vmap",
     )
-    return memory.in_words(predicted, memory.capacity(device))
+    return memory.in_words(predicted, memory.capacity(devices))
 
 
 def _common_spec(config: ConfigDict, members: Sequence[Member], data_devices: int) -> Spec:

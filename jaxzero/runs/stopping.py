@@ -1,6 +1,10 @@
 """Stopping between iterations: Ctrl-C, SIGTERM (a scheduler's notice) and a limit of minutes."""
 
+import os
+import select
 import signal
+import sys
+import threading
 import time
 from types import FrameType
 from typing import Any
@@ -10,6 +14,8 @@ import numpy as np
 from jax.experimental import multihost_utils
 
 FINISHED_EARLY = 0  # exit status of a run that kept to its limit of minutes
+_PATIENCE = 1.0  # seconds for Python to obey a second signal, unless it waits for the device
+_SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 
 class Stopped(Exception):
@@ -27,32 +33,75 @@ class Stopped(Exception):
 class StopRequest:
     """Notices a signal or that the minutes are over; a context manager around the iterations.
 
-    The first Ctrl-C or SIGTERM is only noted, the second acts at once as it would have without.
+    The first Ctrl-C or SIGTERM is only noted. The second, or the end of the grace, ends the process
+    at once, what is saved stays. Python handles no signal while it waits for the device, which may
+    take longer than a scheduler's grace, so a thread hears them too.
     """
 
-    def __init__(self, max_minutes: float, started: float) -> None:
-        """Args: max_minutes: 0 for no limit. started: `time.monotonic()` it is counted from."""
+    def __init__(self, max_minutes: float, started: float, grace: float = 0.0) -> None:
+        """Args:
+        max_minutes: 0 for no limit.
+        started: `time.monotonic()` it is counted from.
+        grace: seconds that an iteration may take after the first signal; 0 for no limit.
+        """
         self._deadline = started + 60 * max_minutes if max_minutes else None
         self._max_minutes = max_minutes
+        self._grace = grace
         self._signal: int | None = None
         self._before: dict[int, Any] = {}
+        self._over = threading.Event()
+        self._bell: int | None = None  # Python writes a signal's number here, whatever it waits for
 
     def __enter__(self) -> "StopRequest":
         try:
-            for number in (signal.SIGINT, signal.SIGTERM):
+            for number in _SIGNALS:
                 self._before[number] = signal.signal(number, self._note)
         except ValueError:
-            pass  # not the main thread (a notebook's worker): signals stay as they are
+            return self  # not the main thread (a notebook's worker): signals stay as they are
+        if hasattr(sys, "ps1"):
+            return self  # a notebook has more to lose than this run
+        heard, self._bell = os.pipe()
+        os.set_blocking(self._bell, False)
+        self._bell_before = signal.set_wakeup_fd(self._bell, warn_on_full_buffer=False)
+        threading.Thread(target=self._listen, args=(heard,), daemon=True).start()
         return self
 
     def __exit__(self, *_: object) -> None:
+        self._over.set()
+        if self._bell is not None:
+            signal.set_wakeup_fd(self._bell_before)
+            os.close(self._bell)  # ends the thread
         for number, handler in self._before.items():
             signal.signal(number, handler)
         self._before = {}
 
     def _note(self, number: int, frame: FrameType | None) -> None:
-        self._signal = number
-        signal.signal(number, self._before[number])
+        if self._signal is None:
+            self._signal = number
+            return
+        self._over.set()
+        if number == signal.SIGTERM:
+            raise Stopped(_at_once("a second SIGTERM"), 128 + number)
+        raise KeyboardInterrupt
+
+    def _listen(self, heard: int) -> None:
+        """Waits for signals, and for the end of the grace after the first."""
+        first: int | None = None
+        with os.fdopen(heard, "rb", buffering=0) as pipe:
+            while True:
+                grace = self._grace if first and self._grace else None
+                if not select.select([pipe], [], [], grace)[0]:
+                    assert first is not None
+                    _end(f"--grace={self._grace:g} seconds are over", first)
+                numbers = pipe.read(64)
+                if not numbers:
+                    return
+                for number in numbers:
+                    if number not in _SIGNALS:
+                        continue
+                    if first and not self._over.wait(_PATIENCE):
+                        _end(f"a second {signal.Signals(number).name}", number)
+                    first = first or number
 
     def reason(self) -> Stopped | None:
         """Why to stop now, the same on all processes; None to go on."""
@@ -83,11 +132,25 @@ def minutes_left(limit: float, started: float, before: str) -> float:
     Raises:
       Stopped: nothing is left.
     """
+    if not limit:
+        return 0.0
     left = limit - (time.monotonic() - started) / 60
-    if limit and left <= 0:
+    if jax.process_count() > 1:  # their clocks differ, and one would stop alone
+        left = float(multihost_utils.broadcast_one_to_all(np.float32(left)))
+    if left <= 0:
         raise Stopped(
             f"--max-minutes={limit:g} are over before {before}; the same command resumes from "
             "there",
             FINISHED_EARLY,
         )
-    return left if limit else 0.0
+    return left
+
+
+def _at_once(why: str) -> str:
+    return f"stopped by {why}: the same command resumes from the newest checkpoint"
+
+
+def _end(why: str, number: int) -> None:
+    """Ends the process, whatever its main thread waits for."""
+    print(f"\n{_at_once(why)}", file=sys.stderr, flush=True)
+    os._exit(128 + number)

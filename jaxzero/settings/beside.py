@@ -80,6 +80,14 @@ BESIDE: tuple[Key, ...] = (
         low=0,
         high=1e9,
     ),
+    Key(
+        "execution.grace",
+        0.0,
+        "seconds after Ctrl-C or SIGTERM in which the iteration may end and be saved (also "
+        "--grace=N), then the process ends at once; 0: no limit",
+        low=0,
+        high=1e9,
+    ),
     Key("execution.compilation_cache", True, "keep compiled programs on disk for the next time"),
     Key("execution.deterministic_gpu", False, "the same bits again on a GPU; slower"),
     Key(

@@ -97,8 +97,11 @@ def test_the_last_word_counts(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -
 
 def test_minutes_are_a_setting(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     study = Study()
-    assert command(monkeypatch, study, f"--workdir={tmp_path}", "--max-minutes=2.5") == 0
+    assert (
+        command(monkeypatch, study, f"--workdir={tmp_path}", "--max-minutes=2.5", "--grace=30") == 0
+    )
     assert study.calls[0][0].execution.max_minutes == 2.5
+    assert study.calls[0][0].execution.grace == 30
 
 
 def test_a_settings_file_of_ones_own(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -152,6 +155,7 @@ def test_the_default_settings_are_used(monkeypatch: pytest.MonkeyPatch, tmp_path
         (["--config.train=3"], "unknown key config.train:"),
         (["--config.network.hidden[0]=3"], "unknown key config.network.hidden[0]"),
         (["--max-minutes=soon"], "--max-minutes='soon': give a number"),
+        (["--grace=-1"], "--grace='-1': give a number"),
         (["--max-minutes=-1"], "--max-minutes='-1': give a number"),
         (["--max-minutes=nan"], "--max-minutes='nan': give a number"),
         ([f"--config={CONFIG}:huge"], "unknown preset 'huge'"),

@@ -10,6 +10,7 @@ from typing import Any
 import jax
 import numpy as np
 import pytest
+from jax.experimental import multihost_utils
 
 from jaxzero.runs.checkpoints import DIGEST, Checkpoints
 from jaxzero.runs.population import Layout
@@ -161,3 +162,35 @@ def test_a_full_disk_is_one_line_and_what_was_saved_stays(copy: Path) -> None:
     again.drop_after(3)
     again.save(4, STATE)
     assert again.newest_whole(pytest.fail) == 4
+
+
+def test_other_processes_take_the_firsts_word(three: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """They would hash files that it moves aside."""
+    checkpoints = Checkpoints(three)
+    monkeypatch.setattr(jax, "process_index", lambda: 1)
+    monkeypatch.setattr(jax, "process_count", lambda: 2)
+    monkeypatch.setattr(checkpoints, "damage", lambda _: pytest.fail("read a checkpoint"))
+
+    def says(found: int) -> int | None:
+        monkeypatch.setattr(multihost_utils, "broadcast_one_to_all", lambda _: np.int32(found))
+        return checkpoints.newest_whole(pytest.fail)
+
+    assert says(2) == 2
+    assert says(-1) is None
+    with pytest.raises(ConfigError, match="every checkpoint in"):
+        says(-2)
+
+
+def test_restoring_asks_for_no_cpu(copy: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """JAX_PLATFORMS=cuda leaves none."""
+    local_devices = jax.local_devices
+
+    def without_cpu(*args: Any, backend: str | None = None, **kwargs: Any) -> Any:
+        if backend == "cpu":
+            raise RuntimeError("Unknown backend cpu")
+        return local_devices(*args, **kwargs)
+
+    monkeypatch.setattr(jax, "local_devices", without_cpu)
+    restored = Checkpoints(copy).restore(3, STATE)
+    assert all(type(leaf) is np.ndarray for leaf in restored.values())
+    assert_equal(restored, STATE | {"step": np.array(3, np.int32)})

@@ -77,6 +77,22 @@ def test_what_does_not_fit_names_the_key_to_lower() -> None:
 
 
 def test_the_cpus_memory_is_the_machines() -> None:
-    available = memory.capacity(jax.devices()[0])
+    available = memory.capacity(jax.devices())
     assert available is not None
     assert available > 2**28
+
+
+def test_a_process_asks_its_own_devices_only() -> None:
+    class Gpu:
+        platform = "gpu"
+
+        def __init__(self, process_index: int) -> None:
+            self.process_index = process_index
+
+        def memory_stats(self) -> dict[str, int]:
+            if self.process_index != jax.process_index():
+                raise RuntimeError("MemoryStats is only supported for addressable devices")
+            return {"bytes_limit": 5}
+
+    assert memory.capacity([Gpu(1), Gpu(0)]) == 5
+    assert memory.capacity([Gpu(1)]) is None
