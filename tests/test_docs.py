@@ -18,6 +18,7 @@ from experiments import glossary
 from experiments.shell import cli
 from jaxzero import games, runs, workdir
 from jaxzero.games import conformance, make_game
+from jaxzero.play.display import records
 from jaxzero.runs.checkpoints import Checkpoints
 from jaxzero.settings import config as config_lib
 from jaxzero.training.spec import make_spec
@@ -98,6 +99,13 @@ def test_every_page_is_in_the_index() -> None:
     for page in (ROOT / "docs").glob("*.md"):
         assert page.name == "index.md" or f"]({page.name})" in index, page.name
         assert f" {page.name}\n" in site, f"{page.name} is missing in the navigation of mkdocs.yml"
+
+
+@pytest.mark.parametrize("record", sorted(ROOT.glob("docs/games/*.txt")), ids=lambda p: p.stem)
+def test_the_pictures_of_the_games_are_those_of_their_records(record: Path, tmp_path: Path) -> None:
+    records.write(tmp_path / "game.svg", records.read(record))
+    drawn = (tmp_path / "game.svg").read_text()
+    assert record.with_suffix(".svg").read_text() == drawn, "see docs/games/index.md"
 
 
 def test_every_switch_has_its_row() -> None:
