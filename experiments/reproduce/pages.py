@@ -1,6 +1,7 @@
 """The page of a paper: its tables, figures and claims in its order, ours beside; and the index."""
 
 import shlex
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -106,11 +107,14 @@ def _section(
         names = [part.name for part in lost]
         command = _command(paper, scale, folder, names if exhibit.about else [exhibit.study])
         text.append(f"Missing: {joined(names)}. Made by: {command}")
+    plates = [p for one in sources for p in _plates(exhibit, one, len(sources) > 1)]
     tables = list(_tables(paper, exhibit, sources))
+    if sources and not plates and not tables:
+        text.append("The finished runs have nothing of it: it takes other settings of the study.")
     return section(
         f"{exhibit.label}: {exhibit.shows}",
         *text,
-        *(shown for source in sources for shown in _plates(exhibit, source, len(sources) > 1)),
+        *plates,
         *tables,
         _not_addressed(paper, tables) if exhibit.study == LOSSES and tables else None,
     )
@@ -185,10 +189,9 @@ def verdicts(sections: Sequence[Section]) -> dict[str, int]:
         if {"where", "verdict"} <= {*shown.headers}
         for row in shown.rows
     }
+    counts = Counter(found.values())
     return {
-        verdict: count
-        for verdict in decision.VERDICTS
-        if (count := [*found.values()].count(verdict))
+        verdict: counts[verdict] for verdict in (*decision.VERDICTS, *counts) if counts[verdict]
     }
 
 

@@ -111,6 +111,7 @@ def _losses(*boards: str) -> tuple[Part, ...]:
 
 
 _HYPERPARAMETERS = (Part(SWEEP), Part(CORRELATION))
+_CLAIMS = "The paper's claims"  # of 002
 _LOSS_CLAIMS = ("Verdicts on the papers' claims", "Contrasts of the claims")
 
 
@@ -191,7 +192,9 @@ PAPERS: Final = (
         "AlphaZero Algorithm: A Case Study in the Game 'Connect 4' (2021)",
         (Part(SUPERVISED), Part(EFFICIENCY), Part(EXTENSIONS)),
         (
-            Exhibit("Table 1", "Supervised accuracy", SUPERVISED, (), ("Supervised accuracy",)),
+            Exhibit(
+                "Table 1", "Supervised accuracy", SUPERVISED, (), ("Supervised accuracy", _CLAIMS)
+            ),
             *(
                 Exhibit(f"Fig. {number}", shows, EFFICIENCY, (plate,))
                 for number, shows, plate in (
@@ -204,8 +207,21 @@ PAPERS: Final = (
                     (7, "Baseline and extended baseline", "efficiency_baselines"),
                 )
             ),
-            Exhibit("Section 3", "Accuracy and cost", EFFICIENCY, (), ("Accuracy and cost",)),
-            Exhibit("Figs. 8 to 13", "Extensions", EXTENSIONS, ("extensions_cost",)),
+            Exhibit(
+                "Section 3", "Accuracy and cost", EFFICIENCY, (), ("Accuracy and cost", _CLAIMS)
+            ),
+            *(
+                Exhibit(f"Fig. {number}", shows, EXTENSIONS, (f"extensions_{plate}",))
+                for number, shows, plate in (
+                    (8, "Each position searched once", "cached"),
+                    (9, "One large tree", "tree"),
+                    (10, "Features of a smaller network", "features"),
+                    (11, "Growing networks", "growing"),
+                    (12, "Evolving players", "evolution"),
+                    (13, "Evolving for novelty", "novelty"),
+                )
+            ),
+            Exhibit("Section 4", "Claims on the extensions", EXTENSIONS, tables=(_CLAIMS,)),
         ),
     ),
     Paper(

@@ -22,6 +22,7 @@ from jaxzero.settings.config import ConfigError
 from jaxzero.training import learner
 from jaxzero.training.learner import Learner
 from tests import small
+from tests.experiments.exhibits import missing_in
 
 TINY: dict[str, Any] = {
     "network.channels": 4,
@@ -126,6 +127,7 @@ def test_everything_is_there(finished: Path) -> None:
         assert len(group["seeds"][0]["mistakes"]) <= 2
         assert group["epochs"] == [3, 3]
     assert "Table 1" in (finished / "report.html").read_text()
+    assert missing_in(finished / "report.html", "connect_four_supervised") == set()
     assert (finished / "figures" / "supervised_curves.svg").is_file()
 
 

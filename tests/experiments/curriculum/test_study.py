@@ -11,6 +11,7 @@ from experiments.curriculum import reference, study
 from experiments.shell import cli
 from jaxzero import runs
 from jaxzero.settings.config import ConfigError
+from tests.experiments.exhibits import missing_in
 from tests.small import changed
 
 TINY = {
@@ -68,6 +69,7 @@ def test_from_settings_to_report(tmp_path: Path) -> None:
     page = (tmp_path / "report.html").read_text()
     assert "End games first on Reversi" in page
     assert "no claim can be decided" in page
+    assert missing_in(tmp_path / "report.html", "curriculum") == {"004's claims"}
 
 
 @pytest.mark.slow

@@ -22,6 +22,7 @@ from jaxzero.runs import metrics
 from jaxzero.runs.stopping import Stopped
 from jaxzero.settings.config import ConfigError
 from tests import small
+from tests.experiments.exhibits import missing_in
 from tests.experiments.processes import rows_of, timeless
 
 COMMON = {
@@ -112,6 +113,7 @@ def test_a_sweep_has_everything(finished: Path) -> None:
     assert parameters["I"]["loss"]["means"][0] == rows["default_seed0", 1]["loss/sum"]
     assert {p["type"] for p in parameters.values()} == {"not decided"}  # of one seed
     assert {r["verdict"] for r in results["sweep"]["remarks"]} == {"undecided"}
+    assert missing_in(finished / "report.html", "hyperparameter_sweep") == set()
     report = (finished / "report.html").read_text()
     assert "Time cost by setting" in report
     assert "Importance for loss and time" in report
@@ -268,6 +270,7 @@ def test_a_correlation_study_has_everything(tmp_path: Path) -> None:
         assert np.isfinite(slopes["I"]["value"])
         assert slopes["I"]["low"] is None  # two trainings tell nothing of four letters
         assert found[name]["fronts"]["total"]
+    assert missing_in(directory / "report.html", "hyperparameter_correlation") == set()
     report = (directory / "report.html").read_text()
     assert "Pareto fronts" in report
     assert "<title>I = 2, E = 8, m = 4, ep = 2: " in report

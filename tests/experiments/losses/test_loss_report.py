@@ -7,6 +7,7 @@ import pytest
 
 from experiments import loss_report
 from jaxzero.settings.config import ConfigError
+from tests.experiments.exhibits import missing_in
 from tests.experiments.made_up_ratings import rated_study
 
 
@@ -22,6 +23,8 @@ def test_one_report_of_several_boards(tmp_path: Path) -> None:
     ]
     out = tmp_path / "out"
     loss_report.main([*map(str, runs), f"--out={out}"])
+    lost = missing_in(out / "report.html", "loss_ablation")
+    assert lost == {"epochs", "training_elo"}  # of made-up runs without metrics
     text = (out / "report.html").read_text()
     for told in (
         "under corrected semantics",

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from experiments.connect_four import efficiency_report, extension_figures
 from experiments.reproduce import command, forecast, pages, papers, parts, plan
 from experiments.reproduce.papers import PAPERS, SCALES, Exhibit, Paper
 from jaxzero.runs.hardware import Hardware
@@ -68,6 +69,16 @@ def test_exhibits_name_studies_and_boards_of_their_paper() -> None:
             assert exhibit.about in boards
             assert bool(exhibit.study) != bool(exhibit.note)
             assert bool(exhibit.plates or exhibit.tables) == bool(exhibit.study)
+
+
+def test_the_exhibits_of_paper_002_are_figures_of_its_reports() -> None:
+    drawn = {"cycle"} | {f"efficiency_{name}" for name, *_ in efficiency_report.FIGURES}
+    drawn |= {f"extensions_{one.name}" for one in extension_figures.FIGURES}
+    named = {plate for one in papers.find("002").exhibits for plate in one.plates}
+    assert named <= drawn
+    numbers = [int(number) for one in papers.find("002").exhibits
+               for number in re.findall(r"Fig\. (\d+)", one.label)]  # fmt: skip
+    assert numbers == list(range(1, 14))
 
 
 # ---- the plan
