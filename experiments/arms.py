@@ -104,7 +104,7 @@ def compare(study: StudyRun) -> None:
         }
         strengths = variant_effects.final_strengths(results["runs"], results["ladder"]["runs"])
         results["effects"] = variant_effects.effects(strengths)
-    study.finish(results, variant_report.write_report)
+    study.conclude(results, variant_report.write_report)
 
 
 def describe(config: ConfigDict, directory: Path, opened: dict[str, Run]) -> dict[str, Any]:

@@ -56,7 +56,7 @@ def run(config: ConfigDict, directory: Path, command: str | None = None) -> None
     for arm in results["arms"]:
         arm["changes"] = extension_arms.added(config)[arm["arm"]]
     results = study.header() | results
-    study.finish(results | {"claims": claims.rows(results)}, extensions_report.write_report)
+    study.conclude(results | {"claims": claims.rows(results)}, extensions_report.write_report)
 
 
 if __name__ == "__main__":

@@ -182,7 +182,7 @@ def conclude(study: StudyRun, search: Any, test: Labelled) -> None:
             "failed": failed_in(directory),
             "trials": found,
         }
-        study.finish(results | {"claims": claims.rows(results)}, write_report)
+        study.conclude(results | {"claims": claims.rows(results)}, write_report)
 
 
 if __name__ == "__main__":

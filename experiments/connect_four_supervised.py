@@ -38,6 +38,7 @@ from jaxzero.runs.processes import say
 from jaxzero.runs.stopping import Stopped, StopRequest
 from jaxzero.settings import config as config_lib
 from jaxzero.settings.config import ConfigError
+from jaxzero.tracking import Tracker
 from jaxzero.training import learner, parts
 from jaxzero.training import spec as spec_lib
 from jaxzero.training.spec import Hyper, Spec
@@ -84,11 +85,6 @@ def validate(config: ConfigDict) -> None:
             f"{config.network.value_head!r}: this study needs resnet with wdl, which tells draws "
             "from doubt"
         )
-    if config.tracking.wandb != "off" or config.tracking.tensorboard:
-        raise ConfigError(
-            "config.tracking: this study writes metrics.jsonl and a report only, set "
-            "config.tracking.wandb=off and config.tracking.tensorboard=False"
-        )
     if config.train.batch_size > config.study.positions * solved_positions.SHARES[0]:
         raise ConfigError(
             f"config.train.batch_size={config.train.batch_size}: {config.study.positions} "
@@ -133,27 +129,34 @@ def run(config: ConfigDict, directory: Path, command: str | None = None) -> None
     """The whole study, or the rest of it: (config, workdir) -> results.json, report.html."""
     study = shell.begin(STUDY, resolve(config), directory, command, validate=validate)
     config, found = study.config, []
-    with StopRequest(config.execution.max_minutes, study.started, config.execution.grace) as stop:
-        for group in groups(config):
-            path = directory / GROUPS / f"{group.name}.json"
-            if not path.is_file():
-                result = _train_and_mark(config, group, directory, stop)
-                path.parent.mkdir(parents=True, exist_ok=True)
-                workdir.write_json(path, result)
-            found.append(workdir.read_json(path))
-    results = study.header() | {"groups": found}
-    print(report.accuracies(results).text())
-    study.finish(results | {"claims": claims.rows(results)}, report.write_report)
+    execution = config.execution
+    with Tracker(directory, config, STUDY) as tracker:
+        with StopRequest(execution.max_minutes, study.started, execution.grace) as stop:
+            for group in groups(config):
+                path = directory / GROUPS / f"{group.name}.json"
+                if not path.is_file():
+                    result = _train_and_mark(config, group, directory, tracker, stop)
+                    path.parent.mkdir(parents=True, exist_ok=True)
+                    workdir.write_json(path, result)
+                found.append(workdir.read_json(path))
+        results = study.header() | {"groups": found}
+        print(report.accuracies(results).text())
+        results |= {"claims": claims.rows(results)}
+        tracker.finish(study.finish(results, report.write_report))
 
 
 def _train_and_mark(
-    config: ConfigDict, group: NetworkVariant, directory: Path, stop: StopRequest
+    config: ConfigDict,
+    group: NetworkVariant,
+    directory: Path,
+    tracker: Tracker,
+    stop: StopRequest,
 ) -> dict[str, Any]:
     data = positions(config, group.version)
     index = solved_positions.split(_first(data, config.study.positions), config.study.split)
     spec, hyper = settings(config, group)
     started = time.monotonic()
-    progress = _fit(config, group, data, index, directory, stop)
+    progress = _fit(config, group, data, index, directory, tracker, stop)
     test = data.labelled.take(index["test"])
     measured = _measure(spec, progress.best, test, config)
     result = {
@@ -195,6 +198,7 @@ def _fit(
     data: Positions,
     index: dict[str, np.ndarray],
     directory: Path,
+    tracker: Tracker,
     stop: StopRequest,
 ) -> Progress:
     """Trains all seeds of a group to their ends, from the newest checkpoint on: [S]."""
@@ -241,8 +245,7 @@ def _fit(
                     f"loss/policy of {group.name} is not finite in epoch {number}: lower "
                     f"config.train.learning_rate; epoch {checkpoints.latest() or 0} is saved"
                 )
-            rows = supervised.rows(measured, going, number, names)
-            workdir.append_rows(directory / workdir.METRICS, rows)
+            tracker.log(supervised.rows(measured, going, number, names))
             bar.set_postfix_str(
                 f"move {measured['validation/move'][going].mean():.2%} "
                 f"result {measured['validation/result'][going].mean():.2%}"

@@ -84,7 +84,7 @@ def run(config: ConfigDict, directory: Path, command: str | None = None) -> None
         },
         "arms": found,
     }
-    study.finish(study.header() | workdir.plain(results), write_report)
+    study.conclude(study.header() | workdir.plain(results), write_report)
 
 
 def test_positions(study: StudyRun) -> Positions:

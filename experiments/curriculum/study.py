@@ -27,7 +27,6 @@ from jaxzero.runs import Member
 from jaxzero.settings import config as config_lib
 from jaxzero.settings import devices
 from jaxzero.settings.config import ConfigError
-from jaxzero.tracking import Tracker
 from jaxzero.training import parts
 from jaxzero.training import spec as spec_lib
 
@@ -107,5 +106,4 @@ def conclude(study: StudyRun, seconds: Mapping[str, float]) -> None:
             | {"reference": time.monotonic() - started},
         },
     }
-    with Tracker(directory, config, STUDY) as tracker:
-        tracker.finish(study.finish(results, write_report))
+    study.conclude(results, write_report)

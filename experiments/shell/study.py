@@ -86,6 +86,11 @@ class StudyRun:
         say(play_it(self.directory))
         return summary_of(workdir.read_json(self.directory / workdir.RESULTS), self.directory)
 
+    def conclude(self, results: Mapping[str, Any], write_report: Callable[[Path], Path]) -> None:
+        """`finish`, sent to W&B and TensorBoard: for studies whose parts alone were tracked."""
+        with Tracker(self.directory, self.config, self.name) as tracker:
+            tracker.finish(self.finish(results, write_report))
+
 
 def play_it(directory: Path) -> str | None:
     """The command that plays against a network of a study; None where it keeps none."""

@@ -1,7 +1,7 @@
 """From `results.json` to what is tracked at the end: every number, table and figure of a report."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +28,7 @@ def summary_of(results: Mapping[str, Any], directory: Path) -> StudySummary:
         if section not in (*_SETTINGS, *_NAMED):
             _gather(section, content, runs, numbers, tables, members)
     curves: dict[str, dict[str, dict[int, float]]] = {}
+    _accuracies(results.get("arms") or [], curves)
     _curves("elo/training", results.get("training_elo") or {}, curves, members)
     for metric, by_run in learning.curves(directory, runs).items():
         curves[metric] = by_run
@@ -53,11 +54,27 @@ def summary_of(results: Mapping[str, Any], directory: Path) -> StudySummary:
 
 
 def table(records: Sequence[Mapping[str, Any]]) -> Table:
-    """Records as rows; columns are all keys with plain values, in order of appearance."""
+    """Records as rows; columns are all keys with plain values, in order of appearance.
+
+    What a record holds in a mapping has its path as key, `network/weak/mean`.
+    """
+    records = [dict(_flat(record)) for record in records]
     columns = dict.fromkeys(
         key for record in records for key, value in record.items() if _is_plain(value)
     )
     return Table(tuple(columns), tuple(tuple(record.get(c) for c in columns) for record in records))
+
+
+def _accuracies(
+    arms: Sequence[Mapping[str, Any]], curves: dict[str, dict[str, dict[int, float]]]
+) -> None:
+    """What studies of arms measured of each kept network, as `accuracy/NAME` by run."""
+    for run in (run for arm in arms for run in arm.get("runs", ())):
+        for point in run["points"]:
+            for name, value in point.items():
+                if name != "iteration" and _is_number(value):
+                    curve = curves.setdefault(f"accuracy/{name}", {}).setdefault(run["name"], {})
+                    curve[point["iteration"]] = float(value)
 
 
 def _curves(
@@ -130,6 +147,14 @@ def _gather(
             _gather(f"{path}/{key}", value, runs, numbers, tables, members)
     elif isinstance(node, list) and node and isinstance(node[0], Mapping):
         tables[path] = table(node)
+
+
+def _flat(record: Mapping[str, Any], above: str = "") -> Iterator[tuple[str, Any]]:
+    for key, value in record.items():
+        if isinstance(value, Mapping) and above.count("/") < 2:  # what lies deeper is by run
+            yield from _flat(value, f"{above}{key}/")
+        else:
+            yield f"{above}{key}", value
 
 
 def _is_number(value: Any) -> bool:

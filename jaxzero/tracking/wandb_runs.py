@@ -20,6 +20,17 @@ from jaxzero.tracking.summary import Row, StudySummary, scalars
 
 LEDGER = "tracking.json"  # which W&B runs are this directory's, and what they were sent
 STUDY = "study"
+STEP = "iteration"  # of every chart
+# Of what is logged at each step the summary keeps the last value, and of these the best one, too.
+BEST = {
+    "loss/*": "last,min",
+    "unseen/*": "last,min",
+    "heldout/*": "last,min",
+    "validation/*": "last,max",
+    "learning/search/*": "last,max",
+    "accuracy/*": "last,max",
+    "elo/ladder/*": "last,max",
+}
 _PATIENCE = 120.0  # seconds to wait at the end for a slow network
 
 
@@ -44,6 +55,7 @@ class WandbRuns:
         self._study = study
         self._group = f"{study}/{self._directory.name}"
         self._runs: dict[str, Any] = {}  # W&B's, open
+        self._heads: dict[str, Row] = {}  # a row of each run of the study
         self._last: dict[str, int] = {}  # step that each holds, -1 if none
         self._ledger: dict[str, Any] = {}
 
@@ -51,8 +63,9 @@ class WandbRuns:
         """Sends those rows that W&B does not have yet."""
         for row in rows:
             name = row["run"]
+            self._heads.setdefault(name, row)
             if row["iteration"] > self._held(name):
-                self._run(name).log(scalars(row), step=row["iteration"])
+                self._log(name, scalars(row), row["iteration"])
                 self._last[name] = row["iteration"]
         if rows:
             self._write_ledger()
@@ -76,7 +89,7 @@ class WandbRuns:
                 self._run(name).summary.update(dict(summary.numbers))
                 values |= self._media(summary)
             if values:
-                self._run(name).log(values, step=iteration)
+                self._log(name, values, iteration)
             self._last[name] = iteration
         for run in self._runs.values():
             run.finish()
@@ -92,6 +105,9 @@ class WandbRuns:
             run.finish(exit_code=1)
         if broken_off:
             self._say_where()
+
+    def _log(self, name: str, values: dict[str, Any], iteration: int) -> None:
+        self._run(name).log({STEP: iteration} | values, step=iteration)
 
     def _media(self, summary: StudySummary) -> dict[str, Any]:
         """Tables, figures and the report as W&B shows them."""
@@ -141,15 +157,15 @@ class WandbRuns:
     def _run(self, name: str) -> Any:
         """The W&B run of a run of the study or, by any other name, of the study itself."""
         if name not in self._runs:
-            identity, member = self._identity(name), self._members().get(name)
+            identity, head = self._identity(name), self._heads.get(name)
             settings = flatten(self._config)
-            if member is not None:
-                own = {key: member[key] for key in ("target", "seed")}
-                settings |= member["settings"] | own
+            if head is not None:
+                settings |= self._members().get(name, {}).get("settings", {})
+                settings |= {key: head[key] for key in ("target", "seed")}
             self._runs[name] = self._library.init(
                 project=self._config.tracking.wandb_project,
                 group=self._group,
-                job_type=STUDY if member is None else "training",
+                job_type=STUDY if head is None else "training",
                 name=name,
                 id=identity,
                 resume="allow",
@@ -165,6 +181,8 @@ class WandbRuns:
                     finish_timeout_raises=True,
                 ),
             )
+            for metric, summary in (BEST | {"*": None}).items():  # the first that fits counts
+                self._runs[name].define_metric(metric, step_metric=STEP, summary=summary)
         return self._runs[name]
 
     def _identity(self, name: str) -> str:

@@ -113,6 +113,15 @@ def test_the_documented_results_are_those_that_are_sent(finished: Path) -> None:
     assert missing(common, listed) == []
 
 
+def test_what_arms_measured_becomes_curves(tmp_path: Path) -> None:
+    points = [{"iteration": i, "search": 0.5 + i, "new_share": None} for i in range(2)]
+    runs = [{"name": "plain_seed0", "points": points}]
+    config = {"train": {"iterations": 1}}
+    results = {"runs": [], "config": config, "arms": [{"arm": "plain", "runs": runs}]}
+    sent = summary_of(results, tmp_path)
+    assert sent.curves == {"accuracy/search": {"plain_seed0": {0: 0.5, 1: 1.5}}}
+
+
 def test_wandb_holds_every_metric_of_every_iteration(
     finished: Path, offline: dict[str, tuple[Path, list[dict[str, Any]]]]
 ) -> None:
@@ -125,8 +134,11 @@ def test_wandb_holds_every_metric_of_every_iteration(
         for iteration, row in own.items():
             expected = scalars(row)
             assert len(expected) > (50 if iteration else 4)
-            found = {k: v for k, v in logged[iteration].items() if not k.startswith("_")}
-            assert found == expected
+            found = {k: v for k, v in logged[iteration].items() if k[0] != "_"}
+            assert found == expected | {"iteration": iteration}
+        values = [row["loss/value"] for row in own.values()]
+        best = {"last": pytest.approx(values[-1]), "min": pytest.approx(min(values))}
+        assert last_values(offline[name][1])["loss/value"] == best
 
 
 def test_wandb_holds_every_result(

@@ -23,6 +23,7 @@ from jaxzero.training import learner
 from jaxzero.training.learner import Learner
 from tests import small
 from tests.experiments.exhibits import missing_in
+from tests.tracking.test_tracking import read_events, series
 
 TINY: dict[str, Any] = {
     "network.channels": 4,
@@ -112,7 +113,7 @@ def jax_shape(spec: Any) -> Any:
 @pytest.fixture(scope="module")
 def finished(data: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     directory = tmp_path_factory.mktemp("supervised")
-    study.run(tiny(data), directory)
+    study.run(tiny(data, {"tracking.tensorboard": True}), directory)
     return directory
 
 
@@ -129,6 +130,16 @@ def test_everything_is_there(finished: Path) -> None:
     assert "Table 1" in (finished / "report.html").read_text()
     assert missing_in(finished / "report.html", "connect_four_supervised") == set()
     assert (finished / "figures" / "supervised_curves.svg").is_file()
+
+
+def test_tensorboard_has_every_epoch_and_the_accuracies(finished: Path) -> None:
+    rows = workdir.read_rows(finished / workdir.METRICS)
+    name = "blocks1_v1_published_seed1"
+    events = read_events(finished / "tensorboard" / name)
+    own = [(r["iteration"], pytest.approx(r["validation/move"])) for r in rows if r["run"] == name]
+    assert series(events, "validation/move") == own
+    [table] = read_events(finished / "tensorboard" / "study").Tensors("groups/text_summary")
+    assert b"network/strong/mean" in table.tensor_proto.string_val[0]
 
 
 def test_interrupted_and_resumed_is_the_same(
@@ -176,7 +187,6 @@ def test_it_learns(data: Path) -> None:
         ({"study.blocks": (1, 1)}, r"config.study.blocks=\(1, 1\)"),
         ({"study.versions": (3,)}, "config.study.versions=3"),
         ({"train.batch_size": 128}, "config.train.batch_size=128"),
-        ({"tracking.tensorboard": True}, "config.tracking"),
     ],
 )
 def test_bad_settings_are_one_line(
