@@ -2,6 +2,7 @@
 
 import shutil
 from collections.abc import Iterator
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -11,12 +12,18 @@ SIZES = {"desktop": (1300, 900), "phone": (390, 844)}
 NEEDS = "needs Chromium and Playwright: apt-get install chromium, pip install -e '.[dev]'"
 
 
+def has_browser() -> bool:
+    """Whether there is one."""
+    return shutil.which("chromium") is not None and find_spec("playwright") is not None
+
+
 def opened() -> Iterator[Any]:
     """A browser; skips with one line where there is none."""
     chromium = shutil.which("chromium")
-    if chromium is None:
+    if not has_browser():
         pytest.skip(NEEDS)
-    driver = pytest.importorskip("playwright.sync_api", reason=NEEDS)
+    from playwright import sync_api as driver
+
     with driver.sync_playwright() as playwright:
         browser = playwright.chromium.launch(
             executable_path=chromium, args=["--no-sandbox", "--disable-gpu"]
@@ -32,7 +39,7 @@ def watched(browser: Any, faults: list[str], size: str = "desktop", scheme: str 
     page = browser.new_context(
         viewport=viewport, color_scheme=scheme, reduced_motion="reduce"
     ).new_page()
-    page.set_default_timeout(15_000)  # a program may have to be compiled on a busy machine
+    page.set_default_timeout(60_000)  # a program may have to be compiled on a busy machine
     page.on("pageerror", lambda error: faults.append(str(error)))
     page.on("console", lambda said: faults.append(said.text) if said.type == "error" else None)
     return page

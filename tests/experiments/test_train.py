@@ -15,6 +15,7 @@ from experiments.strength import examinations
 from jaxzero import runs, workdir
 from jaxzero.settings.config import ConfigError
 from tests import small
+from tests.browser import check_report, has_browser
 
 TINY: dict[str, Any] = {
     "game": "connect_four_4x4",
@@ -45,7 +46,7 @@ def tiny(changes: dict[str, Any] | None = None) -> ConfigDict:
 
 
 def test_a_training_ends_with_the_best_network_as_a_player(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest
 ) -> None:
     worth = {0: 0.9, 1: 0.2, 2: 0.7, 3: 0.7, 4: 0.1}  # the untrained network is never kept
     asked: list[int] = []
@@ -74,7 +75,10 @@ def test_a_training_ends_with_the_best_network_as_a_player(
     assert card["iteration"] == 3
     assert card["games"] == 3 * 8
     assert card["measured"]["games"]["random"] == 4
-    assert "Strength over training" in report.write(tmp_path / "run").read_text()
+    page = report.write(tmp_path / "run")
+    assert "Strength over training" in page.read_text()
+    if has_browser():
+        check_report(request.getfixturevalue("browser"), page, tmp_path)
 
     # The same command has nothing left to train.
     assert train.Progress(StudyRun(train.STUDY, tiny(), tmp_path / "run")).is_done()

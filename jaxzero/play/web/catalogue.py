@@ -38,9 +38,9 @@ class Offer(NamedTuple):
 
 
 _PLAIN = (
-    Offer(MCTS, "plain MCTS", _ROLLOUTS, 1, lambda g, m, n: _plain(f"mcts_{m}", g, n)),
-    Offer(GREEDY, "greedy, one move ahead", 0, 0, lambda game, m, n: _plain(GREEDY, game, n)),
-    Offer(RANDOM, "random moves", 0, 0, lambda game, m, n: _plain(RANDOM, game, n)),
+    Offer(MCTS, "Plain MCTS", _ROLLOUTS, 1, lambda g, m, n: _plain(f"mcts_{m}", g, n)),
+    Offer(GREEDY, "Greedy, one move ahead", 0, 0, lambda game, m, n: _plain(GREEDY, game, n)),
+    Offer(RANDOM, "Random moves", 0, 0, lambda game, m, n: _plain(RANDOM, game, n)),
 )
 
 
@@ -154,7 +154,7 @@ def _network(run: Run, member: int, at: int) -> Offer:
 
     return Offer(
         offer_name(run, member, at),
-        f"network {run.directory.name}" if _ships(run, at) else f"{who.name}, iteration {at}",
+        f"Network {run.directory.name}" if _ships(run, at) else f"{who.name}, iteration {at}",
         who.config.search.num_simulations,
         board_players.least_simulations(run),
         make,

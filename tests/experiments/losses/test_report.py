@@ -17,6 +17,7 @@ from experiments.pages.study import Study, load
 from experiments.pages.wording import number, plus_minus, short
 from experiments.shell import arguments
 from jaxzero.settings.config import ConfigError
+from tests.browser import check_report
 from tests.experiments import made_up
 from tests.experiments.losses.reading import Page
 
@@ -48,6 +49,10 @@ def test_the_page_is_whole_and_needs_nothing_from_outside(full):
     assert {link[1:] for link in page.loaded if link[0] == "#"} <= set(page.ids)
     assert not re.search(r"@import|url\((?!#)|<script|<link", text)
     assert "&lt;b&gt;" in text  # the command is escaped
+
+
+def test_the_page_fits_a_desktop_and_a_phone(full, browser, tmp_path):
+    check_report(browser, full[0] / "report.html", tmp_path)
 
 
 def test_every_figure_is_there_in_both_formats_and_in_the_page(full):

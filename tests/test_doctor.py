@@ -1,0 +1,33 @@
+"""What a report of a defect begins with."""
+
+import importlib.metadata
+
+import pytest
+
+from jaxzero import doctor
+from tests import small
+
+
+def test_everything_is_said_and_works(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert doctor.TINY.items() <= small.SETTINGS.items()  # compiled for other tests too
+    real = importlib.metadata.version
+
+    def without_werkzeug(package: str) -> str:
+        if package == "werkzeug":
+            raise importlib.metadata.PackageNotFoundError(package)
+        return real(package)
+
+    monkeypatch.setattr(importlib.metadata, "version", without_werkzeug)
+    lines: list[str] = []
+    assert doctor.main(lines.append) == 0
+    said = "\n".join(lines)
+    for text in ("jaxzero 0.1.0, commit ", "devices: ", "of memory", "losses: finite", "legal"):
+        assert text in said
+    assert '  web: missing, pip install -e ".[web]"' in lines
+    assert f"  search: optuna {real('optuna')}" in lines
+    assert lines[-1] == "passed"
+
+
+def test_losses_that_are_not_finite_are_named() -> None:
+    metrics = {"loss/sum": [1.0, 2.0], "loss/value": [1.0, float("nan")], "elo": float("nan")}
+    assert doctor.broken_losses(metrics) == ["loss/value"]
