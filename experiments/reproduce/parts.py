@@ -46,8 +46,9 @@ def state_of(part: Part, folder: Path) -> State:
     """How far a part is, from its files alone."""
     directory = directory_of(part, folder)
     noted = _noted(directory)
-    if noted.is_file():
-        return State(**workdir.read_json(noted))
+    found = State(**workdir.read_json(noted)) if noted.is_file() else None
+    if found and (found.state != FINISHED or (directory / workdir.RESULTS).is_file()):
+        return found
     return State(STOPPED if directory.is_dir() else UNTOUCHED)
 
 

@@ -142,6 +142,8 @@ def test_parts_run_once_and_failures_do_not_stop_the_others(
     assert parts.run(made.parts, "quick", tmp_path, 0) == 1
     assert [begun(tmp_path, name) for name in ("one", "fails", "two")] == [1, 2, 1]
     assert "one: finished before" in capfd.readouterr().err
+    (tmp_path / "one" / "results.json").unlink()
+    assert parts.state_of(made.parts[0], tmp_path).state == "unfinished"
 
 
 def test_minutes_end_a_part_and_the_same_command_resumes(tmp_path: Path) -> None:
