@@ -17,6 +17,7 @@ import jax
 from ml_collections import ConfigDict
 
 from experiments import ladder
+from experiments.claims.measured import AS_PUBLISHED
 from experiments.configs.loss_ablation import KEYS
 from experiments.losses.report import write_report
 from experiments.shell import cli
@@ -39,6 +40,10 @@ STUDY = "loss_ablation"
 TOURNAMENTS = {
     "final": ("Final networks, full search", "tournament_simulations"),
     "low": ("The same pool, hardly any search", "low_simulations"),
+    AS_PUBLISHED: (
+        "As published: the entries of a loss are its last model",
+        "tournament_simulations",
+    ),
 }
 
 
@@ -135,14 +140,19 @@ def ladder_settings(config: ConfigDict) -> fixed_opponents.LadderSettings:
 def play_tournaments(config: ConfigDict, players: pool.Pool) -> dict[str, Tournament]:
     """The final round robin with full search, and the same pool with hardly any.
 
+    Under the switch tournament_one_model_per_target the first one again, as published.
+
     Pool: all runs' final networks, the untrained network of each seed, plain MCTS with rollouts and
     a random player; temperature 0 (000 section 6.3: m = 100, c = 1, 20 rounds).
     """
     networks = len(players.entries) - 2  # without plain MCTS and the random player
+    pools = {"final": players, "low": players}
+    if players.spec.switches.tournament_one_model_per_target:
+        pools[AS_PUBLISHED] = players.one_model_per_target()
     tournaments = {}
-    for name, (_, m) in TOURNAMENTS.items():
-        key = jax.random.key(2 * config.seed + 1)
-        tournaments[name] = players.play([config.study[m]] * networks, key, f"{name} tournament")
+    for name, entered in pools.items():
+        m, key = config.study[TOURNAMENTS[name][1]], jax.random.key(2 * config.seed + 1)
+        tournaments[name] = entered.play([m] * networks, key, f"{name} tournament")
     return tournaments
 
 
@@ -185,8 +195,8 @@ def describe(
         "failed": [{"run": name, "reason": reason} for name, reason in trained.failed.items()],
         "training_elo": training_elo(config, members, rows, published=published),
         "tournaments": [
-            players.entry(tournaments[name], name, title, config.study[m])
-            for name, (title, m) in TOURNAMENTS.items()
+            players.entry(played, name, TOURNAMENTS[name][0], config.study[TOURNAMENTS[name][1]])
+            for name, played in tournaments.items()
         ],
         "checks": pool.checks(members, rows, tournaments, players.entries),
     }

@@ -20,6 +20,7 @@ from experiments.claims.decision import (
     Tested,
 )
 from experiments.claims.losses import Findings, published_effect
+from experiments.claims.measured import LOSSES
 from experiments.claims.papers import Contrast
 from experiments.pages import style
 from experiments.pages.page import Plate
@@ -36,13 +37,13 @@ COLOURS: Final = {
 _KINDS: Final = (
     ("tournament Elo", ("tournament_elo",)),
     ("training Elo", ("training_elo_gain", "training_elo_bias")),
-    ("loss", ("loss_fall", "final_policy_loss", "final_value_loss")),
+    ("loss", ("epoch_fall", *LOSSES)),
 )
 _CAPTION: Final = (
     "A line is one contrast, seed by seed, as written on the left with what is claimed; bar: "
     f"the interval over seeds that decides (none with fewer than {inference.FEWEST}), of 95 % or, "
     "where a claim has several contrasts, more; shaded: differences that count as none; open "
-    "diamonds: the same in the papers' numbers (none: no published data); arrows: the interval "
+    "diamonds: the same in the papers' numbers (none: no numbers published); arrows: the interval "
     "goes on. "
     "Claims of 000, 001 and 003 (sections 6.3, V and 6.3); where each stands is in the table."
 )
@@ -172,7 +173,8 @@ def words_of(contrast: Contrast) -> str:
         "greater": "> 0", "less": "< 0", "equal": "= 0", "different": "≠ 0", "not_greater": "≤ 0"
     }  # fmt: skip
     statistic = contrast.statistic.replace("_", " ").replace("elo", "Elo")
-    return f"{': '.join(filter(None, [statistic, what]))} {relation[contrast.direction]}".strip()
+    claimed = relation[contrast.direction].replace("0", f"{contrast.than:g}")
+    return f"{': '.join(filter(None, [statistic, what]))} {claimed}".strip()
 
 
 def seeds_to_decide(test: Tested) -> str:

@@ -88,4 +88,4 @@ def published_effect(contrast: Contrast) -> float | None:
         for target, weight in contrast.sides
     ]
     known = [weight * value for weight, value in parts if value is not None]
-    return sum(known) if len(known) == len(parts) else None
+    return sum(known) - contrast.than if len(known) == len(parts) else None

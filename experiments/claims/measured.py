@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, TypeAlias
 
+import numpy as np
 from ml_collections import ConfigDict
 
 from experiments import published
@@ -17,6 +18,7 @@ from jaxzero.settings.config import ConfigError
 from jaxzero.settings.switches import SWITCHES
 
 STUDY: Final = "loss_ablation"
+AS_PUBLISHED: Final = "published"  # the tournament in which the entries of a loss are one model
 # May differ between directories whose runs are counted together.
 _OWN: Final = ("seed", "study.seeds", "study.targets", "preset")
 _OWN_SECTIONS: Final = ("execution.", "tracking.", "study.ladder_")
@@ -48,11 +50,10 @@ class BoardStudies:
         found: dict[Key, float] = {}
         missing: list[str] = []
         for place, study in enumerate(self.studies):
-            if statistic in _RATED and one_model_per_target(study):
+            if statistic in _RATED and no_seeds(study):
                 missing.append(
                     f"{statistic} of {study.name}: the tournament's entries of a loss are one "
-                    "model, no seeds; config.switches.tournament_one_model_per_target=False "
-                    "rates them all"
+                    "model, no seeds, and all models were not rated beside them, as they are now"
                 )
                 continue
             runs = {run.seed: run for run in study.runs_of(target)}
@@ -174,8 +175,14 @@ def rating(study: Study, kind: str, *, target: str | None, seed: int) -> float |
 
 
 def one_model_per_target(study: Study) -> bool:
-    """Whether the tournament's entries of a loss are one model: then they are no seeds."""
+    """Whether the papers' tournament has one model for all entries of a loss, as published."""
     return bool((study.results.get("switches") or {}).get("tournament_one_model_per_target"))
+
+
+def no_seeds(study: Study) -> bool:
+    """Whether the final tournament is that one: so in older runs, which had no other for it."""
+    names = {played.get("name") for played in study.tournaments}
+    return one_model_per_target(study) and AS_PUBLISHED not in names
 
 
 def _tournament_elo(study: Study, run: Run) -> float | None:
@@ -195,26 +202,59 @@ def _training_elo_bias(study: Study, run: Run) -> float | None:
     return gain - (trained - untrained)
 
 
-def _loss(name: str, *, fall: bool = False) -> Callable[[Study, Run], float | None]:
-    """The last value of a training loss, or how far it fell since iteration 1."""
+def _last(iterations: np.ndarray, values: np.ndarray) -> float:
+    return float(values[-1])
 
-    def measured(study: Study, run: Run) -> float | None:
-        iterations, values = study.series(run.name, f"loss/{name}")
-        values = values[iterations > 0] if fall else values
-        if not len(values):
-            return None
-        return float(values[0] - values[-1] if fall else values[-1])
+
+def _fall(share: float = 0.0, *, after: int = 1) -> Callable[[np.ndarray, np.ndarray], float]:
+    """From an iteration, or the one at a share of all, to the last; NaN in shorter runs."""
+
+    def measured(iterations: np.ndarray, values: np.ndarray) -> float:
+        first = np.flatnonzero(iterations >= max(after, round(share * iterations[-1])))
+        return float(values[first[0]] - values[-1]) if len(first) else math.nan
 
     return measured
 
 
+# By statistic: which training loss, and what of its curve, values by iteration.
+LOSSES: Final[dict[str, tuple[str, Callable[[np.ndarray, np.ndarray], float]]]] = {
+    "loss_fall": ("minimised", _fall()),
+    "late_loss_fall": ("minimised", _fall(0.75)),
+    "policy_loss_fall": ("policy", _fall()),
+    "value_loss_fall": ("value", _fall()),
+    "value_loss_fall_after_10": ("value", _fall(after=10)),
+    "final_policy_loss": ("policy", _last),
+    "final_value_loss": ("value", _last),
+}
+
+
+def _of_loss(statistic: str) -> Callable[[Study, Run], float | None]:
+    name, measure = LOSSES[statistic]
+
+    def measured(study: Study, run: Run) -> float | None:
+        iterations, values = study.series(run.name, f"loss/{name}")
+        return measure(iterations, values) if len(values) else None
+
+    return measured
+
+
+def _epoch_fall(study: Study, run: Run) -> float | None:
+    """l_p + l_v of the first epoch less that of the last, mean over the iterations."""
+    falls = [
+        sum(row[f"loss_epochs/{name}"][0] - row[f"loss_epochs/{name}"][-1] for name in _PARTS)
+        for row in study.rows.get(run.name, {}).values()
+        if all(row.get(f"loss_epochs/{name}") for name in _PARTS)
+    ]
+    return float(np.mean(falls)) if falls else None
+
+
+_PARTS: Final = ("policy", "value")
 STATISTICS: Final[dict[str, Callable[[Study, Run], float | None]]] = {
     "tournament_elo": _tournament_elo,
     "training_elo_gain": _training_elo_gain,
     "training_elo_bias": _training_elo_bias,
-    "loss_fall": _loss("minimised", fall=True),
-    "final_policy_loss": _loss("policy"),
-    "final_value_loss": _loss("value"),
+    "epoch_fall": _epoch_fall,
+    **{name: _of_loss(name) for name in LOSSES},
 }
 _RATED: Final = ("tournament_elo", "training_elo_bias")
 
@@ -238,9 +278,10 @@ def published_value(statistic: str, board: str, target: str) -> float | None:
     if statistic == "training_elo_gain":
         curve = (published.training_elo(board) or {}).get(target)
         return None if curve is None else float(curve.mean[-1] - curve.mean[0])
-    curves = (published.loss_curves(board) or {}).get(target, {})
-    kinds = {"loss_fall": target, "final_policy_loss": "policy", "final_value_loss": "value"}
-    curve = curves.get(kinds.get(statistic, ""))
-    if curve is None:
+    if statistic not in LOSSES:
         return None
-    return float(curve.mean[0] - curve.mean[-1] if statistic == "loss_fall" else curve.mean[-1])
+    curves = published.loss_curves(board) or published.losses_in_words(board) or {}
+    name, measure = LOSSES[statistic]
+    curve = curves.get(target, {}).get(target if name == "minimised" else name)
+    value = math.nan if curve is None else measure(curve.iterations, curve.mean)
+    return value if math.isfinite(value) else None

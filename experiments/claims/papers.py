@@ -23,6 +23,7 @@ class Contrast:
       direction: claimed: "greater" or "less" than 0, "equal" to it, "different", or "not_greater":
         not beyond the margin.
       margin: differences below it count as none.
+      than: subtracted, where a paper compares with a number.
     """
 
     plus: tuple[str, ...] = ()
@@ -32,6 +33,7 @@ class Contrast:
     statistic: str = ""
     direction: str = "different"
     margin: float = 0.0
+    than: float = 0.0
 
     @property
     def sides(self) -> list[tuple[str, float]]:
@@ -95,4 +97,5 @@ def contrast(raw: Mapping[str, Any], board: str = "") -> Contrast:
         statistic=raw.get("statistic", ""),
         direction=raw["direction"],
         margin=float(raw["margin"]),
+        than=float(raw.get("than", 0.0)),
     )

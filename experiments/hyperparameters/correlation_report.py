@@ -72,8 +72,8 @@ def _section(found: Study, played: Mapping[str, Any]) -> Section:
             f"{name}_panels",
             panels(found, played),
             "Elo over m and ep, a panel for each I and E",
-            "000, Fig. 4; 003, Fig. 5. Mean over seeds. The papers' ratings are not published as "
-            "numbers.",
+            "000, Fig. 4; 003, Fig. 5. Mean over seeds. The papers' ratings are published as a "
+            "picture.",
         ),
         plate(
             f"{name}_times",

@@ -12,7 +12,7 @@ from experiments.claims import measured
 from experiments.pages import draw, style
 from experiments.pages.bands import Band, band_of, floats
 from experiments.pages.study import Study
-from experiments.pages.wording import NO_DATA
+from experiments.pages.wording import NO_DATA, unpublished
 
 Series = tuple[np.ndarray, np.ndarray]  # iterations int[N], Elo float[N]
 AS_AUTHORS: Final = "training Elo as the authors computed it (32.8 for the newer network)"
@@ -84,7 +84,7 @@ def bias(study: Study) -> Figure | None:
             axes.plot(curve.iterations[until], (curve.mean - curve.mean[0])[until], ":",
                       color=style.INK, linewidth=1.5)  # fmt: skip
         else:
-            draw.corner(axes, NO_DATA)
+            draw.corner(axes, unpublished("training_elo", study.game))
         axes.axhline(0, color="#999999", linewidth=0.8, zorder=1)
         axes.set_title(style.label(target))
         draw.iteration_axis(axes, last)
@@ -156,7 +156,7 @@ def training_elo(study: Study) -> Figure | None:
     for row in (upper, lower):
         draw.same_height(row)
     if not theirs:
-        draw.corner(upper[0], NO_DATA)
+        draw.corner(upper[0], unpublished("training_elo", study.game))
     upper[0].set_ylabel("training Elo, this study")
     if lower:
         lower[0].set_ylabel("training Elo, published")

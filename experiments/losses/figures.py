@@ -13,7 +13,7 @@ from experiments.losses.tables import MEASURED
 from experiments.pages import draw, style
 from experiments.pages.bands import Band, floats
 from experiments.pages.study import Run, Study
-from experiments.pages.wording import NO_DATA, plural
+from experiments.pages.wording import NO_DATA, plural, unpublished
 
 # Panels of the self-play figure: metric, axis label, a second metric drawn dashed. Axes start at 0
 # except for those metrics whose zero means nothing.
@@ -33,7 +33,7 @@ AFLOAT: Final = ("selfplay/plies", "selfplay/policy_entropy")
 @style.styled
 def losses(study: Study) -> Figure | None:
     """Training losses against iterations, one panel per minimised loss (000, Figs. 7 and 8)."""
-    curves = published.loss_curves(study.game) or {}
+    curves = published.loss_curves(study.game) or published.losses_in_words(study.game) or {}
     return _loss_panels(study, "loss", curves=curves)
 
 
@@ -80,7 +80,7 @@ def _loss_panels(
     if curves:
         handles.append(style.key("published mean", linestyle=":"))
     else:
-        draw.corner(panels[0], NO_DATA)
+        draw.corner(panels[0], NO_DATA if dashed else unpublished("losses", study.game))
     style.legend_below(figure, handles + style.bad_key(figure), columns=6)
     return figure
 
@@ -114,7 +114,8 @@ def loss_panel(
     for loss, curve in curves.items():
         shown, look = curve.iterations <= last, {"linewidth": 1.6, "zorder": 2.5}
         x, y = curve.iterations[shown], curve.mean[shown]
-        axes.plot(x, y, ":", color=style.colour(loss), **look)
+        said = len(curve.iterations) == 2  # two numbers of the text
+        axes.plot(x, y, "D" if said else ":", color=style.colour(loss), **look)
 
 
 def loss_bands(study: Study, target: str, prefix: str) -> dict[str, Band]:
@@ -148,7 +149,7 @@ def epochs(study: Study, run: Run) -> Figure | None:
     draw.limit_height(axes, [y for _, y in curves.values()])
     axes.set_ylabel("training loss\n(nats; squared error)")
     axes.set_title(f"one run: minimising {style.label(run.target)}, seed {run.seed}")
-    draw.corner(axes, NO_DATA)
+    draw.corner(axes, unpublished("epochs", study.game))
     handles = [style.handle(loss, marker=None) for loss in curves] + style.bad_key(figure)
     style.legend_below(figure, handles, columns=5)
     return figure

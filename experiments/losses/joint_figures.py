@@ -19,7 +19,6 @@ from experiments.pages.bands import Band, band_of
 from experiments.pages.study import Study
 from experiments.pages.tables import Table, table
 from experiments.pages.wording import (
-    NO_DATA,
     TIMES,
     error_of_mean,
     game_title,
@@ -27,6 +26,7 @@ from experiments.pages.wording import (
     mean_and_sd,
     number,
     short,
+    unpublished,
 )
 from experiments.strength import papers_tournament as papers
 from experiments.strength.papers_tournament import RANDOM
@@ -69,7 +69,8 @@ def losses(groups: Sequence[BoardStudies]) -> Figure | None:
     )
     shown: dict[str, None] = {}
     for row, (study, title) in enumerate(zip(studies, titles(groups), strict=True)):
-        curves = published.loss_curves(study.game) or {}
+        known = published.loss_curves(study.game) or published.losses_in_words(study.game)
+        curves = known or {}
         own = panels[row * len(targets) : (row + 1) * len(targets)]
         last = max((b.iterations[-1] for bands in found[row].values() for b in bands.values()),
                    default=1)  # fmt: skip
@@ -83,7 +84,7 @@ def losses(groups: Sequence[BoardStudies]) -> Figure | None:
             if not bands:
                 draw.corner(axes, "no runs")
             elif not theirs:
-                draw.corner(axes, NO_DATA)
+                draw.corner(axes, unpublished("losses", study.game))
             if row == 0:
                 axes.set_title(f"minimising {style.label(target)}", fontsize=8.5)
             shown |= dict.fromkeys(bands)
@@ -109,7 +110,7 @@ def training_elo(groups: Sequence[BoardStudies]) -> Figure | None:
         rated = {t: band_of(elo.as_authors(study, t)) for t in study.targets}
         ladder = {t: band_of(elo.anchored(study, t)) for t in study.targets}
         _lines(ours, rated, "no arena games")
-        _lines(theirs, _published_bands(study.game), NO_DATA)
+        _lines(theirs, _published_bands(study.game), unpublished("training_elo", study.game))
         _lines(level, ladder, "no ladder was played")
         ours.set_ylabel(f"{title}\nElo", fontsize=8)
         if row == 0:
@@ -206,9 +207,13 @@ def _size_lines(axes: Axes, pools: Mapping[int, Mapping[str, np.ndarray]]) -> No
     axes.set_xticks(known, [f"{size}{TIMES}{size}" for size in known])
     axes.margins(x=0.08, y=0.12)
     axes.set_xlabel("board of Othello")
-    unknown = [f"{size}{TIMES}{size}" for size in known if not theirs[size]]
+    unknown: dict[str, list[str]] = {}
+    for size in (size for size in known if not theirs[size]):
+        why = unpublished("tournament", f"othello_{size}x{size}")
+        unknown.setdefault(why, []).append(f"{size}{TIMES}{size}")
     if unknown:
-        draw.corner(axes, f"{NO_DATA} for {', '.join(unknown)}")
+        lines = [f"{why} for {', '.join(sizes)}" for why, sizes in unknown.items()]
+        draw.corner(axes, "\n".join(lines))
 
 
 def ratings(groups: Sequence[BoardStudies]) -> Table:
@@ -227,7 +232,9 @@ def ratings(groups: Sequence[BoardStudies]) -> Table:
             "players": lambda row: number(len(row[3])),
             "mean Elo": lambda row: mean_and_error(row[3]),
             "published": lambda row: (
-                mean_and_sd(theirs[row[1]][row[2]]) if row[2] in theirs[row[1]] else NO_DATA
+                mean_and_sd(theirs[row[1]][row[2]])
+                if row[2] in theirs[row[1]]
+                else unpublished("tournament", row[1])
             ),
         },
         "Mean ± standard error over networks; published: mean ± standard deviation of eight "

@@ -12,7 +12,7 @@ from experiments.claims.measured import BoardStudies
 from experiments.losses import joint_figures
 from experiments.pages import drawings
 from experiments.pages.page import Page, Section, plate, section
-from experiments.pages.wording import ABSENT, NO_DATA, game_title, joined, plural
+from experiments.pages.wording import ABSENT, NO_DATA, PICTURE, game_title, joined, plural
 from jaxzero.games import Game, make_game
 from jaxzero.settings.config import ConfigError
 
@@ -56,7 +56,8 @@ def _losses(groups: Sequence[BoardStudies]) -> Section:
         "000, Figs. 7 to 9; 001, Figs. 2 to 4; 003, Fig. 8. A row for each board, a column for "
         "each minimised loss (drawn thicker): mean over seeds of the last epoch of each "
         "iteration, band ± 1 standard deviation, thin lines single seeds. Dotted: published mean "
-        f"of 8 runs, whose settings may differ; where there is none, {NO_DATA}."
+        "of 8 runs, whose settings may differ; diamonds: the first and last values of a text; "
+        f"where there is neither, {PICTURE} or {NO_DATA}."
     )
     drawn = joint_figures.losses(groups)
     return section("Losses", plate("losses", drawn, "Training losses", caption))

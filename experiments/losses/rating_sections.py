@@ -7,7 +7,7 @@ from experiments.claims import measured
 from experiments.losses import elo_figures as elo
 from experiments.pages.page import Section, plate, section
 from experiments.pages.study import Study
-from experiments.pages.wording import NO_DATA, number, plural
+from experiments.pages.wording import number, plural, unpublished
 from experiments.strength import ladder_figures as ladders
 from experiments.strength import papers_tournament as papers
 from experiments.strength import tournament_figures as pools
@@ -15,7 +15,7 @@ from experiments.strength import tournament_figures as pools
 
 def training_elo(found: Study) -> Section:
     theirs = (
-        f"{NO_DATA.capitalize()} for this board."
+        f"{unpublished('training_elo', found.game).capitalize()}."
         if published.training_elo(found.game) is None
         else "Lower row: the published curves on their own axes."
     )
@@ -80,10 +80,13 @@ def papers_tournament(found: Study) -> Section:
         f"Diamonds: the published ratings, mean ± standard deviation of their eight entries. "
         f"{caveat}"
         if published.tournament(found.game)
-        else f"{NO_DATA.capitalize()} for this board."
+        else f"{unpublished('tournament', found.game).capitalize()}."
     )
     if measured.one_model_per_target(found):
-        overlay += " Here, too, the entries of a loss are one model: published semantics."
+        overlay += (
+            " Here, too, the entries of a loss are one model: published semantics. Claims are "
+            "decided by the tournament of all models."
+        )
     players = sum(map(len, ratings.values()))
     shown = plate(
         "papers_tournament",

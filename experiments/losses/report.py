@@ -17,13 +17,13 @@ from experiments.pages.page import Page, Section, plate, section
 from experiments.pages.study import Study
 from experiments.pages.wording import (
     ABSENT,
-    NO_DATA,
     TIMES,
     duration,
     game_title,
     number,
     plural,
     short,
+    unpublished,
 )
 from experiments.strength import absolute_section
 
@@ -118,10 +118,12 @@ def _claims(found: Study) -> Section:
 
 def _losses(found: Study) -> Section:
     overlay = (
-        f"{NO_DATA.capitalize()} for this board."
-        if published.loss_curves(found.game) is None
-        else "Dotted: published mean of 8 runs, whose settings may differ (see Settings)."
+        "Dotted: published mean of 8 runs, whose settings may differ (see Settings)."
+        if published.loss_curves(found.game)
+        else f"{unpublished('losses', found.game).capitalize()}."
     )
+    if published.losses_in_words(found.game):
+        overlay += " Diamonds: the first and last values that the text names."
     run = _example(found)
     return section(
         "Losses",
@@ -148,7 +150,7 @@ def _losses(found: Study) -> Section:
             "Every epoch of one run",
             f"As 000, Fig. 2; 003, Fig. 3. Run {run.name}. A line is the epochs of one "
             "iteration; the step to the next line is what its new games brought. "
-            f"{NO_DATA.capitalize()}.",
+            f"{unpublished('epochs', found.game).capitalize()}.",
         )
         if run is not None
         else None,

@@ -11,6 +11,7 @@ import numpy as np
 
 from experiments import published
 from experiments.claims import inference
+from experiments.claims.measured import AS_PUBLISHED
 from experiments.claims.ranking import Rated, ranking, separated
 from experiments.pages.study import Study
 from experiments.pages.style import label
@@ -19,7 +20,8 @@ from experiments.pages.wording import joined, mean_and_error, number, plural, pl
 
 def sentences(study: Study) -> list[str]:
     """The verdicts of a study, most important first."""
-    found = [text for played in study.tournaments for text in _tournament(study, played)]
+    played = [one for one in study.tournaments if one.get("name") != AS_PUBLISHED]  # has no seeds
+    found = [text for one in played for text in _tournament(study, one)]
     found += [*_training_elo(study), *_checks(study), *_numbers(study)]
     return found or ["The files hold nothing yet from which a verdict could be drawn."]
 

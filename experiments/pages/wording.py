@@ -7,12 +7,20 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import ArrayLike
 
+from experiments import published
+
 ABSENT: Final = "not recorded"
 NONE: Final = "\N{EN DASH}"  # where no value can exist
 NO_DATA: Final = "no published data"
+PICTURE: Final = "published as a picture"  # no numbers, but something to look at
 TIMES: Final = "\N{MULTIPLICATION SIGN}"
 _MINUS: Final = "\N{MINUS SIGN}"
 _GLUE: Final = "\N{NO-BREAK SPACE}"
+
+
+def unpublished(section: str, game: str) -> str:
+    """Why there are no published numbers of a board; `section` as in `published.is_pictured`."""
+    return PICTURE if published.is_pictured(section, game) else NO_DATA
 
 
 def number(value: Any, digits: int = 0) -> str:

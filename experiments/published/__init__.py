@@ -59,6 +59,34 @@ def loss_curves(game: str) -> dict[str, dict[str, Curve]] | None:
     }
 
 
+def losses_in_words(game: str) -> dict[str, dict[str, Curve]] | None:
+    """The first and the last value where the papers have a text but no curve (000, section 6.3.1).
+
+    As `loss_curves`; a value that is not said is NaN.
+    """
+    found = _section("losses_in_words", game)
+    if found is None:
+        return None
+    ends = np.array([1, int(default_settings(game)["train.iterations"])])
+
+    def curve(said: list[float | None]) -> Curve:
+        values = np.array([np.nan if x is None else x for x in said])
+        return Curve(ends, values, np.full(2, np.nan))
+
+    return {
+        target: {loss: curve(said) for loss, said in losses.items()}
+        for target, losses in found.items()
+    }
+
+
+def is_pictured(section: str, game: str) -> bool:
+    """Whether the papers have only a picture of something on a board.
+
+    `section`: "losses", "training_elo", "tournament" or "epochs".
+    """
+    return game in (load(LOSSES) or {})["pictures"].get(section, [])
+
+
 def training_elo(game: str) -> dict[str, Curve] | None:
     """Training Elo by minimised target, from iteration 0, the untrained network (000, Fig. 10)."""
     found = _section("training_elo", game)

@@ -14,10 +14,11 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from experiments import published
+from experiments.claims.measured import AS_PUBLISHED
 from experiments.pages import draw, style
 from experiments.pages.bands import floats
 from experiments.pages.study import Study
-from experiments.pages.wording import NO_DATA, number
+from experiments.pages.wording import number, unpublished
 from jaxzero.matches.tournament import fit, merge_colours
 
 RANDOM: Final = "random"
@@ -26,6 +27,8 @@ _BESIDE = 0.38  # the published mean stands to the right of our box
 
 def ratings(study: Study) -> dict[str, np.ndarray]:
     """Ratings of the final tournament among the trained networks and the random player alone.
+
+    Of the one that was played as published, if there is one.
 
     Returns:
       Elo by target and of `"random"`, the mean of this pool 0; empty without such a tournament.
@@ -36,8 +39,9 @@ def ratings(study: Study) -> dict[str, np.ndarray]:
         (study.results.get("switches") or {}).get("elo_first_listed_advantage", False)
     )
     found: dict[str, list[float]] = {}
+    names = [played.get("name") for played in study.tournaments]
     for played in study.tournaments:  # several, where studies of other seeds were merged
-        if played.get("name") == "final":
+        if played.get("name") == (AS_PUBLISHED if AS_PUBLISHED in names else "final"):
             for name, elo in _rated(played, as_published=as_published):
                 found.setdefault(name, []).append(elo)
     return {name: floats(found[name]) for name in style.in_order(found)}
@@ -132,7 +136,9 @@ def boxes(axes: Axes, board: str, ratings: Mapping[str, np.ndarray]) -> None:
     draw.name_columns(axes, [f"{style.label(t)}\nn = {len(ratings[t])}" for t in targets])
     axes.margins(y=0.14)
     note = _random_words(ratings, theirs)
-    draw.corner(axes, "\n".join(filter(None, [note, None if theirs else NO_DATA])))
+    draw.corner(
+        axes, "\n".join(filter(None, [note, None if theirs else unpublished("tournament", board)]))
+    )
 
 
 def _random_words(

@@ -1,5 +1,6 @@
 """The final pool of a study: trained and untrained networks, plain MCTS and a random player."""
 
+import copy
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -31,9 +32,6 @@ def networks_of(trained: Trained, members: Sequence[Member]) -> tuple[list[Entry
     going = [i for i, m in enumerate(members) if m.name not in trained.failed]
     entries = [Entry(members[i].name, "trained", members[i].target, members[i].seed) for i in going]
     finals = without_optimiser(trained.states.learner)
-    if spec.switches.tournament_one_model_per_target:
-        last = {members[i].target: i for i in going}
-        going = [last[members[i].target] for i in going]
     if going != list(range(len(members))):
         index = jnp.array(going)
         finals = jax.tree.map(lambda x: x[index], finals)
@@ -57,6 +55,7 @@ class Pool:
 
     Attributes:
       entries: the players.
+      spec: of all networks.
     """
 
     def __init__(
@@ -79,11 +78,20 @@ class Pool:
           others: names of the opponents.
           most: the largest number of simulations.
         """
-        self._config, self._spec, self._networks, self._most = config, spec, networks, most
+        self._config, self.spec, self._networks, self._most = config, spec, networks, most
         found, self._opponents = opponents.build(spec.game, others)
         self._count = len(entries)
         self.entries = [*entries, *found]
         self._programs: dict[tuple[int, ...], Callable[..., Match]] = {}
+
+    def one_model_per_target(self) -> "Pool":
+        """The same players, but all trained ones of a target are its last one (as published)."""
+        entries = self.entries[: self._count]
+        last = {entry.target: i for i, entry in enumerate(entries) if entry.kind == "trained"}
+        index = jnp.array([last.get(entry.target, i) for i, entry in enumerate(entries)])
+        other = copy.copy(self)  # shares the compiled programs
+        other._networks = jax.tree.map(lambda x: x[index], self._networks)
+        return other
 
     def match(self, simulations: Sequence[int], key: Any, title: str | None = None) -> Match:
         """Everyone against everyone, temperature 0.
@@ -94,7 +102,7 @@ class Pool:
           title: of a bar; None: no bar.
         """
         networks = network_players(
-            self._spec,
+            self.spec,
             self._networks,
             simulations,
             [self._config.search.c_puct] * self._count,
@@ -103,20 +111,20 @@ class Pool:
         )
         kinds = [networks, *self._opponents]
         # Sequential halving, and mctx's loop, are compiled for their m; else one program takes any.
-        static = tuple(simulations) if self._spec.search.fixes_simulations else ()
+        static = tuple(simulations) if self.spec.search.fixes_simulations else ()
         if static not in self._programs:
             self._programs[static] = compile_round_robin(
-                self._spec.game,
+                self.spec.game,
                 kinds,
                 games_per_direction=self._config.study.tournament_games // 2,
-                opening_plies=self._spec.arena.opening_plies,
-                draw_for_asked=self._spec.search.draw_for_asked,
+                opening_plies=self.spec.arena.opening_plies,
+                draw_for_asked=self.spec.search.draw_for_asked,
             )
         return self._programs[static]([players.params for players in kinds], key, title)
 
     def play(self, simulations: Sequence[int], key: Any, title: str | None = None) -> Tournament:
         """A match, rated."""
-        published = self._spec.switches.elo_first_listed_advantage
+        published = self.spec.switches.elo_first_listed_advantage
         return rate(self.match(simulations, key, title), len(self.entries), published=published)
 
     def entry(self, played: Tournament, name: str, title: str, m: int | None) -> dict[str, Any]:

@@ -22,6 +22,12 @@ def test_published_numbers():
     assert (rated["sum"].mean[0], rated["sum"].mean[-1]) == (741, -1766)
     assert rated["sum"].iterations[0] == 0
     assert published.loss_curves("gobang_5x5") is None
+    said = (published.losses_in_words("gobang_5x5") or {})["policy"]["policy"]
+    assert (said.iterations.tolist(), said.mean.tolist()) == ([1, 200], [2.5, 1.25])
+    assert measured.published_value("policy_loss_fall", "gobang_5x5", "policy") == 1.25
+    assert measured.published_value("value_loss_fall", "gobang_5x5", "value") is None
+    assert published.is_pictured("tournament", "othello_8x8")
+    assert not published.is_pictured("tournament", "othello_6x6")
     assert published.load("no_such_paper") is None
     assert (published.settings("othello_5x5") or {})["train.iterations"] == 200
 
@@ -36,6 +42,7 @@ def test_the_claims_are_well_formed_and_agree_with_the_published_numbers() -> No
         for contrast in claim.contrasts:
             assert contrast.statistic in measured.STATISTICS
             assert contrast.direction in ("greater", "less", "equal", "different")
+            assert contrast.than in (0.0, 0.1)
             assert {*contrast.plus, *contrast.minus} <= {*TARGETS}
             assert contrast.plus
             elo = "elo" in contrast.statistic
@@ -59,4 +66,8 @@ def test_the_claims_are_well_formed_and_agree_with_the_published_numbers() -> No
         ("small_othello_no_difference", "othello_5x5", "sum", "product"),  # 61
         ("training_elo_policy_fastest", "othello_5x5", "policy", "product"),  # -15
         ("training_elo_falls_small_boards", "connect_four_5x5", "value"),  # rises by 174
+        ("combinations_alike", "connect_four_5x5", "sum", "product"),  # l_p 0.07 apart
+        ("iterations_lower_the_loss", "othello_6x6", "sum"),  # still falls, in the mean of eight
+        ("value_loss_vanishes", "othello_5x5", "product"),  # to 0.06, not 0.05 below 0.1
+        ("gobang_value_loss_low", "gobang_5x5", "value"),  # "lower than 0.1" is taken as 0.1
     }

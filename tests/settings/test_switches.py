@@ -16,6 +16,7 @@ import pytest
 
 from experiments import loss_ablation
 from experiments.strength import pool
+from experiments.strength.opponents import Entry
 from jaxzero.matches import arena
 from jaxzero.matches.arena import Match
 from jaxzero.players import no_cost
@@ -62,7 +63,7 @@ SHOWN: dict[str, tuple[str, ...]] = {
     ),
     "dropout_inactive": ("training/test_steps.py::test_dropout_inactive",),
     "tournament_one_model_per_target": (
-        "experiments/losses/test_loss_ablation.py::test_tournament_one_model_per_target",
+        "settings/test_switches.py::test_the_published_tournament_is_one_more",
     ),
     "elo_first_listed_advantage": (
         "matches/test_tournament.py::test_elo_first_listed_advantage",
@@ -208,6 +209,19 @@ def test_switches_of_the_tournament(on: bool, monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setattr(pool, "rate", lambda *_, published: rated.append(published))
     loss_ablation.play_tournaments(config, pool.of_trained(config, trained, []))
     assert rated == [on, on]
+
+
+def test_the_published_tournament_is_one_more(monkeypatch: pytest.MonkeyPatch) -> None:
+    entries = [Entry(f"{t}_seed{s}", "trained", t, s) for t in ("sum", "value") for s in (0, 1)]
+    entries.append(Entry("untrained_seed0", "untrained", None, 0))
+    monkeypatch.setattr(pool, "networks_of", lambda *_: (entries, jnp.arange(5)))
+    monkeypatch.setattr(pool.Pool, "play", lambda self, *_: self._networks.tolist())
+    for on in (False, True):
+        spec = spec_with("tournament_one_model_per_target", on)
+        players = pool.of_trained(tiny({}), SimpleNamespace(spec=spec), [])  # type: ignore[arg-type]
+        played = loss_ablation.play_tournaments(tiny({}), players)
+        assert played["final"] == played["low"] == [0, 1, 2, 3, 4]
+        assert played.get("published") == ([1, 1, 3, 3, 4] if on else None)
 
 
 def test_published_gobang_labels_are_learned_without_looking_at_the_board() -> None:

@@ -127,7 +127,9 @@ def test_what_is_missing_is_named_and_the_rest_reported(tmp_path: Path) -> None:
     assert best.verdict == "undecided"
 
 
-def test_entries_of_one_model_are_no_seeds(tmp_path: Path) -> None:
+def test_entries_of_one_model_are_no_seeds_and_all_models_beside_them_decide(
+    tmp_path: Path,
+) -> None:
     means = {"policy": 0.0, "value": 300.0, "sum": 0.0, "product": 0.0}
     run = rated_study(tmp_path / "run", means, changes={"semantics": "published"})
     results = json.loads((run / "results.json").read_text())
@@ -137,7 +139,10 @@ def test_entries_of_one_model_are_no_seeds(tmp_path: Path) -> None:
     best = found["value_best", "published"]
     assert best.verdict == "undecided"
     assert all(test.estimate is None for test in best.tests)
-    assert "tournament_one_model_per_target=False" in best.missing[0]
+    assert "entries of a loss are one model" in best.missing[0]
+    results["tournaments"].append(results["tournaments"][0] | {"name": "published"})
+    (run / "results.json").write_text(json.dumps(results))
+    assert verdicts(run)["value_best", "published"].verdict == "reproduced"
     gains = found["training_elo_value_fastest", "published"]  # training Elo is each run's own
     assert all(test.estimate is not None for test in gains.tests)
 

@@ -231,22 +231,6 @@ def test_the_papers_iterations_depend_on_the_board() -> None:
         assert loss_ablation.resolve(config).train.iterations == iterations
 
 
-@pytest.mark.parametrize("published", [False, True])
-def test_tournament_one_model_per_target(published: bool) -> None:
-    switch = {"switches.tournament_one_model_per_target": published}
-    members = loss_ablation.make_members(tiny({"study.seeds": 3, **switch}))
-    spec = small.small_spec(switch)
-    states = [small.compiled_init(spec)(number) for number in range(len(members))]
-    trained = Trained(spec, population.stack(states), 0.0, 0.0)
-    entries, networks = pool.networks_of(trained, members)
-    kernels = np.asarray(networks.params["policy"]["kernel"])
-    assert len(entries) == len(kernels) == 6 + 3
-    by_target = [len({k.tobytes() for k in kernels[i : i + 3]}) for i in (0, 3)]
-    assert by_target == ([1, 1] if published else [3, 3])
-    for i in (2, 5):  # the last run of each target
-        np.testing.assert_array_equal(kernels[i], states[i].learner.params["policy"]["kernel"])
-
-
 @pytest.mark.parametrize("algorithm", ["puct", "gumbel"])
 def test_both_tournaments_search_as_much_as_they_say(
     algorithm: str, monkeypatch: pytest.MonkeyPatch

@@ -38,7 +38,7 @@ def test_one_report_of_several_boards(tmp_path: Path) -> None:
     assert {c["semantics"] for c in best} == {"corrected", "published"}
     assert [x["seeds"] for x in best[0]["contrasts"]] == 3 * [8] + [12, 11, 12]
     sizes = (out / "figures" / "othello_sizes.svg").read_text()
-    assert "no published data for 7" in sizes
+    assert "published as a picture for 7" in sizes
     assert not (out / "figures" / "training_elo.svg").exists()  # no arena games were recorded
     with pytest.raises(ConfigError, match="is one of the runs"):
         loss_report.main([str(runs[0]), f"--out={runs[0]}"])
