@@ -43,7 +43,8 @@ def rows(results: Mapping[str, Any]) -> list[dict[str, Any]]:
             for kind in labels
             for row in decide(study, partial(supervised_rows.values, results, kind))
         ]
-    lines = learning_lines.of_arms(results["arms"]) if "arms" in results else {}
+    channels = results["config"]["network"]["channels"] if "config" in results else 0
+    lines = learning_lines.of_arms(results.get("arms", []), channels)
     return decide(study, partial(of_lines, lines))
 
 

@@ -18,7 +18,7 @@ def write_report(directory: Path) -> Path:
     """Writes figures and page of a finished study; returns the page's path."""
     results = workdir.read_json(directory / workdir.RESULTS)
     arms = {arm["arm"]: arm for arm in results["arms"]}
-    ours = learning_lines.of_arms(results["arms"])
+    ours = learning_lines.of_arms(results["arms"], results["config"]["network"]["channels"])
     as_drawn = bool(results["config"]["study"].get("curves_as_drawn", False))
     theirs = learning_lines.of_paper(as_drawn=as_drawn)
     if results["game"] != "connect_four_6x7":

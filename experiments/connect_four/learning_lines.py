@@ -50,13 +50,37 @@ class Line:
 Lines = Mapping[str, tuple[Line, ...]]  # by arm
 
 
-def of_arms(arms: list[dict[str, Any]]) -> dict[str, tuple[Line, ...]]:
-    """Of a study's results.json; the untrained network, which has cost nothing, is left out."""
-    return {arm["arm"]: tuple(_measured(arm, run) for run in arm["runs"]) for arm in arms}
+def of_arms(arms: list[dict[str, Any]], channels: int = 0) -> dict[str, tuple[Line, ...]]:
+    """Of a study's results.json; the untrained network, which has cost nothing, is left out.
+
+    `channels`: of the study's networks, which stand for the authors' 128 where some are narrower
+    or wider.
+    """
+    return {arm["arm"]: tuple(_measured(arm, run, channels) for run in arm["runs"]) for arm in arms}
 
 
-def _measured(arm: Mapping[str, Any], run: Mapping[str, Any]) -> Line:
+def _milliseconds(channels: np.ndarray, base: int) -> np.ndarray:
+    """Of a search on the authors' machine, by the width of the network over the usual one."""
+    known = (published.load(PUBLISHED) or {})["milliseconds"]["by_channels"]
+    widths, times = zip(*((int(width), ms) for width, ms in known.items()), strict=True)
+    relative = np.interp(np.log2(128 * channels / base), np.log2(widths), times)
+    return np.where(channels == base, MOVE_MS, relative)
+
+
+def _paper_hours(arm: Mapping[str, Any], points: list[dict[str, Any]], base: int) -> np.ndarray:
+    """float[N] of the points but the first: searches made, each at the authors' time of it."""
+    if "searches" not in points[-1]:
+        hours = np.array([point["hours"] for point in points[1:]])
+        return hours * MOVE_MS / (1000 * arm["seconds_per_move"])
+    searches = np.diff([point["searches"] for point in points])
+    played_by = np.array([point.get("channels", base) for point in points[:-1]], float)
+    ms = _milliseconds(played_by, base) if base else MOVE_MS
+    return np.cumsum(searches * ms) / 3.6e6
+
+
+def _measured(arm: Mapping[str, Any], run: Mapping[str, Any], channels: int) -> Line:
     points = [point for point in run["points"] if point["iteration"]]
+    widths = [point.get("channels", channels) for point in run["points"]]
 
     def column(name: str, factor: float = 1.0) -> np.ndarray:
         known = [point.get(name) for point in points]
@@ -66,10 +90,15 @@ def _measured(arm: Mapping[str, Any], run: Mapping[str, Any]) -> Line:
         seed=run["seed"],
         network=column("iteration"),
         hours=column("hours"),
-        paper_hours=column("hours", MOVE_MS / (1000 * arm["seconds_per_move"])),
+        paper_hours=_paper_hours(arm, run["points"], channels),
         accuracy=column("search", 100),
         alone=column("network", 100),
         diversity=column("new_share"),
+        grown=tuple(
+            point["iteration"]
+            for point, before, now in zip(points, widths, widths[1:], strict=False)
+            if now != before
+        ),
     )
 
 

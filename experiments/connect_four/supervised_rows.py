@@ -52,18 +52,21 @@ def values(
       results: of the study.
       labels: that the networks learned from.
       contrast: names the statistic.
-      name: of the group: `blocks5_v1`, `blocks5_v1_easy`.
+      name: of the group: `blocks5_v1`, `blocks5_v1_easy`; where features are learned too, of
+        the set and the features: `hard_move1`, `hard_none`.
     """
     if contrast.statistic not in STATISTICS:
         return {}
     key = STATISTICS[contrast.statistic][1]
     probability = results["config"]["study"]["best_move_probability"]
-    of_set = {0.5: "", 0.9: "_easy"}.get(probability, f"_{probability}")
-    named = {
-        f"blocks{group['blocks']}_v{group['version']}{of_set}": group["seeds"]
-        for group in results["groups"]
-        if group["labels"] == labels
-    }
+    of_set = {0.5: "hard", 0.9: "easy"}.get(probability, f"{probability}")
+    named: dict[str, Any] = {}
+    for group in (one for one in results["groups"] if one["labels"] == labels):
+        features = group.get("features", "none")
+        named.setdefault(f"{of_set}_{features}", group["seeds"])
+        if features == "none":
+            plain = f"blocks{group['blocks']}_v{group['version']}"
+            named[plain + (f"_{of_set}" if of_set != "hard" else "")] = group["seeds"]
     return {i: 100 * one["network"]["all"][key] for i, one in enumerate(named.get(name, ()))}
 
 

@@ -198,4 +198,11 @@ def test_table_1_is_decided_for_each_kind_of_labels() -> None:
     assert tested[0]["published"]["002"] == pytest.approx(0.56)
     easy = {row["id"]: row for row in rows}["more_random_moves_are_harder"]
     assert easy["verdict"] == "not addressed"
+    more = results(0.5)
+    better = [{"network": {"all": {"strong": 0.95, "result": 0.8}}}] * 5
+    more["groups"][1] |= {"features": "move1", "labels": "corrected", "seeds": better}
+    found = {row["id"]: row for row in claims.rows(more) if row["semantics"] == "corrected"}
+    [test] = found["features_help_supervised"]["contrasts"]
+    assert test["effect"] == pytest.approx(4.8)
+    assert test["published"]["002"] == pytest.approx(0.29)
     assert len((published.load(supervised_rows.PUBLISHED) or {})["features"]) == 25

@@ -40,6 +40,19 @@ def test_hours_are_of_the_authors_machine_for_both() -> None:
     assert y[0] == pytest.approx(51, abs=0.05)
 
 
+def test_a_growing_network_costs_by_its_width() -> None:
+    points = [
+        {"iteration": i, "hours": 0.0, "searches": 1e6 * i, "search": 0.5, "channels": width}
+        for i, width in enumerate((16, 16, 32, 64, 64))
+    ]
+    grown = {"arm": "growing", "seconds_per_move": 0.1, "runs": [{"seed": 0, "points": points}]}
+    [line] = learning_lines.of_arms([grown], 32)["growing"]
+    assert line.grown == (2, 3)
+    # Half, half, as wide and twice as wide as usual: 64, 64, 128 and 256 channels there.
+    expected = np.cumsum([3.3, 3.3, 7.8, 16.5]) * 1e6 / 3.6e6
+    np.testing.assert_allclose(line.paper_hours, expected)
+
+
 def test_runs_of_unequal_length_are_averaged_where_all_are() -> None:
     lines = learning_lines.of_paper()["cached"]
     x, y = extension_figures.mean_line(lines, "network", "accuracy")
