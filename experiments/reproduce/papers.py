@@ -222,7 +222,7 @@ PAPERS: Final = (
                 )
             ),
             Exhibit("Section 4", "Claims on the extensions", EXTENSIONS, tables=(_CLAIMS,)),
-            Exhibit("Section 4", "What a level costs", EXTENSIONS, tables=("Hours of this machine",)),
+            Exhibit("Section 4", "What a level costs", EXTENSIONS, tables=("Hours of this",)),
         ),
     ),
     Paper(
