@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 from experiments import loss_ablation
+from experiments.shell.study import StudyRun
 from experiments.shell.summary import summary_of
 from jaxzero import workdir
 from jaxzero.runs import learning
@@ -113,13 +114,17 @@ def test_the_documented_results_are_those_that_are_sent(finished: Path) -> None:
     assert missing(common, listed) == []
 
 
-def test_what_arms_measured_becomes_curves(tmp_path: Path) -> None:
+def test_a_study_of_parts_sends_what_it_found(tmp_path: Path) -> None:
     points = [{"iteration": i, "search": 0.5 + i, "new_share": None} for i in range(2)]
-    runs = [{"name": "plain_seed0", "points": points}]
-    config = {"train": {"iterations": 1}}
-    results = {"runs": [], "config": config, "arms": [{"arm": "plain", "runs": runs}]}
-    sent = summary_of(results, tmp_path)
-    assert sent.curves == {"accuracy/search": {"plain_seed0": {0: 0.5, 1: 1.5}}}
+    arm = {"arm": "plain", "changes": {"c": 1.0}, "runs": [{"name": "seed0", "points": points}]}
+    study = StudyRun("arms", tiny({"tracking.tensorboard": True}), tmp_path)
+    results = {"runs": [], "config": study.config.to_dict(), "arms": [arm]}
+    study.conclude(results, lambda directory: directory / "report.html")
+    assert json.loads((tmp_path / workdir.RESULTS).read_text())["arms"] == [arm]
+    sent = read_events(tmp_path / "tensorboard" / "seed0")
+    assert series(sent, "accuracy/search") == [(0, 0.5), (1, 1.5)]
+    [table] = read_events(tmp_path / "tensorboard" / "study").Tensors("arms/text_summary")
+    assert b"| plain | 1 |" in table.tensor_proto.string_val[0]
 
 
 def test_wandb_holds_every_metric_of_every_iteration(
