@@ -179,6 +179,7 @@ PAPERS: Final = (
         _losses("othello_5x5", "othello_6x6", "connect_four_5x5", "connect_four_6x6"),
         (
             Exhibit("Fig. 1", "Boards", LOSSES, ("boards",)),
+            Exhibit("Table I", "Settings", LOSSES, tables=("Settings",), about="othello_6x6"),
             Exhibit("Figs. 2 to 4", "Training losses by minimised loss", LOSSES, ("losses",)),
             Exhibit("Fig. 5", "Training Elo", LOSSES, ("training_elo",)),
             Exhibit("Fig. 6", "Tournament", LOSSES, ("tournaments",), _LOSS_TABLES),
@@ -206,6 +207,12 @@ PAPERS: Final = (
                     (6, "Squeeze and excite", "efficiency_squeeze_excite"),
                     (7, "Baseline and extended baseline", "efficiency_baselines"),
                 )
+            ),
+            Exhibit(
+                "Table 2",
+                "Networks",
+                note="network.name=resnet builds them; network.squeeze_excite and "
+                "train.reply_weight are the extended one's.",
             ),
             Exhibit(
                 "Section 3", "Accuracy and cost", EFFICIENCY, (), ("Accuracy and cost", _CLAIMS)
@@ -254,6 +261,14 @@ PAPERS: Final = (
         ),
         (
             Exhibit("Fig. 1", "Where games begin", CURRICULUM, ("start",)),
+            Exhibit("Fig. 2", "Network", note="A drawing; network.style=curriculum builds it."),
+            Exhibit("Fig. 3", "Training loops", note="A drawing; arena.gate is none or wilson."),
+            Exhibit(
+                "Tables I and II",
+                "Settings",
+                note="The presets paper_racing_kings and paper of experiments/configs/curriculum.py"
+                " have them, docs/curriculum.md what they leave unsaid.",
+            ),
             *(
                 Exhibit(
                     label, shows, CURRICULUM, ("win_ratio",), ("Win ratios", "004's claims"), about
