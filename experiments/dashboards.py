@@ -1,7 +1,7 @@
 """W&B's workspace and report of a project, made by code.
 
 python -m experiments.dashboards PROJECT
-python -m experiments.dashboards TEAM/PROJECT
+python -m experiments.dashboards TEAM/PROJECT --group=loss_ablation/quick
 
 Both show what the studies send: losses by minimised loss with bands over seeds, strength, health of
 self-play, final tables and figures. Each call makes a new view and a new report, and changes none.
@@ -73,13 +73,14 @@ def sections() -> dict[str, list[Any]]:
     return found
 
 
-def workspace(entity: str, project: str) -> Any:
-    """The view of all runs of a project, not saved."""
+def workspace(entity: str, project: str, group: str = "") -> Any:
+    """The view of all runs of a project, or of one group of them; not saved."""
     ws = _library(_WORKSPACES)
     return ws.Workspace(
         entity=entity,
         project=project,
-        name="jaxzero",
+        name=group or "jaxzero",
+        runset_settings=ws.RunsetSettings(filters=_only(group)),
         sections=[
             ws.Section(name=heading, panels=panels, is_open=heading != "Work")
             for heading, panels in sections().items()
@@ -87,15 +88,20 @@ def workspace(entity: str, project: str) -> Any:
     )
 
 
-def report(entity: str, project: str) -> Any:
-    """A report on all runs of a project, not saved: a section for each heading."""
+def report(entity: str, project: str, group: str = "") -> Any:
+    """A report on all runs of a project, or of one group of them; not saved."""
     wr = _library(_REPORTS)
     blocks: list[Any] = [wr.TableOfContents(), wr.P(_ALL)]
     for heading, panels in sections().items():
-        blocks += [wr.H2(heading), wr.PanelGrid(panels=panels, runsets=[wr.Runset()])]
-    return wr.Report(
-        entity=entity, project=project, title=f"{project}: self-play", width="fluid", blocks=blocks
-    )
+        runs = wr.Runset(name=group or "all runs", filters=_only(group))
+        blocks += [wr.H2(heading), wr.PanelGrid(panels=panels, runsets=[runs])]
+    title = f"{project}: {group or 'self-play'}"
+    return wr.Report(entity=entity, project=project, title=title, width="fluid", blocks=blocks)
+
+
+def _only(group: str) -> str:
+    """W&B's filter of the runs of a group, `STUDY/WORKDIR`."""
+    return f"Group == {group!r}" if group else ""
 
 
 def _library(name: str) -> Any:
@@ -114,12 +120,15 @@ def main(words: Sequence[str] | None = None) -> None:
         prog="python -m experiments.dashboards", description=__doc__.partition("\n")[0]
     )
     parser.add_argument("project", help="of W&B, PROJECT or TEAM/PROJECT; it must exist")
-    team, _, project = parser.parse(words).project.rpartition("/")
+    parser.add_argument("--group", default="", help="of runs, STUDY/WORKDIR (default: all)")
+    given = parser.parse(words)
+    team, _, project = given.project.rpartition("/")
     _library(_REPORTS)
     wandb = importlib.import_module("wandb")
     try:
         entity = team or wandb.Api().default_entity
-        for made in (workspace(entity, project), report(entity, project)):
+        for make in (workspace, report):
+            made = make(entity, project, given.group)
             made.save()
             print(made.url)
     except wandb.errors.UsageError as error:

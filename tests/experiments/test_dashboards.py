@@ -41,6 +41,11 @@ def test_workspace_and_report_are_what_the_lists_say() -> None:
     assert [len(grid.panels) for grid in grids] == [len(s.panels) for s in made.sections]
     assert written._to_model().display_name == "games: self-play"
 
+    quick = dashboards.report("team", "games", "loss_ablation/quick")
+    runs = next(block for block in quick.blocks if type(block).__name__ == "PanelGrid").runsets[0]
+    [only] = runs._to_model().filters["filters"]
+    assert (only["key"]["name"], only["value"]) == ("group", "loss_ablation/quick")
+
 
 def configs(panels: list[Any]) -> list[dict[str, Any]]:
     """As they are sent."""
