@@ -98,7 +98,9 @@ def test_every_page_is_in_the_index() -> None:
     index, site = (ROOT / "docs" / "index.md").read_text(), (ROOT / "mkdocs.yml").read_text()
     for page in (ROOT / "docs").glob("*.md"):
         assert page.name == "index.md" or f"]({page.name})" in index, page.name
-        assert f" {page.name}\n" in site, f"{page.name} is missing in the navigation of mkdocs.yml"
+    for page in (ROOT / "docs").rglob("*.md"):
+        name = page.relative_to(ROOT / "docs")
+        assert f" {name}\n" in site, f"{name} is missing in the navigation of mkdocs.yml"
 
 
 @pytest.mark.parametrize("record", sorted(ROOT.glob("docs/games/*.txt")), ids=lambda p: p.stem)
