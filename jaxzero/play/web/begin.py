@@ -62,17 +62,16 @@ def choose(
     catalogue = Catalogue(run, number, game)
     name = game if run is None else run.spec.game.name
     assert name is not None  # one of them is given
-    offers = catalogue.offers(name)
-    chosen, m = offers[0], simulations
+    offers, m = catalogue.offers(name), simulations
     if opponent is not None:
         m = rollouts_of(opponent)
         wanted = MCTS if m else opponent
     elif run is not None:
         wanted = offer_name(run, number, run.iterations[-1] if at is None else at)
     else:
-        wanted = chosen.name
-    found = [offer for offer in offers if offer.name == wanted]
-    m = m or (found[0].simulations if found else 0)
+        wanted = offers[0].name
+    if m is None:
+        m = next((offer.simulations for offer in offers if offer.name == wanted), 0)
     catalogue.player(catalogue.game(name), wanted, m)  # refuses what is not there
     return catalogue, Choice(name, wanted, m, recorded)
 

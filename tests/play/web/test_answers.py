@@ -1,5 +1,6 @@
 """What the page's server answers, and whom it refuses."""
 
+import dataclasses
 import json
 from pathlib import Path
 from typing import Any
@@ -9,6 +10,7 @@ import numpy as np
 import pytest
 from werkzeug.test import Client
 
+from jaxzero import runs, workdir
 from jaxzero.games import make_game
 from jaxzero.play import command
 from jaxzero.play.display import boards, position, records, session
@@ -17,6 +19,7 @@ from jaxzero.play.web import begin
 from jaxzero.play.web.catalogue import Catalogue
 from jaxzero.play.web.server import Site, bind
 from jaxzero.settings.config import ConfigError
+from tests import small
 from tests.games.sessions import find_game, passes, random_game, until
 from tests.play.web.conftest import SHIPS
 
@@ -207,6 +210,24 @@ def test_what_is_asked_for_begins(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="'stockfish' does not play othello_6x6"):
         begin.choose(None, game="othello_6x6", opponent="stockfish")
     assert "connect_four_4x5" in Catalogue(game="connect_four_4x5").games
+
+
+def test_the_networks_of_a_run_are_offered(tmp_path: Path) -> None:
+    config = small.small_config()
+    workdir.claim(tmp_path, config, "test")
+    members = [runs.Member(f"sum_seed{seed}", "sum", seed, config) for seed in (0, 1)]
+    runs.write_members(tmp_path, config, members)
+    run = dataclasses.replace(runs.open_run(tmp_path), iterations=(0, 3, 6))
+    names = [offer.name for offer in Catalogue(run, 1).offers(GAME)]
+    own = ["run:sum_seed1@6", "run:sum_seed0@6", "run:sum_seed1@3", "run:sum_seed1@0"]
+    assert names == [*own, SHIPS, "mcts", "greedy", "random"]
+    assert Catalogue(run).games[0] == GAME
+    _, untrained = begin.choose(runs.open_run(tmp_path), member="sum_seed1")
+    assert untrained == (GAME, "run:sum_seed1@0", config.search.num_simulations, None)
+    with pytest.raises(ConfigError, match="'run:sum_seed0@9' does not play"):
+        begin.choose(run, at=9)
+    with pytest.raises(ConfigError, match="simulations=0: choose from 1"):
+        begin.choose(run, at=0, simulations=0)
 
 
 def test_a_port_that_is_taken_is_one_line(
