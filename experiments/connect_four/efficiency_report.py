@@ -6,13 +6,20 @@ from typing import Any
 
 import jax.numpy as jnp
 import numpy as np
-from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from experiments import published
 from experiments.configs.connect_four_efficiency import WITHOUT_ARMS
 from experiments.connect_four import claims, ingredients
-from experiments.connect_four.learning_lines import AXES, hours_to, placed
+from experiments.connect_four.learning_lines import (
+    AXES,
+    MOVE_MS,
+    Lines,
+    hours_to,
+    mean_line,
+    of_arms,
+    placed,
+)
 from experiments.pages import learning_section, page, style
 from experiments.pages.page import Page, Plate, plate, section
 from experiments.pages.tables import Table, table
@@ -64,7 +71,8 @@ def write_report(directory: Path) -> Path:
         name: curve | {"mean": placed(curve["mean"], as_drawn=as_drawn).T}
         for name, curve in theirs.items()
     }
-    plates = [_plate(name, n, title, arms, theirs, own) for name, n, title, own in FIGURES]
+    ours = of_arms(results["arms"], results["config"]["network"]["channels"])
+    plates = [_plate(name, n, title, ours, theirs, own) for name, n, title, own in FIGURES]
     plates.insert(1, plate("cycle", cycle(), "Learning rate and momentum (Fig. 2)", _CYCLE))
     built = Page(
         title=f"What makes AlphaZero cheaper: {game_title(results['game'])}",
@@ -84,22 +92,12 @@ def write_report(directory: Path) -> Path:
 _METHOD = (
     "Accuracy: share of solved positions in which the network with its search plays a best move "
     "(quickest win, slowest loss). Cost as the paper counts it: positions played until then times "
-    "the time of one move, training and marking free. The time is this machine's; the published "
-    "curves (dotted, upper axis) are in hours of theirs, one RTX 2070 Super."
+    "the time of one move, training and marking free. Figures take the time of a move on the "
+    "authors' machine, one RTX 2070 Super, for both, published curves dotted: the same hours are "
+    "the same number of moves of the baseline; a search that asks the network half as often "
+    "counts half. Tables are in hours of this machine."
 )
 _CYCLE = "Of one iteration's training, before annealing, for a learning rate of 0.2."
-
-
-def mean_curve(arm: dict[str, Any]) -> tuple[np.ndarray, np.ndarray]:
-    """Mean cost in hours and mean accuracy in percent by iteration, as far as all runs reach.
-
-    The untrained network, which has cost nothing, is left out.
-    """
-    runs = [run["points"][1:] for run in arm["runs"]]
-    shared = min(len(points) for points in runs)
-    hours = np.array([[p["hours"] for p in points[:shared]] for points in runs])
-    accuracy = np.array([[100 * p["search"] for p in points[:shared]] for points in runs])
-    return hours.mean(axis=0), accuracy.mean(axis=0)
 
 
 def sentences(arms: dict[str, Any], random: float) -> list[str]:
@@ -132,61 +130,49 @@ def _plate(
     name: str,
     number_: int | None,
     title: str,
-    arms: dict[str, Any],
+    ours: Lines,
     theirs: dict[str, Any],
     own: tuple[str, ...],
 ) -> Plate | None:
-    if not any(arm in arms for arm in own):
+    if not any(arm in ours for arm in own):
         return None
     head = f"{title} (Fig. {number_})" if number_ else title
     reference = ingredients.EXTENDED if own == WITHOUT_ARMS else _BASE
-    figure = accuracy_figure(arms, theirs, (reference, *own))
+    figure = accuracy_figure(ours, theirs, (reference, *own))
     return plate(f"efficiency_{name}", figure, head, "Thick: mean of the runs; thin, if any: each.")
 
 
 @style.styled
-def accuracy_figure(arms: dict[str, Any], theirs: dict[str, Any], shown: tuple[str, ...]) -> Figure:
-    """Accuracy in percent against cost in hours; published curves dotted, on an axis of their own.
+def accuracy_figure(ours: Lines, theirs: dict[str, Any], shown: tuple[str, ...]) -> Figure:
+    """Accuracy in percent against cost in hours of the authors' machine, published ones dotted.
 
     Args:
-      arms: measured arms by name.
+      ours: measured, by arm.
       theirs: published curves by name.
       shown: names, the baseline first; those that are neither here nor there are left out.
     """
     figure, (axes,) = style.new_figure(panel=(6.0, 3.6))
-    drawn = [name for name in shown if name in arms or name in theirs]
+    drawn = [name for name in shown if name in ours or name in theirs]
     looks = dict(zip(drawn, itertools.cycle(_LOOKS), strict=False))
-    for name in shown:
-        if name in arms:
-            _draw(axes, arms[name], name, looks[name], seeds=len(drawn) <= _FEW)
-    axes.set_xlabel("estimated cost of self-play, hours of this machine")
+    for name in drawn:
+        for line in ours.get(name, ()) if len(drawn) <= _FEW else ():
+            thin: dict[str, Any] = {"linewidth": 0.6, "alpha": 0.5, "label": style.SEED}
+            axes.plot(line.paper_hours, line.accuracy, color=looks[name]["color"], **thin)
+        if name in ours:
+            x, y = mean_line(ours[name], "paper_hours", "accuracy")
+            axes.plot(x, y, **looks[name], linewidth=2.0, markersize=3, label=name)
+        if name in theirs:
+            x, y = theirs[name]["mean"].T
+            axes.plot(x, y, ":", color=looks[name]["color"], linewidth=1.5, label="_")
+    axes.set_xscale("log")
+    axes.set_xlabel(f"cost of self-play, hours at {MOVE_MS:g} ms a move")
     axes.set_ylabel("accuracy with search, %")
-    known = [name for name in shown if name in theirs]
-    if known:
-        other = axes.twiny()
-        other.grid(False)
-        for name in known:
-            curve = theirs[name]["mean"]
-            colour = looks[name]["color"]
-            other.plot(curve[:, 0], curve[:, 1], ":", color=colour, linewidth=1.5, label="_")
-        other.set_xlabel("published (dotted): hours of one RTX 2070 Super")
-        other.set_xlim(left=0)
     if len(drawn) <= _FEW:
-        axes.legend(loc="lower right")
+        axes.legend(loc="best")
     else:
         named = [line for line in axes.lines if not str(line.get_label()).startswith("_")]
         style.legend_below(figure, named, columns=3)
     return figure
-
-
-def _draw(axes: Axes, arm: dict[str, Any], name: str, look: dict[str, Any], *, seeds: bool) -> None:
-    if seeds and len(arm["runs"]) > 1:
-        for run in arm["runs"]:
-            points = run["points"][1:]
-            x, y = [p["hours"] for p in points], [100 * p["search"] for p in points]
-            axes.plot(x, y, color=look["color"], linewidth=0.6, alpha=0.5)
-    hours, accuracy = mean_curve(arm)
-    axes.plot(hours, accuracy, **look, linewidth=2.0, markersize=3, label=name)
 
 
 @style.styled
@@ -245,7 +231,8 @@ def accuracy_and_cost(arms: dict[str, Any], theirs: dict[str, Any]) -> Table:
 
 def _measured(arm: dict[str, Any]) -> dict[str, Any]:
     """What a row tells of one of our arms."""
-    hours, accuracy = mean_curve(arm)
+    [lines] = of_arms([arm]).values()
+    hours, accuracy = mean_line(lines, "hours", "accuracy")
     return {
         "runs": len(arm["runs"]),
         "best": float(accuracy.max()),

@@ -8,7 +8,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from experiments.connect_four.learning_lines import AXES, MOVE_MS, Line, Lines, hours_to
+from experiments.connect_four.learning_lines import AXES, MOVE_MS, Line, Lines, hours_to, mean_line
 from experiments.pages import style
 from experiments.pages.page import Plate, plate
 from experiments.pages.tables import Table, table
@@ -71,9 +71,10 @@ FIGURES: Final = (
 _CAPTION: Final = (
     "Left: by network, the iterations of games that it was trained on; right: by what it had cost, "
     f"searches made times {MOVE_MS:g} ms, the authors' time of one, on both sides, so that the "
-    "same hours are the same number of searches. Thick: mean over seeds, as far as all go; thin: "
-    "each; dotted: published, mean over their runs. {where} The search that measures accuracy and "
-    "the size of the runs differ from theirs."
+    "same hours are the same number of searches; a search that asks the network half as often "
+    "counts half, one of a network half as wide what it took the authors. Thick: mean over seeds, "
+    "as far as all go; thin: each; dotted: published, mean over their runs. {where} The search "
+    "that measures accuracy and the size of the runs differ from theirs."
 )
 _DIVERSITY: Final = (
     " Below: positions that are new over positions played, of a network's newest games (ours: new "
@@ -146,21 +147,6 @@ def _draw(
         x, y = mean_line(lines, axis, measured)
         if len(x):
             axes.plot(x, y, color=shade, **look)
-
-
-def mean_line(lines: Sequence[Line], axis: str, measured: str) -> tuple[np.ndarray, np.ndarray]:
-    """(x, y) float[N] of the networks that all runs have; means over the runs."""
-    if not lines:
-        return np.empty(0), np.empty(0)
-    known = [line.network[np.isfinite(getattr(line, measured))] for line in lines]
-    shared = set.intersection(*map(set, known))
-    rows = [np.flatnonzero(np.isin(line.network, list(shared))) for line in lines]
-    pairs = list(zip(lines, rows, strict=True))
-    x, y = (
-        np.array([getattr(line, name)[own] for line, own in pairs]).mean(axis=0)
-        for name in (axis, measured)
-    )
-    return x, y
 
 
 def levels_of(lines: Sequence[Line]) -> tuple[float, ...]:

@@ -1,6 +1,6 @@
 """Accuracy, cost and diversity by network, ours and the published ones (002, Figs. 1 to 13)."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -54,9 +54,26 @@ def of_arms(arms: list[dict[str, Any]], channels: int = 0) -> dict[str, tuple[Li
     """Of a study's results.json; the untrained network, which has cost nothing, is left out.
 
     `channels`: of the study's networks, which stand for the authors' 128 where some are narrower
-    or wider.
+    or wider. A search of the first arm takes the authors' time; of another one that shares no
+    searches, as many times that as it asks the network more often.
     """
-    return {arm["arm"]: tuple(_measured(arm, run, channels) for run in arm["runs"]) for arm in arms}
+    lengths = [_length(arm) for arm in arms]
+    return {
+        arm["arm"]: tuple(_measured(arm, run, channels, own) for run in arm["runs"])
+        for arm, own in zip(
+            arms, [x / lengths[0] if x and lengths[0] else 1.0 for x in lengths], strict=True
+        )
+    }
+
+
+def _length(arm: Mapping[str, Any]) -> float:
+    """Evaluations of a search, mean over an arm's runs; 0 where that is not known."""
+    ends = [run["points"][-1] for run in arm["runs"]]
+    if any(end.get("asked") != end.get("searches") or not end.get("evaluations") for end in ends):
+        return 0.0
+    seconds = arm["seconds_per_move"]
+    searches = [end.get("searches", 3600 * end["hours"] / seconds) for end in ends]
+    return sum(end["evaluations"] for end in ends) / sum(searches)
 
 
 def _milliseconds(channels: np.ndarray, base: int) -> np.ndarray:
@@ -78,7 +95,7 @@ def _paper_hours(arm: Mapping[str, Any], points: list[dict[str, Any]], base: int
     return np.cumsum(searches * ms) / 3.6e6
 
 
-def _measured(arm: Mapping[str, Any], run: Mapping[str, Any], channels: int) -> Line:
+def _measured(arm: Mapping[str, Any], run: Mapping[str, Any], channels: int, length: float) -> Line:
     points = [point for point in run["points"] if point["iteration"]]
     widths = [point.get("channels", channels) for point in run["points"]]
 
@@ -90,7 +107,7 @@ def _measured(arm: Mapping[str, Any], run: Mapping[str, Any], channels: int) -> 
         seed=run["seed"],
         network=column("iteration"),
         hours=column("hours"),
-        paper_hours=_paper_hours(arm, run["points"], channels),
+        paper_hours=length * _paper_hours(arm, run["points"], channels),
         accuracy=column("search", 100),
         alone=column("network", 100),
         diversity=column("new_share"),
@@ -171,3 +188,18 @@ def hours_to(hours: np.ndarray, accuracy: np.ndarray, level: float) -> float | N
         return float(hours[0])
     share = (level - accuracy[i - 1]) / (accuracy[i] - accuracy[i - 1])
     return float(hours[i - 1] + share * (hours[i] - hours[i - 1]))
+
+
+def mean_line(lines: Sequence[Line], axis: str, measured: str) -> tuple[np.ndarray, np.ndarray]:
+    """(x, y) float[N] of the networks that all runs have; means over the runs."""
+    if not lines:
+        return np.empty(0), np.empty(0)
+    known = [line.network[np.isfinite(getattr(line, measured))] for line in lines]
+    shared = set.intersection(*map(set, known))
+    rows = [np.flatnonzero(np.isin(line.network, list(shared))) for line in lines]
+    pairs = list(zip(lines, rows, strict=True))
+    x, y = (
+        np.array([getattr(line, name)[own] for line, own in pairs]).mean(axis=0)
+        for name in (axis, measured)
+    )
+    return x, y

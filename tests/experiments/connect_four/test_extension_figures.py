@@ -1,5 +1,7 @@
 """Figs. 8 to 13 from made-up runs: what is drawn where, and what a level costs."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -35,7 +37,7 @@ def test_hours_are_of_the_authors_machine_for_both() -> None:
     [line] = learning_lines.of_arms([arm("extended", 0, seeds=1)])["extended"]
     # 0.0156 s a move here, 0.0078 there.
     np.testing.assert_allclose(line.paper_hours, line.hours / 2)
-    x, y = extension_figures.mean_line([line], "network", "accuracy")
+    x, y = learning_lines.mean_line([line], "network", "accuracy")
     assert (x[0], x[-1]) == (1, 10)
     assert y[0] == pytest.approx(51, abs=0.05)
 
@@ -53,9 +55,23 @@ def test_a_growing_network_costs_by_its_width() -> None:
     np.testing.assert_allclose(line.paper_hours, expected)
 
 
+def test_a_search_that_asks_half_as_often_costs_half() -> None:
+    def made(name: str, evaluations: float, searches: float) -> dict[str, Any]:
+        cost = {"hours": 1.0, "asked": 100.0, "searches": searches, "evaluations": evaluations}
+        points = [
+            {"iteration": i, "search": 0.5} | {k: i * x for k, x in cost.items()} for i in (0, 1)
+        ]
+        return {"arm": name, "seconds_per_move": 0.1, "runs": [{"seed": 0, "points": points}]}
+
+    arms = [made("baseline", 1000, 100), made("playout_caps", 500, 100), made("cached", 800, 50)]
+    hours = {name: line.paper_hours[0] for name, [line] in learning_lines.of_arms(arms).items()}
+    assert hours["playout_caps"] == hours["cached"] == hours["baseline"] / 2
+    assert hours["baseline"] == pytest.approx(100 * 7.8 / 3.6e6)
+
+
 def test_runs_of_unequal_length_are_averaged_where_all_are() -> None:
     lines = learning_lines.of_paper()["cached"]
-    x, y = extension_figures.mean_line(lines, "network", "accuracy")
+    x, y = learning_lines.mean_line(lines, "network", "accuracy")
     assert (x[0], x[-1]) == (3, 30)
     assert np.isfinite(y).all()
 
