@@ -27,8 +27,8 @@ def added(config: ConfigDict) -> dict[str, dict[str, Any]]:
         "tree": _CACHED | {"selfplay.tree_c": 1.5},  # Fig. 9
         "tree_5": _CACHED | {"selfplay.tree_c": 5.0},
         "tree_15": _CACHED | {"selfplay.tree_c": 15.0},
-        "archive": _ARCHIVE,
-        "retry": _ARCHIVE | {"selfplay.archive": "losses"},
+        "archive": _CACHED | _ARCHIVE,  # as retry, which the authors built on the cache
+        "retry": _CACHED | _ARCHIVE | {"selfplay.archive": "losses"},
         "evolve": league,  # Fig. 12
         "kld": league  # with 350 simulations: 50, 2000, 4650
         | {
