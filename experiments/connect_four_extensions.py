@@ -9,7 +9,8 @@ kept network with its search on solved positions, and counts what it had cost. W
 
 `results.json` has under `arms` a list of
 
-    {"arm": NAME, "changes": {KEY: VALUE, ...}, "seconds_per_move": ..., "runs": [RUN, ...]}
+    {"arm": NAME, "changes": {KEY: VALUE, ...}, "runs": [RUN, ...],
+     "seconds_per_search": {CHANNELS: SECONDS, ...}, "seconds_per_move": that of the last width}
 
 and each RUN (a seed) its `name`, `seed`, `ended` and `points`, one for each kept network:
 
@@ -18,7 +19,9 @@ and each RUN (a seed) its `name`, `seed`, `ended` and `points`, one for each kep
     searches     searches made until then: 002's cost, times the time of one
     hours        that product, on this machine, alone on it
     evaluations  of networks in self-play until then
+    flop         floating-point operations of these: narrower networks take fewer
     seconds      wall time of the arm's training until then, all its seeds together
+    channels     width of network n
     positions    moves played in iteration n; null for n = 0
     new_share    of these, the share that the window did not hold: diversity; null for n = 0
     league/...   ratings and numbers of the players after iteration n, where they evolve
@@ -27,8 +30,8 @@ and each RUN (a seed) its `name`, `seed`, `ended` and `points`, one for each kep
     network      in which the network alone plays a best move
     result       whose result the network knows
 
-All but `positions` and `new_share` of network n are of iterations 1 to n: what it took to get it,
-not what it played afterwards (the paper's figures place it one iteration later).
+`channels`, `positions` and `new_share` are of iteration n, all other costs of 1 to n: what it took
+to get network n, not what it played afterwards (the paper's figures place it one later).
 """
 
 from pathlib import Path

@@ -25,6 +25,7 @@ from experiments.shell.arguments import Parser
 from jaxzero import runs, workdir
 from jaxzero.runs import Run, flops, population, runner
 from jaxzero.runs.processes import say
+from jaxzero.settings import config as config_lib
 from jaxzero.settings import devices
 from jaxzero.settings.config import ConfigError, default_config, flatten
 
@@ -59,6 +60,7 @@ def measure(directory: Path, *, seconds: float = clock.SECONDS) -> dict[str, Any
         raise ConfigError(f"--seconds={seconds:g}: more than 0 is needed")
     runner.prepare(default_config())
     run = runs.open_run(directory)
+    config_lib.require_one_width(run.config)
     rows = [r for r in workdir.read_rows(directory / workdir.METRICS) if r["iteration"] > 0]
     if not rows:
         raise ConfigError(f"{directory}: no iteration is done, there is no cost to speak of yet")

@@ -54,6 +54,7 @@ def validate(config: ConfigDict) -> None:
             "between the smallest and the largest are no multiple of it"
         )
     config_lib.require_any_simulations(config)
+    config_lib.require_one_width(config)
     fixed_opponents.check(_measuring(config, "last"), "config.study.")
     spec_lib.make_spec(_room(config))
     check_grid(config)

@@ -28,6 +28,7 @@ from jaxzero import runs, solvers, workdir
 from jaxzero.runs import Member, learning, runner
 from jaxzero.runs.checkpoints import Checkpoints
 from jaxzero.runs.runner import Observer
+from jaxzero.settings import config as config_lib
 from jaxzero.settings import devices
 from jaxzero.settings.config import ConfigError
 from jaxzero.solvers import Labelled
@@ -43,6 +44,7 @@ PLAYER = "player"  # the member's name, and the folder of what is shipped
 def validate(config: ConfigDict) -> None:
     """Refuses what cannot be trained, before anything compiles."""
     shell.check(config, KEYS, "opponents")
+    config_lib.require_one_width(config)
     game = spec_lib.make_spec(config).game
     examinations.check(config, game)
     devices.choose(config)

@@ -19,6 +19,10 @@ ARMS = (
     "kld",
     "novel_wins",
     "novelty",
+    "growing",
+    "growing_net2net",
+    "growing_parallel",
+    "cached_growing",
 )
 
 PRESETS: dict[str, Preset] = {
@@ -31,6 +35,8 @@ PRESETS: dict[str, Preset] = {
             "train.schedule_steps": (4, 6),
             "execution.snapshot_every": 1,
             "evaluation.learning_positions": 0,
+            "study.grow_channels": (8, 16),
+            "study.grow_at": (4,),
         },
     ),
     "laptop": Preset(
@@ -46,11 +52,18 @@ PRESETS: dict[str, Preset] = {
             "train.batch_size": 128,
             "train.learning_rate": 0.1,
             "study.test_positions": 1000,
+            "study.grow_channels": (8, 16, 32),
+            "study.grow_at": (4, 8),
         },
     ),
     "gpu": Preset(
         "3 blocks of 64 channels, 1,000 games an iteration, 5 seeds: one large GPU",
-        dict(efficiency.PRESETS["gpu"].changes) | {"study.arms": ARMS},
+        dict(efficiency.PRESETS["gpu"].changes)
+        | {
+            "study.arms": ARMS,
+            "study.grow_channels": (16, 32, 64),
+            "study.grow_at": (4, 8),
+        },
     ),
     "paper": Preset(
         "Figs. 8 to 13: 5 blocks of 128 channels, 300,000 positions an iteration",
@@ -70,6 +83,14 @@ KEYS: tuple[Key, ...] = tuple(
                 "compared with",
                 choices=ARMS,
             ),
+            Key(
+                "study.grow_channels",
+                (16, 32, 64, 128, 256),
+                "of the arms that grow: network.channels, then network.grow_to",
+                low=1,
+                high=4096,
+            ),
+            Key("study.grow_at", (4, 8, 16, 32), "of the arms that grow: network.grow_at", low=1),
         ),
     ).values()
 )

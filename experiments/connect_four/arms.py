@@ -17,7 +17,7 @@ from experiments.connect_four.solved_accuracy import Accuracies
 from experiments.shell import study as shell
 from experiments.shell.study import StudyRun
 from jaxzero import runs, workdir
-from jaxzero.runs import Run, learning, runner
+from jaxzero.runs import Run, flops, learning, runner
 from jaxzero.runs.checkpoints import Checkpoints
 from jaxzero.settings import config as config_lib
 from jaxzero.settings import devices
@@ -25,7 +25,7 @@ from jaxzero.settings.config import ConfigError
 from jaxzero.settings.keys import Key
 from jaxzero.solvers import Labelled
 from jaxzero.tracking import StudySummary, Tracker
-from jaxzero.training import episodes
+from jaxzero.training import episodes, growth
 from jaxzero.training import spec as spec_lib
 from jaxzero.training.learner import Learner
 
@@ -158,45 +158,62 @@ def describe(opened: Run, accuracies: Accuracies, patience: int) -> dict[str, An
     """The networks' accuracies beside what they had cost until then.
 
     Returns:
-      `seconds_per_move`; `runs`: for each its `name`, `seed`, `ended` (the iteration after which it
-      had not improved for `patience` iterations, where its points end; None: it went to the
-      last) and `points`, by kept iteration:
+      `seconds_per_move` of the newest network; `seconds_per_search` by channels; `runs`: for each
+      its `name`, `seed`, `ended` (the iteration after which it had not improved for `patience`
+      iterations, where its points end; None: it went to the last) and `points`, by kept iteration:
       * of all iterations until then: `hours` (searches made times the seconds of one), `seconds`
-        (wall time of the training of all seeds, compilation and all), `evaluations` of self-play,
-        `asked`, `searches` (searches asked for, a move each, and made; 002's cost is the latter);
-      * of this iteration alone: `positions` (played), `new_share` (that the window did not hold),
-        and `league/*`, as in docs/metrics.md, where players evolve;
+        (wall time of the training of all seeds, compilation and all), `evaluations` of self-play
+        and their `flop`, `asked`, `searches` (searches asked for, a move each, and made; 002's
+        cost is the latter);
+      * of this iteration alone: `channels` of the network, `positions` (played), `new_share` (that
+        the window did not hold), and `league/*`, as in docs/metrics.md, where players evolve;
       * the accuracies of `solved_accuracy.update`.
     """
-    seconds = seconds_per_search(opened, runs.networks(opened))
+    seconds = seconds_by_width(opened)
+    flop = {w: flops.forward(growth.of_width(opened.spec, w)) for w in seconds}
     rows = workdir.read_rows(opened.directory / workdir.METRICS)
+    width_of = functools.partial(runs.channels_after, opened.directory, opened.config)
     found = []
     for j, member in enumerate(opened.members):
         own = {r["iteration"]: r for r in rows if r["run"] == member.name and r["iteration"]}
         end = solved_accuracy.ended(accuracies, j, patience)
         points, before = [], 0
-        cost = dict.fromkeys(("hours", "seconds", "evaluations", "asked", "searches"), 0.0)
+        names = ("hours", "seconds", "evaluations", "flop", "asked", "searches")
+        cost = dict.fromkeys(names, 0.0)
         for i in (i for i in accuracies if end is None or i <= end):
             for row in (own[step] for step in range(before + 1, i + 1)):
                 asked = row["selfplay/positions"]
                 made = row.get("count/searches", asked)  # a run directory may be older than it
-                cost["hours"] += made * seconds / 3600
+                width = width_of(row["iteration"] - 1)  # of who played
+                cost["hours"] += made * seconds[width] / 3600
                 cost["seconds"] = row["seconds"]
                 cost["evaluations"] += row["count/selfplay_evaluations"]
+                cost["flop"] += row["count/selfplay_evaluations"] * flop[width]
                 cost["asked"] += asked
                 cost["searches"] += made
             row, before = own.get(i, {}), i
             played = row.get("selfplay/positions")
             share = row["count/new_positions"] / played if played else None
-            new = {"positions": played, "new_share": share}
+            new = {"channels": width_of(i), "positions": played, "new_share": share}
             league = {name: x for name, x in row.items() if name.startswith("league/")}
             points.append({"iteration": i} | cost | new | league | accuracies[i][j])
         found.append({"name": member.name, "seed": member.seed, "ended": end, "points": points})
-    return workdir.plain({"seconds_per_move": seconds, "runs": found})
+    told = {"seconds_per_move": seconds[width_of(opened.iterations[-1])]}
+    return workdir.plain(told | {"seconds_per_search": seconds, "runs": found})
+
+
+def seconds_by_width(opened: Run) -> dict[int, float]:
+    """Wall seconds of a search of the first run's newest network of each width, by channels."""
+    width_of = functools.partial(runs.channels_after, opened.directory, opened.config)
+    newest = {width_of(i): i for i in opened.iterations}
+    return {
+        width: seconds_per_search(opened, runs.networks(opened, i, alike=False))
+        for width, i in newest.items()
+    }
 
 
 def seconds_per_search(opened: Run, networks: Learner) -> float:
-    """Wall seconds of a search in self-play of the first run's newest network, compiled alone.
+    """Wall seconds of a search in self-play of the first run's network, compiled alone.
 
     Without shared searches, of a move. The paper measures it on one card that does nothing else.
     """

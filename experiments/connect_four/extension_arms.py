@@ -21,6 +21,13 @@ def added(config: ConfigDict) -> dict[str, dict[str, Any]]:
     """
     league, novelty = _leagues(config)
     m = config.search.num_simulations
+    first, *others = config.study.grow_channels
+    widths = {
+        "network.channels": first,
+        "network.grow_to": tuple(others),
+        "network.grow_at": tuple(config.study.grow_at),
+    }
+    growing = {by: widths | {"network.grow_by": by} for by in ("random", "net2net", "parallel")}
     return {
         "extended": {},
         "cached": _CACHED,  # Fig. 8
@@ -39,6 +46,10 @@ def added(config: ConfigDict) -> dict[str, dict[str, Any]]:
         },
         "novel_wins": novelty | {"selfplay.league": "novel_wins"},  # Fig. 13
         "novelty": novelty,
+        "growing": growing["random"],  # Fig. 11
+        "growing_net2net": growing["net2net"],
+        "growing_parallel": growing["parallel"],
+        "cached_growing": _CACHED | growing["net2net"],
     }
 
 

@@ -79,6 +79,7 @@ def make_plan(config: ConfigDict, compared: Sequence[Setting]) -> Plan:
 def validate(config: ConfigDict, keys: Iterable[Key]) -> None:
     """Refuses what no hyper-parameter study can do, before anything compiles."""
     shell.check(config, keys)
+    config_lib.require_one_width(config)
     groups.parse_shard(config.execution.shard)
 
 

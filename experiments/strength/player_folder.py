@@ -35,6 +35,9 @@ def write(run: Run, at: int, folder: Path, card: Mapping[str, Any]) -> None:
         workdir.write_json(part / weights.FOLDER / weights.INDEX, weights.index([name], at))
         config = config_lib.flatten(run.config)
         kept = {k: v for k, v in config.items() if not k.startswith(_OF_THE_MACHINE)}
+        if run.config.network.grow_at:
+            channels = run.spec.network.filters
+            kept |= {"network.channels": channels, "network.grow_at": (), "network.grow_to": ()}
         workdir.write_json(part / workdir.CONFIG, kept | {"study": run.study})
         runs.write_members(part, run.config, run.members[:1])
         workdir.write_json(part / CARD, card)

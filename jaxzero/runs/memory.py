@@ -14,7 +14,7 @@ import jax.numpy as jnp
 from jaxzero.games.playouts import starts
 from jaxzero.runs.flops import equations
 from jaxzero.search import core
-from jaxzero.training import iteration, learner, selfplay, sharing
+from jaxzero.training import growth, iteration, learner, selfplay, sharing
 from jaxzero.training.replay import Examples
 from jaxzero.training.spec import Hyper, Spec
 
@@ -72,7 +72,10 @@ def forecast(spec: Spec, hyper: Hyper, heldout: Any, *, members: int, together: 
       members: runs on the device.
       together: they are computed at the same time (vmap), not one after another.
     """
+    spec = growth.widest(spec)
     state = jax.eval_shape(lambda: iteration.init(spec, jnp.int32(0)))
+    if spec.growth.grow_at and spec.growth.grow_by == "parallel":
+        state = iteration.accompanied(state, state.learner)
     at_once = members if together else 1
     lanes = -(-spec.selfplay.episodes // spec.data_devices)
     keys = jax.eval_shape(lambda: jax.random.split(jax.random.key(0), lanes))
@@ -83,7 +86,8 @@ def forecast(spec: Spec, hyper: Hyper, heldout: Any, *, members: int, together: 
         state.learner, keys, states,
     )  # fmt: skip
     games = jax.eval_shape(lambda: selfplay.empty_record(spec.game, lanes, spec.search))
-    networks = size_of(state.learner) * members
+    trained = (state.learner, getattr(state, "beside", ()))
+    networks = size_of(trained) * members
     measured = max(spec.positions, jax.tree.leaves(heldout)[0].shape[0])
     searched = min(lanes, spec.evaluate_at_once or lanes)
     batch = max(searched, min(measured, learner.EVALUATION_CHUNK))

@@ -1,6 +1,7 @@
 """A run directory opened again: its settings, its members and their networks over training."""
 
 import dataclasses
+import functools
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -11,16 +12,18 @@ import jax.numpy as jnp
 from ml_collections import ConfigDict
 
 from jaxzero import pretrained, workdir
+from jaxzero.networks import widening
 from jaxzero.runs import weights
 from jaxzero.runs.checkpoints import Checkpoints
 from jaxzero.settings import config as config_lib
 from jaxzero.settings.config import ConfigError
-from jaxzero.training import iteration
+from jaxzero.training import growth, iteration
 from jaxzero.training import spec as spec_lib
 from jaxzero.training.learner import Learner, without_optimiser
-from jaxzero.training.spec import Spec
+from jaxzero.training.spec import GrowthSettings, Spec
 
 SNAPSHOTS = "snapshots"  # networks by iteration, without optimiser and replay
+CHANNELS = "network/channels"  # metric of a run whose network grows
 
 
 @dataclasses.dataclass(frozen=True)
@@ -67,7 +70,7 @@ class Run:
       study: the study's name, e.g. `"loss_ablation"`.
       config: the study's settings.
       members: its population.
-      spec: static settings of all members, for one device.
+      spec: static settings of all members, for one device, with the width of the newest networks.
       iterations: those whose networks are kept, ascending; 0, the untrained network, is always one.
     """
 
@@ -128,14 +131,10 @@ def open_run(directory: str | Path) -> Run:
     saved_steps = Checkpoints.steps(directory / SNAPSHOTS)
     if not saved_steps and (saved_steps := weights.iterations(directory)):  # of an export
         members = _with_weights(directory, members)
-    return Run(
-        directory=directory,
-        study=study,
-        config=config,
-        members=members,
-        spec=spec_lib.make_spec(members[0].config),
-        iterations=tuple(sorted({0, *saved_steps})),
-    )
+    spec, kept = spec_lib.make_spec(members[0].config), tuple(sorted({0, *saved_steps}))
+    if spec.growth.grow_at:
+        spec = growth.of_width(spec, channels_after(directory, config, kept[-1]))
+    return Run(directory, study, config, members, spec, kept)
 
 
 def _with_weights(directory: Path, members: tuple[Member, ...]) -> tuple[Member, ...]:
@@ -147,13 +146,30 @@ def _with_weights(directory: Path, members: tuple[Member, ...]) -> tuple[Member,
     return tuple(m for m in members if m.name not in absent)
 
 
-def networks(run: Run, at: int | None = None) -> Learner:
+def channels_after(directory: Path, config: ConfigDict, done: int) -> int:
+    """Width of a run's networks after an iteration.
+
+    Args:
+      directory: the run's; its metrics say when a network that learned beside took over.
+      config: its settings.
+      done: the iteration.
+    """
+    own = config_lib.section(GrowthSettings, config.network)
+    if own.grow_by != "parallel":
+        return growth.planned(own, config.network.channels, done)
+    rows = workdir.read_rows(directory / workdir.METRICS) if own.grow_at else []
+    found = (int(r[CHANNELS]) for r in rows if r["iteration"] == done and CHANNELS in r)
+    return next(found, config.network.channels)
+
+
+def networks(run: Run, at: int | None = None, *, alike: bool = True) -> Learner:
     """The best networks of all members after an iteration, [R], without optimiser state.
 
     Args:
       run: of `open_run`.
       at: one of `run.iterations`; the newest by default. 0: the untrained networks, made again from
         their seeds.
+      alike: as wide as the newest, when the run's networks grow, with the same answers.
 
     Raises:
       ConfigError: that iteration was not kept, or its file is damaged.
@@ -162,23 +178,40 @@ def networks(run: Run, at: int | None = None) -> Learner:
     if at not in run.iterations:
         kept = ", ".join(map(str, run.iterations))
         raise ConfigError(f"{run.directory} keeps no networks of iteration {at}: choose of {kept}")
-    seeds = jnp.array([m.seed for m in run.members], jnp.int32)
+    spec = run.spec
+    if spec.growth.grow_at:
+        spec = growth.of_width(spec, channels_after(run.directory, run.config, at))
+    found = _networks(run, spec, at)
+    if spec.network == run.spec.network or not alike:
+        return found
+    like = jax.eval_shape(jax.vmap(functools.partial(_start, run.spec)), _seeds(run))
+    return jax.tree.map(jnp.asarray, widening.widen(found, like))
 
-    def start_one(seed: jax.Array) -> Learner:
-        return without_optimiser(iteration.init(run.spec, seed).learner)
 
-    start = jax.vmap(start_one)
+def _start(spec: Spec, seed: jax.Array) -> Learner:
+    """An untrained network."""
+    return without_optimiser(iteration.init(spec, seed).learner)
+
+
+def _networks(run: Run, spec: Spec, at: int) -> Learner:
+    """As `networks`, of the width of a spec."""
+    one = functools.partial(_start, spec)
+    start, seeds = jax.vmap(one), _seeds(run)
     if at == 0:
         return jax.jit(start)(seeds)
     if at not in Checkpoints.steps(run.directory / SNAPSHOTS):
         names = [m.name for m in run.members]
-        return weights.load(run.directory, names, jax.eval_shape(start_one, seeds[0]))
+        return weights.load(run.directory, names, jax.eval_shape(one, seeds[0]))
     snapshots = Checkpoints(run.directory / SNAPSHOTS, keep=None, read_only=True)
     try:
         restored = snapshots.restore(at, jax.eval_shape(start, seeds))
     finally:
         snapshots.close()
     return jax.tree.map(jnp.asarray, restored)
+
+
+def _seeds(run: Run) -> jax.Array:
+    return jnp.array([m.seed for m in run.members], jnp.int32)
 
 
 def choose(run: Run, name: str | None = None) -> int:

@@ -66,52 +66,53 @@ class Program(NamedTuple):
       init: jitted (seeds int32[R]) -> states [R].
       iterate: jitted (hypers [R], states [R], heldout) -> (states [R], metrics [R]); the states
         given are donated.
+      each: a function of one member -> jitted, of all members.
       sharding: of everything with a run axis.
       replicated: of everything without.
     """
 
     init: Any
     iterate: Any  # jitted, so that it can be lowered and compiled ahead
+    each: Callable[[Callable], Any]
     sharding: NamedSharding
     replicated: NamedSharding
 
 
-def make_program(spec: Spec, mesh: Mesh, mode: str) -> Program:
+def make_program(spec: Spec, mesh: Mesh, mode: str, *, restart: int = 0) -> Program:
     """Builds (does not compile) the functions of a population.
 
     Args:
       spec: shared by all members; its `data_devices` is the mesh's.
       mesh: of `make_mesh`.
       mode: map or vmap.
+      restart: see `iteration.iterate`; then the states given are not donated.
     """
     if mesh.shape[DATA_AXIS] != spec.data_devices:
         raise ValueError(f"spec is for {spec.data_devices} data devices, mesh has {mesh.shape}")
     sharding = NamedSharding(mesh, P(RUN_AXIS))
 
-    def init(seeds: jax.Array) -> RunState:
-        return over_members(lambda seed: iteration.init(spec, seed), mode)(seeds)
+    runs = P(RUN_AXIS)
+
+    def over_runs(fn: Callable, in_specs: Any, **options: Any) -> Any:
+        # mctx's and flax's loops carry replicated values that the varying-axes check can't follow.
+        sharded = jax.shard_map(fn, mesh=mesh, in_specs=in_specs, out_specs=runs, check_vma=False)
+        # With shardings spelled out, a resumed run finds the program that the first one compiled.
+        return jax.jit(sharded, out_shardings=sharding, **options)
+
+    def each(fn: Callable) -> Any:
+        return over_runs(over_members(fn, mode), runs)
 
     def step(hypers: Hyper, states: RunState, heldout: Any) -> tuple[RunState, Metrics]:
         def one(hyper: Hyper, state: RunState) -> tuple[RunState, Metrics]:
-            return iteration.iterate(spec, hyper, state, heldout)
+            return iteration.iterate(spec, hyper, state, heldout, restart=restart)
 
         return over_members(one, mode)(hypers, states)
 
-    # mctx's and flax's loops carry replicated values that the varying-axes check can't follow.
-    sharded_init = jax.shard_map(
-        init, mesh=mesh, in_specs=P(RUN_AXIS), out_specs=P(RUN_AXIS), check_vma=False
-    )
-    sharded_step = jax.shard_map(
-        step,
-        mesh=mesh,
-        in_specs=(P(RUN_AXIS), P(RUN_AXIS), P()),
-        out_specs=P(RUN_AXIS),
-        check_vma=False,
-    )
+    donated = {} if restart else {"donate_argnums": 1}
     return Program(
-        # With shardings spelled out, a resumed run finds the program that the first one compiled.
-        init=jax.jit(sharded_init, out_shardings=sharding),
-        iterate=jax.jit(sharded_step, out_shardings=sharding, donate_argnums=1),
+        init=each(lambda seed: iteration.init(spec, seed)),
+        iterate=over_runs(step, (runs, runs, P()), **donated),
+        each=each,
         sharding=sharding,
         replicated=NamedSharding(mesh, P()),
     )

@@ -13,10 +13,12 @@ from ml_collections import ConfigDict
 from tqdm import tqdm
 
 from jaxzero import runs, workdir
+from jaxzero.networks import widening
 from jaxzero.runs import Member, learning, memory, metrics, population, processes
 from jaxzero.runs.checkpoints import Checkpoints
 from jaxzero.runs.failures import Failures
 from jaxzero.runs.processes import say
+from jaxzero.runs.stages import Stages
 from jaxzero.runs.stopping import FINISHED_EARLY, Stopped, StopRequest
 from jaxzero.settings import devices as devices_lib
 from jaxzero.settings.config import ConfigError
@@ -127,7 +129,8 @@ def train(
     layout = population.plan(len(members), len(devices))
     spec = _common_spec(config, members, layout.data_devices)
     mode = population.resolve_mode(config.execution.population)
-    program = population.make_program(spec, population.make_mesh(layout, devices), mode)
+    stages = Stages(spec, population.make_mesh(layout, devices), mode)
+    program = stages.program
     job = _Job(
         config,
         members,
@@ -164,30 +167,27 @@ def train(
     hypers = population.stack([spec_lib.make_hyper(m.config) for m in members])
     hypers = population.place(hypers, program.sharding)
     held = population.place(held, program.replicated)
-    states = _begin_or_resume(job, program, first)
-
-    compiling = time.monotonic()
-    iterate = program.iterate
+    states = _begin_or_resume(job, stages, first)
     if first < total:
-        say("compiling...")
-        iterate = iterate.lower(hypers, states, held).compile()
-        say(f"compiled in {time.monotonic() - compiling:.1f} s")
-    compile_seconds = time.monotonic() - compiling
-
+        states = stages.prepare(first + 1, hypers, states, held)
     states, seconds = _iterate(
-        job, lambda states: iterate(hypers, states, held), states, first, started
+        job,
+        lambda number, states: stages.step(number, hypers, states, held),
+        states,
+        first,
+        started,
     )
     job.checkpoints.close()
     job.snapshots.close()
-    spec = dataclasses.replace(
-        spec, data_devices=1, network=parts.build_network(members[0].config, spec.game)
-    )
+    network = parts.build_network(members[0].config, spec.game)
+    network = widening.fitting(network, states.learner.params)
+    spec = dataclasses.replace(spec, data_devices=1, network=network)
     states = _on_one_device(states)
     return Trained(
         spec=spec,
         states=states,
         seconds=seconds,
-        compile_seconds=compile_seconds,
+        compile_seconds=stages.seconds,
         examination_seconds=learning.update(directory, config, members, spec),
         failed={} if failures is None else failures.reasons,
     )
@@ -235,7 +235,7 @@ def _iterate(
         for number in range(first + 1, total + 1):
             if ended:
                 break
-            states, measured = iterate(states)
+            states, measured = iterate(number, states)
             if pending is not None:
                 log(*pending)
             jax.block_until_ready(measured)
@@ -302,7 +302,7 @@ def _common_spec(config: ConfigDict, members: Sequence[Member], data_devices: in
     return specs[0]
 
 
-def _begin_or_resume(job: _Job, program: population.Program, first: int) -> RunState:
+def _begin_or_resume(job: _Job, stages: Stages, first: int) -> RunState:
     """The states after iteration `first`: fresh ones, or those of its checkpoint."""
     if jax.process_index() == 0:
         runs.write_members(job.directory, job.config, job.members)
@@ -310,12 +310,13 @@ def _begin_or_resume(job: _Job, program: population.Program, first: int) -> RunS
     for saved in (job.checkpoints, job.snapshots):  # what an interrupted process left half done
         saved.drop_after(first)
     seeds = np.array([m.seed for m in job.members], np.int32)
-    seeds = population.place(seeds, program.sharding)
+    seeds = population.place(seeds, stages.program.sharding)
     if first == 0:
-        return program.init(seeds)
+        return stages.program.init(seeds)
     say(f"resuming from iteration {first} of {job.directory}")
-    restored = job.checkpoints.restore(first, jax.eval_shape(program.init, seeds))
-    return population.place(restored, program.sharding)
+    channels = runs.channels_after(job.directory, job.config, first)
+    restored = job.checkpoints.restore(first, stages.shapes(seeds, channels, first))
+    return population.place(restored, stages.program.sharding)
 
 
 def _on_one_device(states: RunState) -> RunState:

@@ -169,6 +169,15 @@ def require_any_simulations(config: ConfigDict) -> None:
             )
 
 
+def require_one_width(config: ConfigDict) -> None:
+    """Refuses, in one line, networks that grow: one evaluation then costs more than another."""
+    if config.network.grow_at:
+        raise ConfigError(
+            f"config.network.grow_at={config.network.grow_at}: networks of several widths are not "
+            "compared or timed here, leave it empty"
+        )
+
+
 def require_distinct(config: ConfigDict, key: str) -> None:
     """Refuses a list that is empty or says something twice, e.g. `study.arms`.
 

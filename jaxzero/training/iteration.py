@@ -10,7 +10,7 @@ import jax.numpy as jnp
 from flax import struct
 
 from jaxzero.games.distinct import effective_size, hash_rows
-from jaxzero.training import episodes, learner, past
+from jaxzero.training import episodes, growth, learner, past
 from jaxzero.training.game_window import Games
 from jaxzero.training.gate import gate
 from jaxzero.training.learner import Learner
@@ -20,6 +20,7 @@ from jaxzero.training.spec import Hyper, Spec
 from jaxzero.training.windows import Batch, Held, Window
 
 _PAST = 0x7FFFFFFF  # folded into the key of the first weights: what a run's games begin with
+_RESTART = 1 << 20  # folded into the key of training, behind the numbers of its epochs
 
 
 @struct.dataclass
@@ -45,6 +46,29 @@ class RunState:
     filled: Any = ()
 
 
+@struct.dataclass
+class Accompanied(RunState):
+    """A run while another network learns from the same minibatches.
+
+    Attributes:
+      beside: the other one, a learner.
+    """
+
+    beside: Any = ()
+
+
+def accompanied(state: RunState, beside: Learner) -> Accompanied:
+    """The run with another network beside."""
+    return Accompanied(**vars(state) | {"beside": beside})
+
+
+def taken_over(state: Accompanied) -> RunState:
+    """The run with the other network in place of its own."""
+    fields = vars(state) | {"learner": state.beside}
+    del fields["beside"]
+    return RunState(**fields)
+
+
 def window_of(spec: Spec) -> Window:
     """The window that is asked for: of positions, of games, or of iterations."""
     if spec.replay.window_positions:
@@ -68,7 +92,12 @@ def init(spec: Spec, seed: jax.Array) -> RunState:
 
 
 def iterate(
-    spec: Spec, hyper: Hyper, state: RunState, heldout: tuple[Examples, jax.Array]
+    spec: Spec,
+    hyper: Hyper,
+    state: RunState,
+    heldout: tuple[Examples, jax.Array],
+    *,
+    restart: int = 0,
 ) -> tuple[RunState, dict[str, jax.Array]]:
     """One iteration of one run.
 
@@ -77,6 +106,8 @@ def iterate(
       hyper: traced settings.
       state: the run.
       heldout: fixed examples [N] that no run trains on, and bool[N], which of them count.
+      restart: channels of a network from random weights that is trained in place of the best one,
+        which still plays; 0: none.
 
     Returns:
       The run after the iteration, and its metrics: float32 scalars but for `loss/*` [epochs]. The
@@ -93,8 +124,12 @@ def iterate(
         Held(state.replay, state.filled), play, state.progress, iteration, play_key
     )
     source = window.source(held, iteration, hyper.window)
-    candidate, fit_metrics = learner.fit(spec, hyper, best, source, iteration, fit_key, batch.count)
-    accepted, arena_metrics = gate(spec, hyper, candidate, best, arena_key)
+    given = (source, iteration, fit_key, batch.count)
+    trained = best
+    if restart:
+        trained = growth.fresh(spec, restart, jax.random.fold_in(fit_key, _RESTART))
+    candidate, fit_metrics = learner.fit(spec, hyper, trained, *given)
+    accepted, arena_metrics = gate(spec, hyper, candidate, trained, arena_key)
     after = window.forget(held)
 
     is_new = jnp.arange(spec.positions) < batch.count
@@ -106,15 +141,21 @@ def iterate(
     metrics["count/examples"] = (source.count * spec.num_images).astype(jnp.float32)
     metrics["replay/effective_share"] = _effective_share(spec, source)
     metrics["arena/opponent"] = state.best.astype(jnp.float32)
-    return RunState(
-        learner=jax.tree.map(lambda new, old: jnp.where(accepted, new, old), candidate, best),
+    later = RunState(
+        learner=jax.tree.map(lambda new, old: jnp.where(accepted, new, old), candidate, trained),
         replay=after.examples,
         key=key,
         iteration=iteration,
         best=jnp.where(accepted, iteration, state.best),
         progress=batch.progress,
         filled=after.filled,
-    ), metrics
+    )
+    if isinstance(state, Accompanied):
+        beside, other = learner.fit(spec, hyper, state.beside, *given)
+        metrics["growth/loss_beside"] = other["loss/minimised"][hyper.epochs - 1]
+        metrics["growth/loss"] = fit_metrics["loss/minimised"][hyper.epochs - 1]
+        later = accompanied(later, beside)
+    return later, metrics
 
 
 def _effective_share(spec: Spec, source: Source) -> jax.Array:

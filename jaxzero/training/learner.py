@@ -12,13 +12,13 @@ from typing import Any, cast
 import chex
 import jax
 import jax.numpy as jnp
-import optax
 from flax import struct
 
 from jaxzero.loops import DATA_AXIS, masked, repeat
-from jaxzero.networks import NetworkOutput
+from jaxzero.networks import NetworkOutput, widening
 from jaxzero.search.evaluation import ChunkedEvaluate, Evaluate
 from jaxzero.training import losses, replay, schedules
+from jaxzero.training.averages import Averaged
 from jaxzero.training.replay import Examples, Source
 from jaxzero.training.spec import Hyper, Spec, make_optimizer
 
@@ -37,35 +37,6 @@ class Learner:
     params: Any
     batch_stats: Any
     opt_state: Any
-
-
-@struct.dataclass
-class Averaged:
-    """The optimiser's state, and running averages of the weights, which play in their place.
-
-    Attributes:
-      optimiser: its state.
-      params, batch_stats: averages.
-      steps: float32, how many were averaged.
-    """
-
-    optimiser: optax.OptState
-    params: Any
-    batch_stats: Any
-    steps: jax.Array
-
-    def after(self, decay: float, learner: Learner) -> "Averaged":
-        """With the weights and the optimiser's state after a step.
-
-        The decay is smaller in the first steps t, (1 + t) / (10 + t): fresh weights are forgotten.
-        """
-        keep = jnp.minimum(decay, (1.0 + self.steps) / (10.0 + self.steps))
-        params, batch_stats = jax.tree.map(
-            lambda average, new: keep * average + (1.0 - keep) * new,
-            (self.params, self.batch_stats),
-            (learner.params, learner.batch_stats),
-        )
-        return Averaged(learner.opt_state, params, batch_stats, self.steps + 1.0)
 
 
 def with_optimiser(spec: Spec, params: Any, batch_stats: Any) -> Learner:
@@ -95,7 +66,8 @@ def infer(spec: Spec, learner: Learner, observation: jax.Array) -> NetworkOutput
     """The network as it plays, [B, H, W, C]: running averages of batch norm, no dropout."""
     acts = without_optimiser(learner)
     variables = {"params": acts.params, "batch_stats": acts.batch_stats}
-    return cast(NetworkOutput, spec.network.apply(variables, observation, train=False))
+    network = widening.fitting(spec.network, acts.params)
+    return cast(NetworkOutput, network.apply(variables, observation, train=False))
 
 
 def acting(spec: Spec, learner: Learner) -> Evaluate:
@@ -156,9 +128,10 @@ def train_step(
     """
     chex.assert_tree_shape_prefix(examples, (spec.train.batch_size // spec.data_devices,))
     dropout = 0.0 if spec.switches.dropout_inactive else hyper.dropout_rate
+    network = widening.fitting(spec.network, learner.params)
 
     def forward(params: Any, rate: Any) -> tuple[NetworkOutput, Any]:
-        return spec.network.apply(
+        return network.apply(
             {"params": params, "batch_stats": learner.batch_stats},
             examples.observation,
             train=True,
@@ -186,11 +159,9 @@ def train_step(
     if spec.train.measure == "after_step":
         output, _ = forward(params, 0.0)  # moves no running averages
         measured = mean_losses(spec, output, examples)
-    after = Learner(params, batch_stats, opt_state)
     if is_averaged:
-        state = held.after(spec.train.average, after)
-        after = dataclasses.replace(after, opt_state=state)
-    return after, measured
+        opt_state = held.after(spec.train.average, params, batch_stats, opt_state)
+    return Learner(params, batch_stats, opt_state), measured
 
 
 def _my_part(spec: Spec, index: jax.Array) -> jax.Array:

@@ -124,6 +124,15 @@ class ArenaSettings:
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
+class GrowthSettings:
+    """How `config.network` grows."""
+
+    grow_at: tuple[int, ...]
+    grow_to: tuple[int, ...]
+    grow_by: str
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
 class Spec:
     """Static settings of a run, in the sections of the config; what they mean is said by its keys.
 
@@ -132,7 +141,8 @@ class Spec:
 
     Attributes:
       game: the rules.
-      network: the Flax module.
+      network: the Flax module, before it grows.
+      growth: when it does.
       search: options of the search in self-play.
       search_key: `config.search.key`.
       num_simulations: m, of which `Hyper` may use fewer (PUCT only).
@@ -162,6 +172,7 @@ class Spec:
     heads: tuple[tuple[str, float], ...]
     evaluate_at_once: int
     max_distinct_positions: int
+    growth: GrowthSettings
     data_devices: int = 1
 
     @property
@@ -305,6 +316,7 @@ def make_spec(config: ConfigDict, *, data_devices: int = 1) -> Spec:
         heads=parts.weighted_heads(config),
         evaluate_at_once=parts.evaluate_at_once(config),
         max_distinct_positions=config.evaluation.max_distinct_positions,
+        growth=section(GrowthSettings, config.network),
         data_devices=data_devices,
     )
 
