@@ -22,10 +22,17 @@ import numpy as np
 from ml_collections import ConfigDict
 from tqdm import tqdm
 
-from experiments.configs.connect_four_supervised import GAME, KEYS
-from experiments.connect_four import claims, solved_positions, solved_set, supervised
+from experiments.configs.connect_four_supervised import GAME, KEYS, LABELS
+from experiments.connect_four import (
+    claims,
+    features,
+    solved_positions,
+    solved_set,
+    supervised,
+    supervised_accuracy,
+)
 from experiments.connect_four import supervised_report as report
-from experiments.connect_four.solved_accuracy import answers_of
+from experiments.connect_four.features import FEATURES
 from experiments.connect_four.solved_games import Recipe
 from experiments.connect_four.solved_positions import Positions
 from experiments.connect_four.supervised import Progress, Schedule
@@ -41,9 +48,11 @@ from jaxzero.settings.config import ConfigError
 from jaxzero.tracking import Tracker
 from jaxzero.training import learner, parts
 from jaxzero.training import spec as spec_lib
+from jaxzero.training.learner import Auxiliary
 from jaxzero.training.spec import Hyper, Spec
 
 STUDY = "connect_four_supervised"
+TEACHER = "teacher"  # the group of the network whose features the others learn
 GROUPS = "groups"  # folder of finished groups' results and running groups' checkpoints
 
 
@@ -53,11 +62,13 @@ class NetworkVariant(NamedTuple):
     blocks: int
     version: int
     labels: str
+    features: str = "none"  # of `FEATURES`, or those of the teacher's own network
 
     @property
     def name(self) -> str:
-        """`blocks5_v1_corrected`."""
-        return f"blocks{self.blocks}_v{self.version}_{self.labels}"
+        """`blocks5_v1_corrected`, `blocks5_v1_corrected_move1`."""
+        end = "" if self.features == "none" else f"_{self.features}"
+        return f"blocks{self.blocks}_v{self.version}_{self.labels}{end}"
 
 
 def resolve(config: ConfigDict) -> ConfigDict:
@@ -71,12 +82,13 @@ def resolve(config: ConfigDict) -> ConfigDict:
 def groups(config: ConfigDict) -> list[NetworkVariant]:
     """All groups, smallest networks first."""
     s = config.study
-    return [NetworkVariant(*g) for g in itertools.product(s.blocks, s.versions, s.outcome_labels)]
+    kinds = itertools.product(s.blocks, s.versions, s.outcome_labels, s.features)
+    return [NetworkVariant(*kind) for kind in kinds]
 
 
 def validate(config: ConfigDict) -> None:
     """Refuses what this study can't do, before anything is made or compiled."""
-    shell.check(config, KEYS, "blocks", "versions", "outcome_labels")
+    shell.check(config, KEYS, "blocks", "versions", "outcome_labels", "features")
     if config.game != GAME:
         raise ConfigError(f"config.game={config.game!r}: the solved positions are of {GAME}")
     if config.network.name != "resnet" or config.network.value_head != "wdl":
@@ -97,7 +109,12 @@ def validate(config: ConfigDict) -> None:
 def settings(config: ConfigDict, group: NetworkVariant) -> tuple[Spec, Hyper]:
     """The network and the optimiser of a group."""
     own = config_lib.changed(config, {"network.blocks": group.blocks})
-    return spec_lib.make_spec(own), spec_lib.make_hyper(own)
+    spec, hyper = spec_lib.make_spec(own), spec_lib.make_hyper(own)
+    if group.features == TEACHER:
+        spec = features.teacher_of(spec)
+    elif group.features != "none":
+        spec = features.pupil_of(spec, FEATURES[group.features])
+    return spec, hyper
 
 
 def recipe(config: ConfigDict, version: int) -> Recipe:
@@ -117,10 +134,19 @@ def positions(config: ConfigDict, version: int) -> Positions:
             "its settings (config.study.versions, best_move_probability, data_seed) or another "
             "folder"
         )
-    if held is None or held["positions"] < config.study.positions:
-        say(f"making {config.study.positions} positions in {directory}")
-        solved_set.make(wanted, config.study.positions, directory)
+    count = config.study.positions
+    if any(FEATURES[name].trained for name in config.study.features if name != "none"):
+        count += config.study.teacher_positions
+    if held is None or held["positions"] < count:
+        say(f"making {count} positions in {directory}")
+        solved_set.make(wanted, count, directory)
     found = solved_positions.load(directory)
+    later = [name for name in config.study.features if name != "none" and FEATURES[name].later]
+    if later and found.later is None:
+        raise ConfigError(
+            f"config.study.features={later[0]}: {directory} does not say how its games went on, "
+            "choose another config.study.data"
+        )
     game = parts.build_game(config)  # in the encoding that the network is to see
     return dataclasses.replace(found, labelled=dataclasses.replace(found.labelled, game=game))
 
@@ -153,12 +179,28 @@ def _train_and_mark(
     stop: StopRequest,
 ) -> dict[str, Any]:
     data = positions(config, group.version)
-    index = solved_positions.split(_first(data, config.study.positions), config.study.split)
+    own = data.part(slice(config.study.positions))
+    index = solved_positions.split(own, config.study.split)
     spec, hyper = settings(config, group)
     started = time.monotonic()
-    progress = _fit(config, group, data, index, directory, tracker, stop)
+    train = supervised.examples(
+        data.labelled, index["train"], published_labels=group.labels == "published"
+    )
+    auxiliary = None
+    if group.features != "none":
+        wanted = FEATURES[group.features]
+        where = (directory, tracker, stop)
+        teacher = _teacher(config, group.version, data, *where, trained=wanted.trained)
+        seen = (
+            solved_positions.observations(data, index["train"])
+            if wanted.later
+            else [train.observation]
+        )
+        train = features.taught(*teacher, wanted, train, seen)
+        auxiliary = features.loss(wanted, config.study.feature_weight)
+    progress = _fit(config, group, own, index, directory, tracker, stop, train, auxiliary)
     test = data.labelled.take(index["test"])
-    measured = _measure(spec, progress.best, test, config)
+    measured = supervised_accuracy.measure(spec, progress.best, test, config)
     result = {
         **group._asdict(),
         "name": group.name,
@@ -178,18 +220,33 @@ def _train_and_mark(
     for part in ("network", "search"):
         if part in measured[0]:
             result[part] = {
-                name: mean_and_error([m[part]["all"][name] for m in measured])
+                name: supervised_accuracy.mean_and_error([m[part]["all"][name] for m in measured])
                 for name in ("strong", "weak", "result")
             }
     return workdir.plain(result)
 
 
-def _first(data: Positions, count: int) -> Positions:
-    """The first positions of a set that may hold more."""
-    if len(data) == count:
-        return data
-    first = slice(count)
-    return Positions(data.labelled.take(first), data.game[first], data.sha256, data.recipe)
+def _teacher(
+    config: ConfigDict,
+    version: int,
+    data: Positions,
+    directory: Path,
+    tracker: Tracker,
+    stop: StopRequest,
+    *,
+    trained: bool,
+) -> tuple[Spec, learner.Learner]:
+    """The small network, trained on positions that nobody else sees, or as it began."""
+    group = NetworkVariant(3, version, LABELS[0], TEACHER)
+    spec, _ = settings(config, group)
+    if not trained:
+        return spec, learner.init(spec, jax.random.key(config.seed))
+    rest = data.part(slice(config.study.positions, None))
+    index = solved_positions.split(rest, config.study.split)
+    train = supervised.examples(rest.labelled, index["train"], published_labels=False)
+    alone = config_lib.changed(config, {"study.seeds": 1})
+    progress = _fit(alone, group, rest, index, directory, tracker, stop, train, None)
+    return spec, population.member(progress.best, 0)
 
 
 def _fit(
@@ -200,19 +257,19 @@ def _fit(
     directory: Path,
     tracker: Tracker,
     stop: StopRequest,
+    train: Any,
+    auxiliary: Auxiliary | None,
 ) -> Progress:
     """Trains all seeds of a group to their ends, from the newest checkpoint on: [S]."""
     spec, hyper = settings(config, group)
     s = config.study
     schedule = Schedule(s.patience, s.factor, s.stop_after, s.max_epochs)
-    published = group.labels == "published"
-    train = supervised.examples(data.labelled, index["train"], published_labels=published)
     asked = supervised.questions(data.labelled, index["validation"])
     mode = population.resolve_mode(config.execution.population)
     begin = jax.jit(population.over_members(partial(supervised.start, spec, hyper), mode))
     epoch = jax.jit(
         lambda progress, train, asked: population.over_members(
-            lambda one: supervised.epoch(spec, hyper, schedule, one, train, asked), mode
+            lambda one: supervised.epoch(spec, hyper, schedule, one, train, asked, auxiliary), mode
         )(progress)
     )
     seeds = jnp.arange(config.seed, config.seed + s.seeds)
@@ -270,39 +327,6 @@ def _forget_rows(path: Path, target: str, after: int) -> None:
     rows = workdir.read_rows(path)
     kept = (row for row in rows if row["target"] != target or row["iteration"] <= after)
     workdir.rewrite_rows(path, kept)
-
-
-def _measure(
-    spec: Spec, best: learner.Learner, test: solvers.Labelled, config: ConfigDict
-) -> list[dict[str, Any]]:
-    """Accuracy of networks [S] on the test positions, alone and with search, and their mistakes."""
-    alone, with_search = answers_of(
-        spec,
-        best,
-        test,
-        jax.random.key(config.seed),
-        options=spec.arena_search,
-        num_simulations=config.study.searches,
-        c_puct=config.search.c_puct,
-    )
-    most = config.study.mistakes
-    measured: list[dict[str, Any]] = [
-        {
-            "network": solvers.answer_accuracy(test, answers),
-            "mistakes": [m._asdict() for m in solvers.mistakes(test, answers.actions, most=most)],
-        }
-        for answers in alone
-    ]
-    for one, answers in zip(measured, with_search, strict=False):  # none without simulations
-        one["search"] = solvers.answer_accuracy(test, answers)
-    return measured
-
-
-def mean_and_error(values: list[float]) -> dict[str, float]:
-    """Mean over networks, standard deviation and standard error (NaN of one)."""
-    many = len(values) > 1
-    sd = float(np.std(values, ddof=1)) if many else float("nan")
-    return {"mean": float(np.mean(values)), "sd": sd, "stderr": sd / len(values) ** 0.5}
 
 
 if __name__ == "__main__":

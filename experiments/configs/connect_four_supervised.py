@@ -6,6 +6,24 @@ Paper 002, section 3.2 and Table 1; what the paper does not say is that of the a
 from jaxzero.settings.config import Key, Preset, preset_getter
 
 GAME = "connect_four_6x7"
+FEATURES = (
+    "move0",
+    "win0",
+    "move0_win0",
+    "move1",
+    "win1",
+    "move2",
+    "win2",
+    "only_move1_win1",
+    "only_move2",
+    "only_win2",
+    "move0_win0_random",
+    "move0_win0_last_block",
+    "move0_win0_own",
+    "move1_random",
+    "move1_last_block",
+    "move1_own",
+)
 LABELS = ("corrected", "published")
 
 # The network of 002's Table 2 and its optimiser, in every preset.
@@ -63,6 +81,21 @@ PRESETS: dict[str, Preset] = {
             "execution.checkpoint_every": 5,
         },
     ),
+    "few": Preset(
+        "8,000 positions, 2 blocks of 32 channels, features of a teacher of 20,000: two CPU cores",
+        BASE
+        | {
+            "network.channels": 32,
+            "network.squeeze_excite": True,
+            "study.blocks": (2,),
+            "study.versions": (2,),
+            "study.features": ("none", "move0_win0", "move0_win0_random"),
+            "study.seeds": 5,
+            "study.positions": 10_000,  # of which 80 % are trained on
+            "study.teacher_positions": 20_000,
+            "study.max_epochs": 40,
+        },
+    ),
     "paper": Preset(
         "Table 1: 1,000,000 positions, 5, 10 and 20 blocks, both versions, 5 seeds", BASE
     ),
@@ -85,6 +118,22 @@ KEYS: tuple[Key, ...] = (
         "config.semantics says",
         choices=LABELS,
         kind=tuple,
+    ),
+    Key(
+        "study.features",
+        ("none",),
+        "features of a small network that are learned too (002, section 4.2): of moves and results "
+        "of the position (0), and of one or two moves of the player later (1, 2); only: without "
+        "those before; in the heads' convolutions, the last block, or an output of their own; "
+        "random: of an untrained network",
+        choices=("none", *FEATURES),
+    ),
+    Key("study.feature_weight", 1.0, "of their squared error", low=0, high=1e6),
+    Key(
+        "study.teacher_positions",
+        50_000,
+        "that the small network is trained on; they are none of study.positions",
+        low=10,
     ),
     Key("study.seeds", 5, "networks of each group", low=1),
     Key("study.positions", 1_000_000, "positions of a set", low=10),

@@ -14,6 +14,7 @@ import numpy as np
 from jaxzero.players import solver
 
 NO_MOVE = 255  # behind the last move of a row of `Solved.moves`
+LATER = 5  # moves that are kept behind a position, with which two more of its player are reached
 _REMEMBERED = 8  # stones; the scores of earlier positions are asked for again and again
 
 _known: dict[int, list[int]] = {}  # scores by position, of this process
@@ -45,11 +46,13 @@ class Solved(NamedTuple):
       moves: uint8[N, 42], columns played so far, then `NO_MOVE`.
       scores: int16[N, 7], of every column for the player to move, see `PerfectSolver`.
       game: int32[N], number of the game.
+      later: uint8[N, LATER], the next columns of the game, then `NO_MOVE`.
     """
 
     moves: np.ndarray
     scores: np.ndarray
     game: np.ndarray
+    later: np.ndarray
 
 
 def play_part(recipe: Recipe, part: int) -> Solved:
@@ -63,7 +66,7 @@ def play_part(recipe: Recipe, part: int) -> Solved:
     rng = random.Random(f"{recipe.seed} {part}")
     perfect = solver.perfect_solver()
     seen: set[int] = set()
-    rows: list[tuple[list[int], list[int], int]] = []
+    rows: list[tuple[int, list[int], list[int], int]] = []
     for i in range(recipe.games_per_part):
         number = part * recipe.games_per_part + i
         play = _play_one if recipe.one_per_game else _play_all
@@ -73,13 +76,13 @@ def play_part(recipe: Recipe, part: int) -> Solved:
 
 def _play_all(
     perfect: solver.PerfectSolver, rng: random.Random, p: float, seen: set[int]
-) -> list[tuple[list[int], list[int]]]:
-    """(moves before, scores) of all new positions of one game that have a wrong move."""
+) -> list[tuple[int, list[int], list[int]]]:
+    """(ply, moves of the game, scores) of all its new positions that have a wrong move."""
     board, moves, contested = perfect.board(), list[int](), []
     while True:
         scores = _scores(perfect, board)
         if board.uid() not in seen and _has_wrong_move(scores):
-            contested.append((list(moves), scores))
+            contested.append((len(moves), moves, scores))
         seen.add(board.uid())
         best = [c for c in range(solver.COLUMNS) if scores[c] == max(scores)]
         column = rng.choice(best if rng.random() < p else solver.legal_columns(board))
@@ -90,7 +93,7 @@ def _play_all(
 
 def _play_one(
     perfect: solver.PerfectSolver, rng: random.Random, p: float, seen: set[int]
-) -> list[tuple[list[int], list[int]]]:
+) -> list[tuple[int, list[int], list[int]]]:
     """The same of one of them, each as likely; nothing if there is none."""
     board, moves, new = perfect.board(), list[int](), []
     while True:
@@ -106,7 +109,7 @@ def _play_one(
     for ply, candidate in new:
         scores = _scores(perfect, candidate)
         if _has_wrong_move(scores):
-            return [(moves[:ply], scores)]
+            return [(ply, moves, scores)]
     return []
 
 
@@ -128,13 +131,17 @@ def _ends_game(board: Any, column: int) -> bool:
     return board.hasWin() or board.countTokens() == solver.SQUARES
 
 
-def _as_arrays(rows: list[tuple[list[int], list[int], int]]) -> Solved:
+def _as_arrays(rows: list[tuple[int, list[int], list[int], int]]) -> Solved:
     moves = np.full((len(rows), solver.SQUARES), NO_MOVE, np.uint8)
-    for i, (played, _, _) in enumerate(rows):
-        moves[i, : len(played)] = played
-    scores = np.array([scores for _, scores, _ in rows], np.int16)
+    later = np.full((len(rows), LATER), NO_MOVE, np.uint8)
+    for i, (ply, played, _, _) in enumerate(rows):
+        moves[i, :ply] = played[:ply]
+        following = played[ply : ply + LATER]
+        later[i, : len(following)] = following
+    scores = np.array([scores for _, _, scores, _ in rows], np.int16)
     return Solved(
         moves,
         scores.reshape(-1, solver.COLUMNS),
         np.array([number for *_, number in rows], np.int32),
+        later,
     )

@@ -7,10 +7,11 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 
-from experiments.connect_four.solved_games import NO_MOVE, Recipe, Solved
+from experiments.connect_four.solved_games import LATER, NO_MOVE, Recipe, Solved
 from jaxzero import workdir
 from jaxzero.games import make_game
 from jaxzero.games.stones import StonesState
@@ -33,12 +34,20 @@ class Positions:
       game: int32[N], number of the game.
       sha256: of the file.
       recipe: how the games were played.
+      later: uint8[N, LATER], the next moves of the games; None of sets that are older than it.
     """
 
     labelled: Labelled
     game: np.ndarray
     sha256: str
     recipe: Recipe
+    later: np.ndarray | None = None
+
+    def part(self, chosen: slice) -> "Positions":
+        """Some of them."""
+        later = None if self.later is None else self.later[chosen]
+        labelled, game = self.labelled.take(chosen), self.game[chosen]
+        return Positions(labelled, game, self.sha256, self.recipe, later)
 
     def __len__(self) -> int:
         return len(self.game)
@@ -59,7 +68,7 @@ def load_part(directory: Path, part: int) -> Solved | None:
     path = part_path(directory, part)
     try:
         with np.load(path, allow_pickle=False) as arrays:
-            return Solved(**{name: arrays[name] for name in Solved._fields})
+            return _solved(arrays)
     except workdir.DAMAGED:
         return None  # it is made again from its number, to the same positions
 
@@ -108,8 +117,47 @@ def load(directory: Path) -> Positions:
             f"{directory / SET} and make the set again, from the parts beside it"
         )
     with np.load(path, allow_pickle=False) as arrays:
-        solved = Solved(**{name: arrays[name] for name in Solved._fields})
-    return Positions(_labelled(solved), solved.game, record["sha256"], Recipe(**record["recipe"]))
+        solved = _solved(arrays)
+    later = solved.later if (solved.later != NO_MOVE).any() else None
+    recipe = Recipe(**record["recipe"])
+    return Positions(_labelled(solved), solved.game, record["sha256"], recipe, later)
+
+
+def _solved(arrays: Any) -> Solved:
+    """From a file, which may be older than `later`."""
+    none = np.full((len(arrays["game"]), LATER), NO_MOVE, np.uint8)
+    held = {name: arrays[name] for name in Solved._fields if name in arrays}
+    return Solved(**{"later": none, **held})
+
+
+def observations(positions: Positions, index: np.ndarray) -> list[jax.Array]:
+    """`[N, H, W, C]` of some positions t of a set, and of t + 2 and t + 4 of their games.
+
+    Behind the end of a game, of its last position with the same player to move.
+
+    Raises:
+      ValueError: the set does not say how its games went on.
+    """
+    if positions.later is None:
+        raise ValueError("the set has no later moves")
+    game, later = positions.labelled.game, jnp.asarray(positions.later[index], jnp.int32)
+    step, observe = jax.vmap(game.step), jax.jit(jax.vmap(game.observe))
+    state = jax.tree.map(lambda x: jnp.asarray(x[index]), positions.labelled.states)
+    seen = [observe(state)]
+    for ply in (0, 2):
+        there = later[:, ply + 2] != NO_MOVE  # somebody moved in it: no game ended there
+        after = jax.jit(lambda s, a, b: step(step(s, a), b))(
+            state, later[:, ply], later[:, ply + 1]
+        )
+        state = jax.tree.map(
+            lambda new, old, there=there: jnp.where(
+                there.reshape(-1, *[1] * (new.ndim - 1)), new, old
+            ),
+            after,
+            state,
+        )
+        seen.append(observe(state))
+    return seen
 
 
 def describe(directory: Path) -> dict[str, Any] | None:

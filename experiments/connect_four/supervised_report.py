@@ -95,6 +95,7 @@ def accuracies(results: dict[str, Any]) -> Table:
         {
             "blocks, set, labels": lambda group: (
                 f"{group['blocks']}, version {group['version']}, {group['labels']}"
+                + (f", {kind}" if (kind := group.get("features", "none")) != "none" else "")
             ),
             "parameters": lambda group: number(group["parameters"]),
             "trained on": lambda group: number(group["positions"]["train"]),

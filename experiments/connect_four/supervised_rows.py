@@ -15,18 +15,21 @@ def all_rows() -> list[dict[str, Any]]:
     """Every published row with what its networks and positions were."""
     theirs = published.load(PUBLISHED) or {}
     sets = theirs["features_sets"]
-    plain = [
+    features = [
         theirs["features_recipe"] | {"best_move_probability": sets[row["set"]]} | row
         for row in theirs["features"]
-        if row["targets"] == "none"
     ]
-    return [theirs["recipe"] | row for row in theirs["rows"]] + plain
+    none = {"targets": "none", "at": "head"}
+    return [theirs["recipe"] | none | row for row in theirs["rows"]] + features
 
 
 def matching(results: Mapping[str, Any], group: Mapping[str, Any]) -> dict[str, Any] | None:
-    """The published row of a group's recipe: depth, network, and how its positions are made."""
+    """The published row of a group's recipe: depth, features, and how its positions are made."""
     config = results["config"]
+    targets = group.get("features", "none")
     recipe = {
+        "targets": targets.removesuffix("_last_block"),
+        "at": "last_block" if targets.endswith("_last_block") else "head",
         "blocks": group["blocks"],
         "version": group["version"],
         "best_move_probability": config["study"]["best_move_probability"],

@@ -24,6 +24,9 @@ class NetworkOutput:
       policy_features: `[B, H, W, F]`, the board-shaped layer before the policy logits, which
         paper 002's auxiliary targets are regressed on; None unless the network exposes it.
       outcome_features: `[B, H, W, F]`, the same before the outcome logits.
+      block_features: `[B, H, W, F]`, the last residual block's output, which is not negative.
+      own_features: `[B, H, W, F]`, of a convolution that is there for such targets alone; None
+        without it.
     """
 
     policy_logits: jax.Array
@@ -34,6 +37,8 @@ class NetworkOutput:
     move_values: jax.Array | None = None
     policy_features: jax.Array | None = None
     outcome_features: jax.Array | None = None
+    block_features: jax.Array | None = None
+    own_features: jax.Array | None = None
 
 
 def read_outcome(logits: jax.Array) -> tuple[jax.Array, jax.Array]:

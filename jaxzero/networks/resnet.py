@@ -1,5 +1,6 @@
 """Residual networks of papers 002 ("efficiency") and 004 ("curriculum")."""
 
+import dataclasses
 from functools import partial
 from typing import Any, Literal
 
@@ -57,7 +58,8 @@ class ResNet(nn.Module):
       value_head: "wdl" (win, draw, loss) or "scalar" (tanh).
       reply_head: forecast the next position's policy, from the policy head's convolution.
       move_value_head: the expected result after every move, from the policy head's convolution.
-      expose_features: return the head convolutions' outputs, for auxiliary targets.
+      expose_features: return the outputs of the head convolutions and of the last block, for
+        auxiliary targets; and of a convolution of its own to `feature_filters`, if there are any.
       bias_before_norm: see `ConvNet`; None is True for "efficiency", whose counts above include
         these biases, and False for "curriculum".
       batch_norm_momentum, batch_norm_epsilon: PyTorch's defaults.
@@ -77,6 +79,7 @@ class ResNet(nn.Module):
     reply_head: bool = False
     move_value_head: bool = False
     expose_features: bool = False
+    feature_filters: int = 0
     bias_before_norm: bool | None = None
     batch_norm_momentum: float = 0.9
     batch_norm_epsilon: float = 1e-5
@@ -105,13 +108,24 @@ class ResNet(nn.Module):
         x = self._stem(observation.astype(self.dtype), train)
         for index in range(self.blocks):
             x = self._block(x, train, f"block_{index}")
+        blocks = x
         if self.style == "efficiency":
             policy_features = self._conv(self.head_filters, "policy_conv")(x)
             value_features = self._conv(self.head_filters, "value_conv")(x)
         else:
             x = self._conv1x1(self.head_filters, "head_conv", self._normed_bias)(x)
             policy_features = value_features = nn.relu(self._norm("head_norm", train)(x))
-        return self._heads(policy_features, value_features)
+        output = self._heads(policy_features, value_features)
+        if not self.expose_features:
+            return output
+        exposed = {
+            "policy_features": policy_features,
+            "outcome_features": value_features,
+            "block_features": blocks,
+        }
+        if self.feature_filters:
+            exposed["own_features"] = self._conv(self.feature_filters, "own_features")(blocks)
+        return dataclasses.replace(output, **{k: v.astype(jnp.float32) for k, v in exposed.items()})
 
     def _stem(self, x: jax.Array, train: bool) -> jax.Array:
         efficiency = self.style == "efficiency"
@@ -140,7 +154,6 @@ class ResNet(nn.Module):
         else:
             outcome_logits = self._dense(3, "outcome")(x)
             value, draw_probability = read_outcome(outcome_logits)
-        exposed = self.expose_features
         return NetworkOutput(
             policy_logits=self._dense(self.num_actions, "policy")(policy_input),
             value=value,
@@ -154,8 +167,6 @@ class ResNet(nn.Module):
                 if self.move_value_head
                 else None
             ),
-            policy_features=policy_features.astype(jnp.float32) if exposed else None,
-            outcome_features=value_features.astype(jnp.float32) if exposed else None,
         )
 
     @property

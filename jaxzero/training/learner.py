@@ -7,6 +7,7 @@ once more, with the updated weights, batch statistics of the minibatch and no dr
 """
 
 import dataclasses
+from collections.abc import Callable
 from typing import Any, cast
 
 import chex
@@ -19,9 +20,11 @@ from jaxzero.networks import NetworkOutput, widening
 from jaxzero.search.evaluation import ChunkedEvaluate, Evaluate
 from jaxzero.training import losses, replay, schedules
 from jaxzero.training.averages import Averaged
+from jaxzero.training.optimiser import make_optimizer
 from jaxzero.training.replay import Examples, Source
-from jaxzero.training.spec import Hyper, Spec, make_optimizer
+from jaxzero.training.spec import Hyper, Spec
 
+Auxiliary = Callable[[NetworkOutput, Any], jax.Array]  # (output, examples [B]) -> float32[B]
 EVALUATION_CHUNK = 512  # positions evaluated at once where losses are only measured
 
 
@@ -112,6 +115,7 @@ def train_step(
     key: jax.Array,
     *,
     momentum: jax.Array | float | None = None,
+    auxiliary: Auxiliary | None = None,
 ) -> tuple[Learner, tuple[jax.Array, jax.Array]]:
     """One minibatch.
 
@@ -122,6 +126,7 @@ def train_step(
       examples: [bs / devices], this device's part.
       key: for dropout, consumed.
       momentum: of SGD, may be traced; the spec's by default.
+      auxiliary: another loss, float32[bs], whose mean is added; of runs on one device.
 
     Returns:
       The learner after the step, and (l_p, l_v) as `spec.train.measure` says.
@@ -144,6 +149,8 @@ def train_step(
         output, updates = forward(params, dropout)
         policy, value = mean_losses(spec, output, examples)
         total = losses.combine(hyper.loss, policy, value) + _extra_loss(spec, output, examples)
+        if auxiliary is not None:
+            total += auxiliary(output, examples).mean()
         return total, (updates["batch_stats"], (policy, value))
 
     gradients, (batch_stats, measured) = jax.grad(objective, has_aux=True)(learner.params)

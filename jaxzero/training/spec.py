@@ -10,7 +10,6 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
-import optax
 from flax import linen as nn
 from flax import struct
 from ml_collections import ConfigDict
@@ -330,25 +329,3 @@ def _refuse_large_batch(config: ConfigDict, positions: int, num_images: int) -> 
             "each), choose at most that or raise config.selfplay.episodes, config.replay.window "
             "or config.replay.max_examples"
         )
-
-
-def make_optimizer(
-    spec: Spec, momentum: jax.Array | float | None = None
-) -> optax.GradientTransformation:
-    """Everything but the learning rate, which is traced and multiplied in by the learner.
-
-    `momentum` may be traced; the spec's by default.
-
-    Adam as in TensorFlow 1 (b1 0.9, b2 0.999, eps 1e-8: 000's program), or SGD with momentum.
-    """
-    chain = []
-    if spec.train.max_gradient_norm > 0:
-        chain.append(optax.clip_by_global_norm(spec.train.max_gradient_norm))
-    if spec.train.weight_decay > 0:
-        chain.append(optax.add_decayed_weights(spec.train.weight_decay))
-    if spec.train.optimizer == "adam":
-        chain.append(optax.scale_by_adam(b1=0.9, b2=0.999, eps=1e-8))
-    else:
-        decay: Any = spec.train.momentum if momentum is None else momentum
-        chain.append(optax.trace(decay=decay))
-    return optax.chain(*chain)

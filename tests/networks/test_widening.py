@@ -13,7 +13,7 @@ BOARD = (4, 5, 1)
 HEADS = {"value_head": "wdl", "reply_head": True, "move_value_head": True}
 SETTINGS: tuple[dict[str, Any], ...] = (
     {"style": "efficiency", "squeeze_excite": True, **HEADS},
-    {"style": "efficiency", "value_head": "scalar", "expose_features": True},
+    {"style": "efficiency", "value_head": "scalar", "expose_features": True, "feature_filters": 2},
     {"style": "curriculum", "squeeze_excite": True, "value_head": "scalar"},
     {"style": "curriculum", **HEADS},
 )
@@ -56,7 +56,7 @@ def test_it_answers_as_before(settings: dict[str, Any], shares: str) -> None:
     both = jax.jit(lambda a, b, x: (narrow.apply(a, x), wide.apply(b, x)))
     old, new = both(before, after, boards)
     for name, expected in vars(old).items():
-        if expected is not None:
+        if expected is not None and name != "block_features":  # as many as there are channels
             np.testing.assert_allclose(getattr(new, name), expected, rtol=1e-5, atol=1e-5)
 
 

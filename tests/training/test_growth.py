@@ -12,7 +12,8 @@ from jaxzero.settings.config import ConfigError
 from jaxzero.training import growth, learner
 from jaxzero.training.averages import Averaged
 from jaxzero.training.learner import Learner
-from jaxzero.training.spec import GrowthSettings, Spec, make_optimizer
+from jaxzero.training.optimiser import make_optimizer
+from jaxzero.training.spec import GrowthSettings, Spec
 from tests import small
 from tests.small import assert_close
 

@@ -16,7 +16,7 @@ from jaxzero.runs import population
 from jaxzero.runs.population import Layout
 from jaxzero.settings.config import TARGETS
 from jaxzero.training import learner
-from jaxzero.training import spec as spec_lib
+from jaxzero.training.optimiser import make_optimizer
 from jaxzero.training.spec import Spec
 from tests import small
 from tests.small import assert_close, assert_equal
@@ -145,7 +145,7 @@ def test_dropout_inactive() -> None:
     ],
 )
 def test_optimisers_equal_optax(changes: dict[str, Any], expected: Any) -> None:
-    ours = spec_lib.make_optimizer(
+    ours = make_optimizer(
         small.small_spec({f"train.{key}": value for key, value in changes.items()})
     )
     rng = np.random.default_rng(0)
@@ -165,7 +165,7 @@ def test_l_x_is_the_product_of_the_means_over_all_devices() -> None:
     hyper = hyper_of("product", **{"train.dropout_rate": 0.0, "train.learning_rate": 1.0})
     start, key = fresh(spec()), jax.random.key(0)
     alone = small.small_spec(changes)
-    start = dataclasses.replace(start, opt_state=spec_lib.make_optimizer(alone).init(start.params))
+    start = dataclasses.replace(start, opt_state=make_optimizer(alone).init(start.params))
     after, measured = compiled_step(alone)(hyper, start, examples(), key)
     shared = small.small_spec(changes, data_devices=4)
     step = jax.shard_map(

@@ -71,7 +71,7 @@ def test_the_sets_statistics_are_the_papers(part: Solved) -> None:
     run out; a small set has more of them.
     """
     more = [part, *(solved_games.play_part(HARD, i) for i in (1, 2))]
-    moves, scores, _ = (np.concatenate(arrays) for arrays in zip(*more, strict=True))
+    moves, scores, *_ = (np.concatenate(arrays) for arrays in zip(*more, strict=True))
     plies = (moves != NO_MOVE).sum(axis=1)
     late = plies[plies >= 12]
     assert late.mean() == pytest.approx(17.463, abs=4 * 5.158 / np.sqrt(len(late)))
