@@ -5,7 +5,8 @@ from typing import Any
 
 import numpy as np
 
-from experiments.connect_four import claims, extension_figures, learning_lines
+from experiments import published
+from experiments.connect_four import claims, extension_figures, learning_lines, search_report
 from experiments.connect_four import efficiency_report as efficiency
 from experiments.pages import learning_section, page
 from experiments.pages.page import Page, section
@@ -36,17 +37,61 @@ def write_report(directory: Path) -> Path:
             ),
             section("The paper's claims", claims.table(results)),
             section("What a level costs", *extension_figures.costs(ours, theirs)),
-            section("Numbers", efficiency.accuracy_and_cost(arms, {}), searches(arms)),
+            section(
+                "Numbers", efficiency.accuracy_and_cost(arms, {}), searches(arms), players(arms)
+            ),
         ],
     )
     return page.write(learning_section.added(built, directory), directory)
+
+
+def players(arms: dict[str, Any]) -> Table:
+    """What the players of a league became, beside 002's constants."""
+    theirs = published.load(search_report.PUBLISHED) or {}
+    labels = search_report.LABELS | {"kld_stop": "log2 of the gain that ends a search"}
+    ours = [
+        {"name": f"{name}, ours", "constants": found}
+        for name, arm in arms.items()
+        if (found := _constants(_ends(arm)))
+    ]
+    return table(
+        "What players became",
+        [*ours, *theirs["players"], *theirs["sets"][:1]] if ours else [],
+        {
+            "players": lambda row: row["name"],
+            **{
+                text: lambda row, key=key: maybe(row["constants"].get(key), 3)
+                for key, text in labels.items()
+            },
+            "accuracy, %": lambda row: maybe(row.get("accuracy"), 2),
+        },
+        "Ours: mean of the league's best after the last iteration, over the seeds; all others are "
+        "002's, with one network each.",
+    )
+
+
+def _constants(ends: list[dict[str, Any]]) -> dict[str, float]:
+    """Those that evolved, means over the runs' last points; a draw between a loss, 0, and 1."""
+    found = {
+        name: float(np.mean([end[f"league/{name}"] for end in ends]))
+        for name in ("c_puct", "unvisited_q", "dirichlet_alpha", "draw_value", "kld_stop")
+        if f"league/{name}" in ends[0]
+    }
+    if "draw_value" in found:
+        found["draw"] = (1 + found.pop("draw_value")) / 2
+    return found
+
+
+def _ends(arm: dict[str, Any]) -> list[dict[str, Any]]:
+    """The last point of each run."""
+    return [run["points"][-1] for run in arm["runs"]]
 
 
 def searches(arms: dict[str, Any]) -> Table:
     """Searches asked for and made by each arm, means of its runs, and what they took."""
 
     def last(arm: dict[str, Any], name: str) -> float:
-        return float(np.mean([run["points"][-1][name] for run in arm["runs"]]))
+        return float(np.mean([end[name] for end in _ends(arm)]))
 
     return table(
         "Searches",

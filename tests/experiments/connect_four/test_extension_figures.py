@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from experiments.connect_four import extension_figures, learning_lines
+from experiments.connect_four import extension_figures, extensions_report, learning_lines
 from experiments.pages import style
 from experiments.pages.wording import NONE
 from tests.experiments.connect_four.test_claims import arm
@@ -67,6 +67,20 @@ def test_a_search_that_asks_half_as_often_costs_half() -> None:
     hours = {name: line.paper_hours[0] for name, [line] in learning_lines.of_arms(arms).items()}
     assert hours["playout_caps"] == hours["cached"] == hours["baseline"] / 2
     assert hours["baseline"] == pytest.approx(100 * 7.8 / 3.6e6)
+
+
+def test_what_players_became_stands_beside_the_papers_constants() -> None:
+    evolved = arm("evolve", 0, seeds=2)
+    for run, c in zip(evolved["runs"], (0.5, 1.5), strict=True):
+        run["points"][-1] |= {"league/c_puct": c, "league/draw_value": -0.5, "league/newest": 1.0}
+    table = extensions_report.players({"extended": arm("extended", 0), "evolve": evolved})
+    ours = dict(zip(table.headers, table.rows[0], strict=True))
+    assert ours["players"] == "evolve, ours"
+    assert ours["exploration c"] == "1.000"
+    assert ours["worth of a draw (loss 0, win 1)"] == "0.250"
+    assert ours["first-play urgency"] == NONE
+    assert any("Bayesian" in row[0] for row in table.rows[1:])
+    assert not extensions_report.players({"extended": arm("extended", 0)}).rows
 
 
 def test_runs_of_unequal_length_are_averaged_where_all_are() -> None:
