@@ -117,8 +117,10 @@ def tables(runs: Sequence[Recorded]) -> Iterator[Table]:
     boards = _of_losses(runs)
     if boards:
         findings = decide(boards)
+        tests = [test for one in findings.decided for test in one.tests]
         yield claims_section.table(findings)
-        yield claims_section.details(findings)
+        if any(test.estimate and test.estimate.tested for test in tests):  # seeds enough
+            yield claims_section.details(findings)
         yield joint_figures.ratings(boards)
     for one in runs:
         results = one.study.results
