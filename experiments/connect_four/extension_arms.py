@@ -11,6 +11,7 @@ from experiments.connect_four import baselines
 
 _ARCHIVE = {"selfplay.archive_share": 0.5}
 _CACHED = {"search.key": "position", "selfplay.share": "cache"}
+_IN_PARTS = _CACHED | {"selfplay.parts": 8}
 
 
 def added(config: ConfigDict) -> dict[str, dict[str, Any]]:
@@ -31,11 +32,13 @@ def added(config: ConfigDict) -> dict[str, dict[str, Any]]:
     return {
         "extended": {},
         "cached": _CACHED,  # Fig. 8
-        "tree": _CACHED | {"selfplay.tree_c": 1.5},  # Fig. 9
-        "tree_5": _CACHED | {"selfplay.tree_c": 5.0},
-        "tree_15": _CACHED | {"selfplay.tree_c": 15.0},
+        "tree": _IN_PARTS | {"selfplay.tree_c": 1.5},  # Fig. 9
+        "tree_5": _IN_PARTS | {"selfplay.tree_c": 5.0},
+        "tree_15": _IN_PARTS | {"selfplay.tree_c": 15.0},
+        # sampled while at most 16 stones are on the board
+        "retry": _IN_PARTS | {"selfplay.retry": True, "selfplay.temperature_plies": 18},
         "archive": _CACHED | _ARCHIVE,  # as retry, which the authors built on the cache
-        "retry": _CACHED | _ARCHIVE | {"selfplay.archive": "losses"},
+        "archive_losses": _CACHED | _ARCHIVE | {"selfplay.archive": "losses"},
         "evolve": league,  # Fig. 12
         "kld": league  # with 350 simulations: 50, 2000, 4650
         | {

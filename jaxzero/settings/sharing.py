@@ -44,9 +44,17 @@ SHARING: tuple[Key, ...] = (
         needs=("selfplay.share", "cache"),
     ),
     Key(
-        "selfplay.tree_parts",
-        8,
-        "parts of an iteration's games, one after another: the big tree learns after each",
+        "selfplay.retry",
+        False,
+        "lost games are tried again at once, from where they went wrong, by the same network (002, "
+        "section 4); needs share=cache",
+        needs=("selfplay.share", "cache"),
+    ),
+    Key(
+        "selfplay.parts",
+        1,
+        "an iteration's games in so many parts, one after another: with tree_c or retry each part "
+        "learns from those before it",
         low=1,
         high=1_000_000,
     ),
@@ -57,12 +65,34 @@ def conflicts(config: ConfigDict, switches: Switches) -> Iterator[tuple[Any, str
     """(whether it is so, key, remedy) of what does not go together."""
     own = config.selfplay
     by_position = config.search.key == "position"
+    key = "selfplay.retry" if own.retry else "selfplay.tree_c"
+    learns = own.retry or own.tree_c
     for name, plain in (("opening_plies", 0), ("archive_share", 0.0), ("curriculum", "none")):
         yield (
-            own.tree_c and own[name] != plain,
-            "selfplay.tree_c",
-            f"games of one tree begin at the start, set config.selfplay.{name}={plain!r}",
+            learns and own[name] != plain,
+            key,
+            f"it says where games begin, set config.selfplay.{name}={plain!r}",
         )
+    yield own.retry and own.tree_c, "selfplay.retry", "set config.selfplay.tree_c=0"
+    yield (
+        bool(learns) != (own.parts > 1),
+        "selfplay.parts",
+        "one part learns from another with config.selfplay.tree_c or config.selfplay.retry: choose "
+        "1 without, more with them",
+    )
+    yield (
+        own.retry
+        and (
+            own.known_labels
+            or config.search.discount < 1
+            or switches.draw_for_asked
+            or switches.gobang_absolute_labels
+        ),
+        "selfplay.retry",
+        "what was played before learns the new game's true result, set "
+        "config.selfplay.known_labels=False, config.search.discount=1 and config.semantics to "
+        "'corrected'",
+    )
     yield (
         by_position and switches.keep_tree,
         "search.key",

@@ -89,7 +89,7 @@ def learn(
     else:
         ply, kept = visits(games, jax.random.fold_in(key, _KEPT))
         move = jnp.full_like(ply, -1)
-    states = positions(game, games, ply, move)
+    states = positions(game, games.begun, games, ply, move)
     kept &= ~jax.vmap(game.is_terminal)(states)
     assert games.start is not None
     plies = games.start + ply + (move >= 0)
@@ -117,23 +117,14 @@ def describe(archive: Archive, games: Trajectory) -> dict[str, jax.Array]:
 
 def visits(games: Trajectory, key: jax.Array) -> tuple[jax.Array, jax.Array]:
     """(int32[B] a row of each game but its first, each as likely; bool[B] whether it has one)."""
-    keys = jax.random.split(key, games.plies.shape[0])
+    keys = jax.vmap(jax.random.fold_in, (None, 0))(key, jnp.arange(games.plies.shape[0]))
     most = jnp.maximum(games.plies, 2)
     ply = jax.vmap(lambda key, most: jax.random.randint(key, (), 1, most))(keys, most)
     return ply.astype(jnp.int32), games.active & (games.plies > 1)
 
 
 def retries(games: Trajectory) -> tuple[jax.Array, jax.Array, jax.Array]:
-    """Where a lost game is tried again, and with which move.
-
-    Of the loser's positions, followed by another of its own and with a legal move that no game of
-    the batch played there: the one after which its value fell most, and of those moves the one with
-    most visits (of the policy target). 002's program, with two differences: values are the
-    search's, and there are no second tries of drawn games.
-
-    Returns:
-      int32[B] rows, int32[B] moves, bool[B] whether there is any.
-    """
+    """`falls` of lost games, with a move that no game of the batch played there."""
     rows, batch = games.valid.shape
     observations = games.observation.reshape(rows * batch, *games.observation.shape[2:])
     valid, played = games.valid.reshape(-1), games.action.reshape(-1)
@@ -142,11 +133,31 @@ def retries(games: Trajectory) -> tuple[jax.Array, jax.Array, jax.Array]:
     actions = games.legal.shape[-1]
     tried = jnp.zeros((rows * batch, actions), bool)
     tried = tried.at[jnp.where(valid, first, rows * batch), played].set(True, mode="drop")
-    untried = games.legal & ~tried[first].reshape(games.legal.shape)
+    return falls(games, games.legal & ~tried[first].reshape(games.legal.shape), draws=False)
+
+
+def falls(
+    games: Trajectory, untried: jax.Array, *, draws: bool
+) -> tuple[jax.Array, jax.Array, jax.Array]:
+    """Where lost games are tried again, and with which move (002's program).
+
+    Of the loser's positions, followed by another of its own and with an untried move: the one after
+    which its value fell most, and of those moves the one with most visits (of the policy target).
+    Values are the search's; the program has the network's.
+
+    Args:
+      games: [T, B].
+      untried: bool[T, B, A], legal moves that may be played.
+      draws: a draw counts as lost by the second player.
+
+    Returns:
+      int32[B] rows, int32[B] moves, bool[B] whether there is any.
+    """
+    batch = games.plies.shape[0]
     move = jnp.where(untried, games.policy, -1.0).argmax(-1).astype(jnp.int32)
 
     loser = jnp.where(games.outcome[:, 0] < games.outcome[:, 1], 0, 1)
-    lost = games.active & (games.outcome[:, 0] != games.outcome[:, 1])
+    lost = games.active & (draws | (games.outcome[:, 0] != games.outcome[:, 1]))
     own = games.valid & (games.to_move == loser[None])
 
     def back(later: jax.Array, row: tuple) -> tuple[jax.Array, jax.Array]:
@@ -161,8 +172,13 @@ def retries(games: Trajectory) -> tuple[jax.Array, jax.Array, jax.Array]:
     return ply, move[ply, jnp.arange(batch)], lost & possible.any(0)
 
 
-def positions(game: Game, games: Trajectory, ply: jax.Array, move: jax.Array) -> State:
-    """[B]: each game before its row `ply` (int32[B]) and, unless it is -1, after `move` there."""
+def positions(
+    game: Game, begun: State, games: Trajectory, ply: jax.Array, move: jax.Array
+) -> State:
+    """[B]: each game before its row `ply` (int32[B]) and, unless it is -1, after `move` there.
+
+    `begun` [B]: before the first rows.
+    """
 
     def play(t: jax.Array, states: State) -> State:
         action = jnp.where(t < ply, games.action[t], move)
@@ -170,4 +186,4 @@ def positions(game: Game, games: Trajectory, ply: jax.Array, move: jax.Array) ->
         going = (t < ply) | ((t == ply) & (move >= 0))
         return where_lanes(going, stepped, states)
 
-    return jax.lax.fori_loop(0, games.valid.shape[0], play, games.begun)
+    return jax.lax.fori_loop(0, games.valid.shape[0], play, begun)

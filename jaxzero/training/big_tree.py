@@ -9,8 +9,6 @@ network, as theirs do in effect: theirs begin again with the search by a new one
 
 import dataclasses
 import functools
-from collections.abc import Callable
-from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -19,8 +17,8 @@ from flax import struct
 from jaxzero.games.base import Game, State
 from jaxzero.games.distinct import hash_rows
 from jaxzero.training import seen, sharing
-from jaxzero.training.selfplay import Pick, Trajectory, along_games
-from jaxzero.training.sharing import Costs, Memory
+from jaxzero.training.selfplay import Pick, Trajectory
+from jaxzero.training.sharing import Memory
 
 
 @struct.dataclass
@@ -31,23 +29,37 @@ class BigTree:
       positions: C places.
       visits: float32[C, A].
       wins: float32[C, A], for who moves; a draw is half of one.
+      game: the rules.
+      c: of the tree.
     """
 
     positions: Memory
     visits: jax.Array
     wins: jax.Array
+    game: Game = struct.field(pytree_node=False)
+    c: float = struct.field(pytree_node=False)
+    begun: None = struct.field(pytree_node=False, default=None)
+
+    @property
+    def pick(self) -> Pick:
+        """See `pick`."""
+        return functools.partial(pick, self)
+
+    def after(self, games: Trajectory) -> tuple["BigTree", Trajectory]:
+        """With finished games; and these, recorded if they hold a position that was new."""
+        tree, is_new = learn(self, games)
+        recorded = games.recorded & is_new[None]
+        return tree, dataclasses.replace(games, recorded=recorded)
 
 
-def begin(game: Game, capacity: int) -> BigTree:
+def begin(game: Game, c: float, capacity: int) -> BigTree:
     """Nobody has played yet."""
     nothing = jnp.zeros((capacity, game.num_actions))
-    return BigTree(seen.empty(capacity), nothing, nothing)
+    return BigTree(seen.empty(capacity), nothing, nothing, game, c)
 
 
 def pick(
     tree: BigTree,
-    game: Game,
-    c: float,
     keys: jax.Array,
     states: State,
     prior: jax.Array,
@@ -60,13 +72,12 @@ def pick(
 
     Args:
       tree: with the games that are over.
-      game: the rules.
-      c: of the tree.
       keys: [B], consumed.
       states: [B], all at the same ply.
       prior: float32[B, A], the searches' policies.
       live: bool[B], unfinished games.
     """
+    game, c = tree.game, tree.c
     batch, actions = prior.shape
     hashes = hash_rows(jax.vmap(game.observe)(states))
     place, found = sharing.look_up(tree.positions, hashes, hashes)
@@ -103,69 +114,10 @@ def learn(tree: BigTree, games: Trajectory) -> tuple[BigTree, jax.Array]:
     action = games.action.reshape(-1)
     result = jnp.where(games.to_move == 0, games.outcome[None, :, 0], games.outcome[None, :, 1])
     won = (1.0 + result.reshape(-1)) / 2
-    return BigTree(
-        positions,
-        tree.visits.at[place, action].add(1.0, mode="drop"),
-        tree.wins.at[place, action].add(won, mode="drop"),
-    ), new > 0
-
-
-Play = Callable[[jax.Array, jax.Array, Pick, Memory | None], tuple[Trajectory, Costs]]
-
-
-def play(
-    play_part: Play,
-    game: Game,
-    keys: jax.Array,
-    active: jax.Array,
-    *,
-    c: float,
-    parts: int,
-    capacity: int,
-) -> tuple[Trajectory, Costs]:
-    """B games by one tree, in parts.
-
-    Args:
-      play_part: plays some of them: (keys, active, how moves are picked, what is remembered of the
-        searches before or None).
-      game: the rules.
-      keys: [B], consumed.
-      active: bool[B], which games to play.
-      c: of the tree.
-      parts: of the games.
-      capacity: positions in the tree.
-
-    Returns:
-      The games, of which those with a new position are recorded, and what they cost.
-    """
-    batch = active.shape[0]
-    lanes = jnp.arange(parts * -(-batch // parts)).reshape(parts, -1)
-    keys = keys[jnp.minimum(lanes, batch - 1)]
-    active = active[jnp.minimum(lanes, batch - 1)] & (lanes < batch)
-
-    def picks(tree: BigTree) -> Pick:
-        return functools.partial(pick, tree, game, c)
-
-    def part(carry: tuple, some: tuple[jax.Array, jax.Array]) -> tuple:
-        memory, tree = carry
-        games, costs = play_part(some[0], some[1], picks(tree), memory)
-        tree, is_new = learn(tree, games)
-        games = dataclasses.replace(games, recorded=games.recorded & is_new[None])
-        return (costs.memory, tree), (games, costs)
-
-    tree = begin(game, capacity)
-    shapes = jax.eval_shape(lambda: play_part(keys[0], active[0], picks(tree), None)[1].memory)
-    nothing = jax.tree.map(lambda x: jnp.zeros(x.shape, x.dtype), shapes)
-    games: Trajectory
-    costs: Costs
-    (memory, _), (games, costs) = jax.lax.scan(part, (nothing, tree), (keys, active))
-
-    def together(x: jax.Array, axis: int) -> jax.Array:
-        x = jnp.moveaxis(x, 0, axis)
-        return jax.lax.slice_in_dim(
-            x.reshape(*x.shape[:axis], -1, *x.shape[axis + 2 :]), 0, batch, axis=axis
-        )
-
-    sums: dict[str, Any] = {name: x.sum(0) for name, x in vars(costs).items() if name != "memory"}
-    sums |= {"depth_max": costs.depth_max.max(), "nodes": together(costs.nodes, 0)}
-    return along_games(together, games), Costs(**sums, memory=memory)
+    tree = dataclasses.replace(
+        tree,
+        positions=positions,
+        visits=tree.visits.at[place, action].add(1.0, mode="drop"),
+        wins=tree.wins.at[place, action].add(won, mode="drop"),
+    )
+    return tree, new > 0

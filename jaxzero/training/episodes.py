@@ -14,10 +14,12 @@ from jaxzero.training import (
     archive,
     big_tree,
     curriculum,
+    in_parts,
     league,
     learner,
     openings,
     replay,
+    retry,
     seen,
     selfplay,
     sharing,
@@ -120,12 +122,12 @@ def self_play(
         shared = sharing.by_position(
             key,
             own.share,
-            games=-(-part // own.tree_parts) if own.tree_c else part,
+            games=-(-part // own.parts),
             max_plies=spec.game.max_plies,
             at_once=spec.evaluate_at_once,
             most=own.share_positions,
         )
-    if own.tree_c:  # one table for all parts
+    if own.parts > 1:  # one table for all of them
         held = sharing.capacity(part, spec.game.max_plies, own.share_positions)
         shared = shared._replace(capacity=held)
     play = functools.partial(
@@ -146,15 +148,21 @@ def self_play(
         sharing=shared,
         clock=own.clock,
     )
-    if own.tree_c:
-        trajectory, diagnostics = big_tree.play(
-            lambda keys, active, pick, memory: play(keys, active, pick=pick, memory=memory),
-            spec.game,
+    if own.parts > 1:
+
+        def first(shapes: Trajectory) -> Any:
+            if own.retry:
+                return retry.first(spec.game, shapes, shared.capacity)
+            return big_tree.begin(spec.game, own.tree_c, shared.capacity)
+
+        trajectory, diagnostics = in_parts.play(
+            lambda keys, active, pick, begun, memory: play(
+                keys, active, pick=pick, begun=begun, memory=memory
+            ),
             keys,
             active,
-            c=own.tree_c,
-            parts=own.tree_parts,
-            capacity=shared.capacity,
+            parts=own.parts,
+            first=first,
         )
     else:
         trajectory, diagnostics = play(keys, active)

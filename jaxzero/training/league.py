@@ -116,11 +116,15 @@ def pairs(own: SelfPlaySettings, league: League, key: jax.Array, games: int) -> 
     second = best
     if own.league_pairing == "skewed":
         second = jnp.minimum(2 * own.league_players, alive)
-    one_key, other_key = jax.random.split(jax.random.fold_in(key, _PAIRS))
-    one = jax.random.randint(one_key, (games,), 0, best)
-    other = jax.random.randint(other_key, (games,), 0, second - 1)
-    other = other + (other >= one)  # of all but that one
-    return league.order[jnp.stack([one, other], 1)]
+    key = jax.random.fold_in(key, _PAIRS)
+
+    def pair(game: jax.Array) -> jax.Array:
+        one_key, other_key = jax.random.split(jax.random.fold_in(key, game))
+        one = jax.random.randint(one_key, (), 0, best)
+        other = jax.random.randint(other_key, (), 0, second - 1)
+        return jnp.stack([one, other + (other >= one)])  # of all but that one
+
+    return league.order[jax.vmap(pair)(jnp.arange(games))]
 
 
 def numbers(own: SelfPlaySettings, league: League, who: jax.Array, others: Numbers) -> Numbers:

@@ -33,12 +33,16 @@ def look(memory: Memory, games: Trajectory) -> tuple[Memory, jax.Array]:
     """
     rows, batch = games.valid.shape
     boards = games.observation.reshape(rows * batch, *games.observation.shape[2:])
-    hashes, valid = hash_rows(boards), games.valid.reshape(-1)
-    _, known = sharing.look_up(memory, hashes, hashes)
-    first = sharing.first_of_equals(hashes, hashes, valid)
-    new = valid & ~known & (first == jnp.arange(rows * batch))
-    memory = sharing.insert(memory, hashes, hashes, (), new)
+    memory, new = note(memory, hash_rows(boards), games.valid.reshape(-1))
     return memory, new.reshape(rows, batch).sum(0).astype(jnp.float32)
+
+
+def note(memory: Memory, hashes: jax.Array, wanted: jax.Array) -> tuple[Memory, jax.Array]:
+    """With what has these hashes, uint32[M, 2], where wanted; bool[M]: what was new, once each."""
+    _, known = sharing.look_up(memory, hashes, hashes)
+    first = sharing.first_of_equals(hashes, hashes, wanted)
+    new = wanted & ~known & (first == jnp.arange(len(wanted)))
+    return sharing.insert(memory, hashes, hashes, (), new), new
 
 
 def describe(memory: Memory, games: Trajectory, new: jax.Array) -> dict[str, jax.Array]:

@@ -45,7 +45,8 @@ class SelfPlaySettings:
     share: str
     share_positions: int
     tree_c: float
-    tree_parts: int
+    retry: bool
+    parts: int
     archive: str
     archive_share: float
     archive_positions: int

@@ -129,7 +129,9 @@ def test_a_lost_game_is_tried_again_where_the_value_fell_most() -> None:
         chosen = [(int(ply[b]), int(move[b])) for b in np.flatnonzero(whether)]
         assert chosen == [one for one in expected if one is not None]
         on_device = jax.tree.map(jnp.asarray, games)
-        after = archive.positions(game, on_device, jnp.asarray(ply), jnp.asarray(move))
+        after = archive.positions(
+            game, on_device.begun, on_device, jnp.asarray(ply), jnp.asarray(move)
+        )
         for b in np.flatnonzero(whether):
             state = jax.tree.map(lambda x, b=b: x[b], games.begun)
             for action in (*games.action[: ply[b], b], move[b]):

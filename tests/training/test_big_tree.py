@@ -23,7 +23,7 @@ SETTINGS: dict[str, Any] = {
     "selfplay.episodes": GAMES,
     "selfplay.share": "cache",
     "selfplay.tree_c": C,
-    "selfplay.tree_parts": PARTS,
+    "selfplay.parts": PARTS,
 }
 
 

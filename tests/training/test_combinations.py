@@ -101,7 +101,9 @@ FACTORS: dict[str, tuple[dict[str, Any], ...]] = {
         {"search.key": "position", "selfplay.share": "ply"},
         {"search.key": "position", "selfplay.share": "cache"},
         {"search.key": "position", "selfplay.share": "cache"}
-        | {"selfplay.tree_c": 1.5, "selfplay.tree_parts": 2},
+        | {"selfplay.tree_c": 1.5, "selfplay.parts": 2},
+        {"search.key": "position", "selfplay.share": "cache"}
+        | {"selfplay.retry": True, "selfplay.parts": 2},
     ),
     "noise": ({}, {"search.dirichlet_fraction": 0.25, "search.ties": "random"}),
     "forced": ({}, {"search.forced_playouts": 2.0}),
