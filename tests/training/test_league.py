@@ -9,8 +9,10 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from jax.sharding import PartitionSpec as P
 
 from jaxzero.games.playouts import starts
+from jaxzero.loops import DATA_AXIS
 from jaxzero.search import core
 from jaxzero.search.options import Numbers
 from jaxzero.settings.config import ConfigError
@@ -329,3 +331,34 @@ def test_what_does_not_go_with_a_league_is_refused(changes: dict[str, Any]) -> N
     with pytest.raises(ConfigError, match=r"config\.selfplay\.league") as refusal:
         small.small_spec(SETTINGS | changes)
     assert "\n" not in str(refusal.value)
+
+
+@pytest.mark.slow
+def test_a_league_and_an_archive_are_the_same_on_two_devices() -> None:
+    changes = SETTINGS | {
+        "selfplay.episodes": 15,  # one device plays a game less
+        "selfplay.archive_share": 0.5,
+        "selfplay.archive_positions": 20,
+        "selfplay.league": "novelty",
+        "selfplay.league_points": 20.0,
+        "selfplay.seen_positions": 4096,
+    }
+    found, hyper = [], small.small_hyper(changes)
+    for devices in (1, 2):
+        own = small.small_spec(changes, data_devices=devices)
+        network = learner.init(small.small_spec(changes), jax.random.key(1))
+
+        def play(network: Any, kept: Any, key: jax.Array, own: Spec = own) -> Any:
+            return episodes.play_batch(own, hyper, network, kept, jnp.int32(0), key).progress
+
+        if devices > 1:
+            mesh = jax.make_mesh((2,), (DATA_AXIS,), axis_types=(jax.sharding.AxisType.Auto,))
+            play = jax.shard_map(play, mesh=mesh, in_specs=P(), out_specs=P(), check_vma=False)
+        run, kept = jax.jit(play), past.begin(own, jax.random.key(5))
+        for number in range(3):
+            kept = run(network, kept, jax.random.key(number))
+        found.append(kept)
+    assert int(found[0].league.generation) > 0
+    assert int(found[0].archive.total) > 30
+    one, two = ((kept.archive, kept.league, kept.seen.words) for kept in found)
+    small.assert_close(two, one, 1e-4)
