@@ -118,6 +118,11 @@ def conflicts(config: ConfigDict, switches: Switches) -> Iterator[tuple[Any, str
         "a kept tree would be of both players, set config.switches.keep_tree=False",
     )
     yield (
+        plays and "draw_value" in own.league_evolves and config.network.value_head != "wdl",
+        "selfplay.league_evolves",
+        "the network tells no draws, set config.network.value_head='wdl' or leave draw_value out",
+    )
+    yield (
         plays and "kld_stop" in own.league_evolves and not search.kld_step,
         "selfplay.league_evolves",
         "no search asks whether to go on, set config.search.kld_step or leave kld_stop out",

@@ -318,6 +318,7 @@ def test_what_finds_no_room_stays_new() -> None:
         {"search.algorithm": "gumbel"},
         {"search.loop": "mctx"},
         {"search.key": "position"},
+        {"network.value_head": "scalar"},
         {"switches.keep_tree": True},
         {"selfplay.league_evolves": ()},
         {"selfplay.league_evolves": ("c_puct", "c_puct")},
