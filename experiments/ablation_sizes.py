@@ -19,6 +19,7 @@ from jaxzero.runs.hardware import Hardware
 from jaxzero.runs.memory import Forecast, mebibytes
 from jaxzero.settings import devices
 from jaxzero.settings.config import ConfigError, flatten, nearest
+from jaxzero.settings.switches import resolve_switches
 from jaxzero.tracking import Table
 from jaxzero.training.spec import make_spec
 
@@ -230,7 +231,7 @@ def training_minutes(config: ConfigDict, units: Cost, *, plies: float, done: int
 
 
 def tournament_minutes(config: ConfigDict, unit: float) -> float:
-    """Of the study's two tournaments, roughly: evaluations at the rate of self-play.
+    """Of the study's tournaments, roughly: evaluations at the rate of self-play.
 
     Games are taken to be as long as the board allows; players without networks cost as much.
     `unit` is seconds of an evaluation.
@@ -239,5 +240,7 @@ def tournament_minutes(config: ConfigDict, unit: float) -> float:
     players = len(study.targets) * study.seeds + study.seeds + 2
     games = players * (players - 1) // 2 * study.tournament_games
     plies = make_game(config.game).max_plies
-    evaluations = games * plies * (study.tournament_simulations + study.low_simulations)
+    as_published = resolve_switches(config).tournament_one_model_per_target  # one more
+    full = study.tournament_simulations * (1 + as_published)
+    evaluations = games * plies * (full + study.low_simulations)
     return evaluations * unit / 60
