@@ -1,7 +1,6 @@
 """A study that takes no time: it counts to a number in a file, then writes results and a report.
 
-Its directory's name says what it does: `fails...` ends with status 1, `endless...` counts on until
-it is stopped.
+If its directory's name begins with `fails`, it ends with status 1.
 """
 
 import json
@@ -10,7 +9,7 @@ import sys
 import time
 from pathlib import Path
 
-STEPS = 8
+STEPS = 40
 
 
 def report(directory: Path) -> None:
@@ -42,10 +41,7 @@ def main() -> None:
     begun.write_text(begun.read_text() + "x" if begun.exists() else "x")
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     until = time.monotonic() + 60 * float(flags.get("max-minutes", 1e9))
-    while (
-        directory.name.startswith("endless")
-        or len(steps.read_text() if steps.exists() else "") < STEPS
-    ):
+    while len(steps.read_text() if steps.exists() else "") < STEPS:
         with steps.open("a") as file:
             file.write("s")
         time.sleep(float(flags.get("pause", 0)))

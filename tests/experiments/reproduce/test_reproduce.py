@@ -15,6 +15,7 @@ from experiments.reproduce.papers import PAPERS, SCALES, Exhibit, Paper
 from jaxzero.runs.hardware import Hardware
 from jaxzero.settings.config import ConfigError
 from tests.experiments.reproduce.fake_part import Fake
+from tests.experiments.reproduce.fake_study import STEPS
 
 ROOT = Path(__file__).resolve().parents[3]
 
@@ -147,18 +148,19 @@ def test_parts_run_once_and_failures_do_not_stop_the_others(
 
 
 def test_minutes_end_a_part_and_the_same_command_resumes(tmp_path: Path) -> None:
-    made = paper(Fake("fake", "slow", pause=0.1), Fake("fake", "next"))
+    made = paper(Fake("fake", "slow", pause=0.02), Fake("fake", "next"))
     assert parts.run(made.parts, "quick", tmp_path, 0.2 / 60) == 0
     assert states(made, tmp_path) == {"slow": "unfinished", "next": "not begun"}
     assert parts.run(made.parts, "quick", tmp_path, 0) == 0
     assert states(made, tmp_path) == {"slow": "finished", "next": "finished"}
-    assert len((tmp_path / "slow" / "steps").read_text()) == 8
+    assert len((tmp_path / "slow" / "steps").read_text()) == STEPS
 
 
 DRIVER = """
 import sys; from pathlib import Path
 from experiments.reproduce import parts
 from tests.experiments.reproduce.fake_part import Fake
+from tests.experiments.reproduce.fake_study import STEPS
 made = [Fake("fake", name, pause=0.05) for name in sys.argv[2:]]
 sys.exit(parts.run(made, "quick", Path(sys.argv[1]), 0))
 """
@@ -173,15 +175,6 @@ def wait_for(path: Path, size: int) -> None:
         time.sleep(0.005)
 
 
-def test_a_signal_reaches_the_part_and_stops_all(tmp_path: Path) -> None:
-    process = start(tmp_path, "endless", "after")
-    wait_for(tmp_path / "endless" / "steps", 3)
-    process.send_signal(signal.SIGTERM)
-    assert process.wait() == 143
-    made = paper(Fake("fake", "endless"), Fake("fake", "after"))
-    assert states(made, tmp_path) == {"endless": "unfinished", "after": "not begun"}
-
-
 EXHIBITS = (
     Exhibit("Fig. 2", "A later figure", "fake", ("curve",), about="two"),
     Exhibit("Fig. 1", "A curve", "fake", ("curve",), ("The papers' claims",), about="one"),
@@ -189,17 +182,22 @@ EXHIBITS = (
 )
 
 
-def test_killed_three_times_it_ends_in_the_same_page(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_stopped_three_times_it_ends_in_the_same_page(tmp_path: Path) -> None:
     made = paper(Fake("fake", "one"), Fake("fake", "two"), exhibits=EXHIBITS)
     whole, killed = tmp_path / "whole", tmp_path / "killed"
     assert parts.run(made.parts, "quick", whole / "quick", 0) == 0
-    for part, steps in (("one", 2), ("one", 5), ("two", 3)):
+    for part, steps, number, status in (
+        ("one", 2, signal.SIGTERM, 143),
+        ("one", 5, signal.SIGKILL, -9),
+        ("two", 3, signal.SIGKILL, -9),
+    ):
         process = start(killed / "quick", "one", "two")
         wait_for(killed / "quick" / part / "steps", steps)
-        process.kill()
-        process.wait()
+        process.send_signal(number)
+        assert process.wait() == status
+        if part == "one":
+            found = states(made, killed / "quick")
+            assert found == {"one": "unfinished", "two": "not begun"}
     assert states(made, killed / "quick") == {"one": "finished", "two": "unfinished"}
     half = pages.write(made, "quick", killed).read_text()
     assert "1 part of 2 made" in half
