@@ -111,7 +111,8 @@ def accuracies(results: dict[str, Any]) -> Table:
         },
         "Mean ± standard error over networks. 002: means of 5 networks of 128 channels, 800,000 "
         "positions, published labels; shown where blocks, squeeze and excite, version and share of "
-        "best moves (hard or easy set) are the same, and results beside published labels only.",
+        "best moves (hard or easy set) are the same, and results beside published labels only."
+        + supervised_rows.about_features(results),
     )
 
 

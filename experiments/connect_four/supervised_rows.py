@@ -38,6 +38,21 @@ def matching(results: Mapping[str, Any], group: Mapping[str, Any]) -> dict[str, 
     return next((row for row in all_rows() if recipe.items() <= row.items()), None)
 
 
+def about_features(results: Mapping[str, Any]) -> str:
+    """What must be known of the published rows with features, where a study has some."""
+    if all(group.get("features", "none") == "none" for group in results["groups"]):
+        return ""
+    theirs = published.load(PUBLISHED) or {}
+    few = theirs["features_few"]
+    none, some = (
+        f"{100 * few[name]:.2f} ± {100 * few[f'{name}_sd']:.2f}" for name in ("none", "move0_win0")
+    )
+    return (
+        f" {theirs['features_note']} With {few['examples']:,} examples theirs had {none} % of "
+        f"moves right without features, {some} with move0_win0 (standard deviations)."
+    )
+
+
 def set_of(results: Mapping[str, Any], version: int) -> tuple[str, dict[str, Any]] | None:
     """Name and statistics of 002's positions of the same recipe."""
     probability = results["config"]["study"]["best_move_probability"]

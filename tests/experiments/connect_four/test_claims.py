@@ -202,6 +202,10 @@ def test_table_1_is_decided_for_each_kind_of_labels() -> None:
     better = [{"network": {"all": {"strong": 0.95, "result": 0.8}}}] * 5
     more["groups"][1] |= {"features": "move1", "labels": "corrected", "seeds": better}
     found = {row["id"]: row for row in claims.rows(more) if row["semantics"] == "corrected"}
+    note = accuracies(more).note
+    assert "results of move1 (79.09)" in note  # the rows that the thesis mixes up
+    assert "76.16 ± 1.50 % of moves right without features" in note
+    assert "thesis" not in accuracies(results(0.5)).note
     [test] = found["features_help_supervised"]["contrasts"]
     assert test["effect"] == pytest.approx(4.8)
     assert test["published"]["002"] == pytest.approx(0.29)
