@@ -13,6 +13,7 @@ from pathlib import Path
 
 import jax
 
+from experiments.hyperparameters.groups import parse_shard
 from experiments.reproduce import forecast, pages, parts, plan
 from experiments.reproduce.papers import PAPERS, SCALES, find
 from experiments.shell.arguments import Parser, words
@@ -48,6 +49,8 @@ def main(given_words: Sequence[str] | None = None) -> None:
     if given.max_minutes < 0:
         raise ConfigError(f"--max-minutes={given.max_minutes:g}: at least 0 is needed")
     paper = find(given.paper)
+    plan.chosen(paper, given.only)  # before anything that takes time
+    parse_shard(given.shard)
     jax.config.update("jax_platforms", "cpu")  # the devices are the parts'
     folder, status = given.workdir / given.scale, 0
     if not given.page:

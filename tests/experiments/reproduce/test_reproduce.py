@@ -246,6 +246,11 @@ def test_the_command_writes_a_page_of_nothing_and_refuses(tmp_path: Path) -> Non
     words = [f"--workdir={tmp_path}"]
     with pytest.raises(ConfigError, match="--max-minutes=-1"):
         command.main(["001", "--max-minutes=-1", *words])
+    with pytest.raises(ConfigError, match="--shard='3/2'"):
+        command.main(["001", "--shard=3/2", *words])
+    with pytest.raises(ConfigError, match="--only=othelo"):
+        command.main(["001", "--only=othelo", *words])
+    assert list(tmp_path.iterdir()) == []
     with pytest.raises(ConfigError, match="invalid choice"):
         command.main(["001", "--scale=large", *words])
     command.main(["002", "--page", *words])
