@@ -12,7 +12,7 @@ from experiments.connect_four.learning_lines import AXES, MOVE_MS, Line, Lines, 
 from experiments.pages import style
 from experiments.pages.page import Plate, plate
 from experiments.pages.tables import Table, table
-from experiments.pages.wording import NONE, TIMES, number, plural
+from experiments.pages.wording import NONE, TIMES, number, plural, short
 
 EXTENDED: Final = "extended"
 LEVELS: Final = (86.0, 88.0, 90.0, 91.0)  # percent, by which the paper's figures are read
@@ -168,10 +168,10 @@ def cost_of_levels(lines: Lines, levels: Sequence[float], title: str, note: str)
         )
         if own is None:
             return NONE
-        cheaper = arm != EXTENDED and base is not None and own > 0
-        return number(own, 2 if own < 10 else 1) + (
-            f" ({number(base / own, 2)}{TIMES})" if cheaper and base is not None else ""
-        )
+        hours = short(float(f"{own:.3g}"))
+        if arm == EXTENDED or base is None:
+            return hours
+        return f"{hours} ({number(base / own, 2)}{TIMES})"
 
     def best(arm: str) -> str:
         found = [int(np.nanargmax(line.accuracy)) for line in lines[arm]]
