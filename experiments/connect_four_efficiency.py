@@ -50,7 +50,7 @@ def validate(config: ConfigDict) -> None:
                 f"config.study.arms={arm}: the arm extended does not have it, add it to "
                 f"config.study.extended={','.join(config.study.extended)}"
             )
-    arms.check(config, KEYS, _arms(config), get_config(config.preset))
+    arms.check(config, KEYS, _arms, get_config(config.preset))
 
 
 def run(config: ConfigDict, directory: Path, command: str | None = None) -> None:

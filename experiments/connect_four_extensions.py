@@ -49,7 +49,7 @@ STUDY = "connect_four_extensions"
 def validate(config: ConfigDict) -> None:
     """Refuses what this study can't do, before anything compiles."""
     shell.check(config, KEYS, "arms", "extended")
-    arms.check(config, KEYS, extension_arms.changes(config), get_config(config.preset))
+    arms.check(config, KEYS, extension_arms.changes, get_config(config.preset))
 
 
 def run(config: ConfigDict, directory: Path, command: str | None = None) -> None:

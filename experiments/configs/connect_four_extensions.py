@@ -28,16 +28,28 @@ ARMS = (
 
 PRESETS: dict[str, Preset] = {
     "quick": Preset(
-        "2 blocks of 16 channels, 64 games an iteration, all arms: minutes",
+        "2 blocks of 16 channels, 48 games an iteration, ten of the arms: minutes",
         dict(efficiency.PRESETS["quick"].changes)
         | {
-            "selfplay.episodes": 64,
-            "train.iterations": 8,
-            "train.schedule_steps": (4, 6),
+            "train.iterations": 6,
+            "train.schedule_steps": (3, 5),
             "execution.snapshot_every": 1,
             "evaluation.learning_positions": 0,
+            "study.arms": (
+                "extended",
+                "cached",
+                "tree",
+                "retry",
+                "growing",
+                "growing_net2net",
+                "growing_parallel",
+                "evolve",
+                "kld",
+                "novelty",
+            ),
+            "study.test_positions": 300,
             "study.grow_channels": (8, 16),
-            "study.grow_at": (4,),
+            "study.grow_at": (3,),
         },
     ),
     "laptop": Preset(

@@ -5,7 +5,7 @@ Each arm is a run directory, `arms/NAME`; what was found of it lies there in `ac
 
 import functools
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -37,16 +37,19 @@ Changes = Mapping[str, Any]  # dotted keys that an arm sets
 
 
 def check(
-    config: ConfigDict, keys: Iterable[Key], arms: Mapping[str, Changes], preset: ConfigDict
+    config: ConfigDict,
+    keys: Iterable[Key],
+    arms_of: Callable[[ConfigDict], Mapping[str, Changes]],
+    preset: ConfigDict,
 ) -> None:
     """Refuses what can't be trained or measured, before anything compiles.
 
     Args:
       config: the study's settings.
       keys: of the study.
-      arms: what each sets, by name.
-      preset: settings that `config` began from; one that is neither its own nor the arm's would
-        silently be changed back.
+      arms_of: settings -> what each arm sets, by name.
+      preset: settings that `config` began from; one that is neither its own nor the arm's, and
+        that the arm does not reckon with, would silently be changed back.
 
     Raises:
       ConfigError: one line with key, value and remedy.
@@ -56,10 +59,12 @@ def check(
             "config.replay.window_positions=0: this study's windows are counted in positions, "
             "give a number"
         )
-    for arm, changes in arms.items():
+    for arm, changes in arms_of(config).items():
         for key, value in changes.items():
-            own = config_lib.get(config, key)
-            if own not in (value, config_lib.get(preset, key)):
+            own, before = config_lib.get(config, key), config_lib.get(preset, key)
+            if own in (value, before):
+                continue
+            if arms_of(config_lib.changed(config, {key: before}))[arm][key] == value:
                 raise ConfigError(
                     f"config.{key}={own!r}: the arm {arm} sets it to {value!r}, leave the setting "
                     "out, or the arm out of config.study.arms, or what sets it out of "

@@ -15,12 +15,18 @@ from tests.experiments.connect_four.test_efficiency import TINY
 
 
 def tiny(changes: dict[str, Any] | None = None) -> ConfigDict:
-    return small.changed(get_config("quick"), TINY | {"study.arms": ARMS} | (changes or {}))
+    arms = {"study.arms": ARMS, "study.grow_channels": (4, 6), "study.grow_at": (1,)}
+    return small.changed(get_config("quick"), TINY | arms | (changes or {}))
 
 
 @pytest.mark.parametrize("preset", PRESETS)
 def test_every_arm_is_possible_in_every_preset(preset: str) -> None:
     study.validate(get_config(preset))
+
+
+def test_an_arm_may_reckon_with_a_setting() -> None:
+    """`kld` sets the simulations to a multiple of the study's own."""
+    study.validate(tiny({"search.num_simulations": 7}))
 
 
 @pytest.mark.slow
