@@ -55,8 +55,8 @@ def kept_widths(directory: Path) -> list[int]:
 def test_growing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, changes: dict[str, Any], expected: list[int]
 ) -> None:
-    better = iter([False, True] * 4)  # the network beside takes over after iteration 4
-    monkeypatch.setattr(stages, "_is_better", lambda measured: next(better))
+    better = [False, True]  # the network beside takes over after iteration 4
+    monkeypatch.setattr(stages, "_is_better", lambda measured: better.pop(0))
     whole = train(tmp_path / "whole", SETTINGS | changes)
     assert widths(tmp_path / "whole") == expected
     assert kept_widths(tmp_path / "whole") == [4, *expected]
@@ -65,6 +65,7 @@ def test_growing(
         shutil.copytree(tmp_path / "whole", own)
         for later in range(stop + 1, 6):
             shutil.rmtree(own / "checkpoints" / str(later))
+        better[:] = [False, True][stop - 2 :]
         resumed = train(own, SETTINGS | changes)
         assert_equal(resumed.states, whole.states)
         assert rows_of(own) == rows_of(tmp_path / "whole")
