@@ -204,7 +204,7 @@ def test_every_board_is_played_by_pressing_it(open_page: Open, game: str, tmp_pa
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("game", [*BOARDS, "pgx:tic_tac_toe", "pgx:go_9x9", "pgx:hex"])
+@pytest.mark.parametrize("game", [*BOARDS, "pgx:tic_tac_toe", "pgx:hex"])
 def test_a_whole_game_on_each_board(open_page: Open, game: str) -> None:
     if game.startswith("pgx:"):
         pytest.importorskip("pgx")
