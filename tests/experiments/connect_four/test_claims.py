@@ -42,6 +42,10 @@ def test_claims_are_decided_by_cost_and_by_network() -> None:
     assert test["effect"] == pytest.approx(0.5 * (1 + 10 / 1.5) / 2, abs=0.05)
     assert test["published"]["002"] == pytest.approx(1.0, abs=0.5)
     assert found["cached_learns_the_same"]["verdict"] == "reproduced"
+    elsewhere = {"study": claims.PREFIX + "extensions", "game": "connect_four_5x5"}
+    both = [arm("extended", 0), arm("cached", 0, speed=1.5)]
+    rows = {row["id"]: row for row in claims.rows(elsewhere | {"arms": both})}
+    assert rows["cached_more_efficient"]["contrasts"][0]["published"] == {}
     slower = verdicts("extensions", arm("extended", 0), arm("cached", -3))
     assert slower["cached_more_efficient"]["verdict"] == "contradicted"
     assert slower["cached_learns_the_same"]["verdict"] == "contradicted"
