@@ -4,7 +4,6 @@ Compiling an iteration takes far longer than running it, so tests vary what is t
 and share what is static (`Spec`).
 """
 
-import dataclasses
 import functools
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -58,18 +57,9 @@ def small_spec(changes: Mapping[str, Any] | None = None, *, data_devices: int = 
     return spec_lib.make_spec(small_config(changes), data_devices=data_devices)
 
 
-def without_noisy_biases(spec: Spec) -> Spec:
-    """The network without biases before batch norm.
-
-    Their gradient is rounding noise, which Adam turns into full steps: runs whose sums are only
-    taken in another order can be compared without them.
-    """
-    return dataclasses.replace(spec, network=spec.network.clone(bias_before_norm=False))
-
-
 def for_devices(data_devices: int) -> Spec:
     """Of runs that are compared between numbers of devices, with the settings `FOR_DEVICES`."""
-    return without_noisy_biases(small_spec(data_devices=data_devices))
+    return small_spec(data_devices=data_devices)
 
 
 def small_hyper(changes: Mapping[str, Any] | None = None) -> Hyper:

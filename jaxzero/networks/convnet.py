@@ -7,6 +7,7 @@ import jax
 import jax.numpy as jnp
 from flax import linen as nn
 
+from jaxzero.networks.dtypes import precisely, with_frozen_bias
 from jaxzero.networks.layers import Conv3x3, Dtype, Implementation, Padding, dropout
 from jaxzero.networks.output import NetworkOutput, read_outcome
 
@@ -38,12 +39,12 @@ class ConvNet(nn.Module):
       hidden: widths of the fully connected layers.
       value_head: "scalar" (tanh) or "wdl" (win, draw, loss).
       bias_before_norm: the program has biases before batch norm, and the count above includes
-        them. They change nothing in training, and their gradient is rounding noise, which Adam
-        turns into full steps: False leaves them out.
+        them. They change nothing, and are not learned; False leaves them out.
       batch_norm_momentum, batch_norm_epsilon: of the running averages and of the variance.
       axis_name: mapped axis (or axes) of devices over which batch statistics are averaged.
       dtype: of the computation; parameters, batch statistics and heads are float32.
       convolution: "patches", "winograd" or "lax", see `layers.conv3x3`.
+      matmul_precision: of float32 products, see `dtypes.precisely`.
     """
 
     num_actions: int
@@ -56,8 +57,10 @@ class ConvNet(nn.Module):
     axis_name: Any = None
     dtype: Dtype = jnp.float32
     convolution: Implementation = "patches"
+    matmul_precision: str = "float32"
 
     @nn.compact
+    @precisely
     def __call__(
         self,
         observation: jax.Array,
@@ -94,6 +97,7 @@ class ConvNet(nn.Module):
                 self.channels,
                 padding=padding,
                 use_bias=self.bias_before_norm,
+                before_norm=True,
                 implementation=self.convolution,
                 dtype=self.dtype,
                 name=f"conv_{index}",
@@ -101,7 +105,14 @@ class ConvNet(nn.Module):
             x = nn.relu(norm(name=f"conv_norm_{index}")(x))
         x = x.reshape(x.shape[0], -1)
         for index, width in enumerate(self.hidden):
-            x = self._dense(width, f"hidden_{index}", self.dtype, self.bias_before_norm)(x)
+            x = nn.Dense(
+                width,
+                use_bias=self.bias_before_norm,
+                dtype=self.dtype,
+                kernel_init=nn.initializers.glorot_uniform(),
+                promote_dtype=with_frozen_bias,
+                name=f"hidden_{index}",
+            )(x)
             x = nn.relu(norm(name=f"hidden_norm_{index}")(x))
             if drop:
                 x = dropout(x, dropout_rate, self.make_rng("dropout"), self.axis_name)
@@ -121,13 +132,7 @@ class ConvNet(nn.Module):
             outcome_logits=outcome_logits,
         )
 
-    def _dense(
-        self, features: int, name: str, dtype: Dtype = jnp.float32, use_bias: bool = True
-    ) -> nn.Dense:
+    def _dense(self, features: int, name: str) -> nn.Dense:
         return nn.Dense(
-            features,
-            use_bias=use_bias,
-            dtype=dtype,
-            kernel_init=nn.initializers.glorot_uniform(),
-            name=name,
+            features, dtype=jnp.float32, kernel_init=nn.initializers.glorot_uniform(), name=name
         )

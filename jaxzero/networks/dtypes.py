@@ -1,9 +1,12 @@
 """The number format that networks compute in, and the convolution that suits it."""
 
+import functools
+from collections.abc import Callable
 from typing import Any
 
 import jax
 import jax.numpy as jnp
+from flax.linen.dtypes import promote_dtype
 
 _BFLOAT16_CAPABILITY = 8.0  # NVIDIA GPUs before Ampere (a free Colab's T4 is 7.5) emulate bfloat16
 _DTYPES = {"float32": jnp.float32, "bfloat16": jnp.bfloat16}
@@ -61,6 +64,32 @@ def resolve_convolution(name: str, dtype: Any, platform: str | None = None) -> s
             "try convolution='patches'"
         )
     return name
+
+
+def precisely(call: Callable) -> Callable:
+    """A network's `__call__` whose float32 products, gradients included, are as exact as it says.
+
+    By default a GPU multiplies float32 as TF32, which has bfloat16's 8 bits of exponent and 10 of
+    mantissa; `matmul_precision` of the network ("float32", "tensorfloat32") says which it is to be.
+    Products of bfloat16 are exact and summed in float32 either way.
+    """
+
+    @functools.wraps(call)
+    def with_precision(network: Any, *args: Any, **kwargs: Any) -> Any:
+        with jax.default_matmul_precision(network.matmul_precision):
+            return call(network, *args, **kwargs)
+
+    return with_precision
+
+
+def with_frozen_bias(*arrays: Any, **kwargs: Any) -> list[Any]:
+    """`promote_dtype` of a `flax.linen.Dense` before batch norm, whose bias is not learned.
+
+    Batch norm takes any bias away again, so that its gradient is rounding noise. Adam turns noise
+    into full steps, and in bfloat16 a bias that has drifted far costs the digits of the rest.
+    """
+    *others, bias = arrays
+    return promote_dtype(*others, None if bias is None else jax.lax.stop_gradient(bias), **kwargs)
 
 
 def _gpu_capability() -> float:

@@ -75,12 +75,14 @@ class Conv3x3(nn.Module):
     """3x3 convolution, stride 1: `[B, H, W, I] -> [B, H, W, features]` (smaller when "VALID").
 
     Glorot-uniform kernel and zero bias are the defaults of TensorFlow 1, which papers 000, 001 and
-    003 trained with. See `conv3x3` for `implementation`.
+    003 trained with. See `conv3x3` for `implementation`. `before_norm`: the bias is not learned,
+    see `dtypes.with_frozen_bias`.
     """
 
     features: int
     padding: Padding = "SAME"
     use_bias: bool = True
+    before_norm: bool = False
     implementation: Implementation = "patches"
     dtype: Dtype = jnp.float32
     param_dtype: Dtype = jnp.float32
@@ -99,6 +101,7 @@ class Conv3x3(nn.Module):
         if not self.use_bias:
             return y
         bias = self.param("bias", nn.initializers.zeros_init(), (self.features,), self.param_dtype)
+        bias = jax.lax.stop_gradient(bias) if self.before_norm else bias
         return y + bias.astype(self.dtype).reshape((1,) * (y.ndim - 1) + (-1,))
 
 

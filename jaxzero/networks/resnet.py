@@ -7,7 +7,9 @@ from typing import Any, Literal
 import jax
 import jax.numpy as jnp
 from flax import linen as nn
+from flax.linen.dtypes import promote_dtype
 
+from jaxzero.networks.dtypes import precisely, with_frozen_bias
 from jaxzero.networks.layers import Conv3x3, Dtype, Implementation
 from jaxzero.networks.output import NetworkOutput, read_outcome
 
@@ -63,7 +65,7 @@ class ResNet(nn.Module):
       bias_before_norm: see `ConvNet`; None is True for "efficiency", whose counts above include
         these biases, and False for "curriculum".
       batch_norm_momentum, batch_norm_epsilon: PyTorch's defaults.
-      axis_name, dtype, convolution: see `ConvNet`.
+      axis_name, dtype, convolution, matmul_precision: see `ConvNet`.
     """
 
     num_actions: int
@@ -86,8 +88,10 @@ class ResNet(nn.Module):
     axis_name: Any = None
     dtype: Dtype = jnp.float32
     convolution: Implementation = "patches"
+    matmul_precision: str = "float32"
 
     @nn.compact
+    @precisely
     def __call__(
         self,
         observation: jax.Array,
@@ -113,7 +117,7 @@ class ResNet(nn.Module):
             policy_features = self._conv(self.head_filters, "policy_conv")(x)
             value_features = self._conv(self.head_filters, "value_conv")(x)
         else:
-            x = self._conv1x1(self.head_filters, "head_conv", self._normed_bias)(x)
+            x = self._conv1x1(self.head_filters, "head_conv", before_norm=True)(x)
             policy_features = value_features = nn.relu(self._norm("head_norm", train)(x))
         output = self._heads(policy_features, value_features)
         if not self.expose_features:
@@ -130,14 +134,14 @@ class ResNet(nn.Module):
     def _stem(self, x: jax.Array, train: bool) -> jax.Array:
         efficiency = self.style == "efficiency"
         filters = self.stem_filters if efficiency else self.filters
-        x = self._conv(filters, "stem_conv", self._normed_bias)(x)
+        x = self._conv(filters, "stem_conv", before_norm=True)(x)
         x = nn.relu(self._norm("stem_norm", train)(x))
         return self._conv1x1(self.filters, "stem_widen")(x) if efficiency else x
 
     def _block(self, x: jax.Array, train: bool, name: str) -> jax.Array:
-        y = self._conv(self.filters, f"{name}_conv_0", self._normed_bias)(x)
+        y = self._conv(self.filters, f"{name}_conv_0", before_norm=True)(x)
         y = nn.relu(self._norm(f"{name}_norm_0", train)(y))
-        y = self._conv(self.filters, f"{name}_conv_1", self._normed_bias)(y)
+        y = self._conv(self.filters, f"{name}_conv_1", before_norm=True)(y)
         y = self._norm(f"{name}_norm_1", train)(y)
         if self.squeeze_excite:
             y = SqueezeExcite(self.squeeze_reduction, self.dtype, name=f"{name}_squeeze_excite")(y)
@@ -175,26 +179,30 @@ class ResNet(nn.Module):
             return self.style == "efficiency"
         return self.bias_before_norm
 
-    def _conv(self, features: int, name: str, use_bias: bool = True) -> Conv3x3:
+    def _conv(self, features: int, name: str, *, before_norm: bool = False) -> Conv3x3:
         return Conv3x3(
             features,
-            use_bias=use_bias,
+            use_bias=self._normed_bias if before_norm else True,
+            before_norm=before_norm,
             implementation=self.convolution,
             dtype=self.dtype,
             kernel_init=_torch_uniform,
             name=name,
         )
 
-    def _conv1x1(self, features: int, name: str, use_bias: bool = True) -> nn.Dense:
+    def _conv1x1(self, features: int, name: str, *, before_norm: bool = False) -> nn.Dense:
         # A 1x1 convolution is a fully connected layer over the channels.
-        return self._dense(features, name, self.dtype, use_bias)
-
-    def _dense(
-        self, features: int, name: str, dtype: Dtype = jnp.float32, use_bias: bool = True
-    ) -> nn.Dense:
         return nn.Dense(
-            features, use_bias=use_bias, dtype=dtype, kernel_init=_torch_uniform, name=name
+            features,
+            use_bias=self._normed_bias if before_norm else True,
+            dtype=self.dtype,
+            kernel_init=_torch_uniform,
+            promote_dtype=with_frozen_bias if before_norm else promote_dtype,
+            name=name,
         )
+
+    def _dense(self, features: int, name: str, dtype: Dtype = jnp.float32) -> nn.Dense:
+        return nn.Dense(features, dtype=dtype, kernel_init=_torch_uniform, name=name)
 
     def _norm(self, name: str, train: bool) -> nn.BatchNorm:
         return nn.BatchNorm(

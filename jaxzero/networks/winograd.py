@@ -50,40 +50,46 @@ def conv3x3(x: jax.Array, kernel: jax.Array, padding: Padding) -> jax.Array:
     """
     if not x.dtype == kernel.dtype == jnp.float32:
         raise TypeError(f"winograd convolves float32 only, got {x.dtype} and {kernel.dtype}")
-    return _convolve(x, kernel, padding)
+    asked = jax.config.jax_default_matmul_precision  # type: ignore[attr-defined]
+    return _convolve(x, kernel, padding, asked)
 
 
-@functools.partial(jax.custom_vjp, nondiff_argnums=(2,))
-def _convolve(x: jax.Array, kernel: jax.Array, padding: Padding) -> jax.Array:
-    return _forward(x, kernel, padding)[0]
+@functools.partial(jax.custom_vjp, nondiff_argnums=(2, 3))
+def _convolve(
+    x: jax.Array, kernel: jax.Array, padding: Padding, precision: str | None
+) -> jax.Array:
+    return _forward(x, kernel, padding, precision)[0]
 
 
 def _forward(
-    x: jax.Array, kernel: jax.Array, padding: Padding
+    x: jax.Array, kernel: jax.Array, padding: Padding, precision: str | None
 ) -> tuple[jax.Array, tuple[list[jax.Array], list[jax.Array]]]:
     """The output, and what the gradient needs: the summed inputs and filters as matrices."""
-    border = _border(padding)
+    border, product = _border(padding), functools.partial(jnp.matmul, precision=precision)
     height, width = (cells - 2 + 2 * border for cells in x.shape[1:3])
     tiles = (x.shape[0], _tiles(height), _tiles(width))
     x = _padded(x, border, tiles, _IN - _OUT)
     inputs = _matrices(_along_both(_inputs, _windows(x, tiles, _IN)))  # 16 of [tiles, I]
     filters = _matrices(_along_both(_filters, tuple(tuple(row) for row in kernel)))  # of [I, O]
-    products = [d @ g for d, g in zip(inputs, filters, strict=True)]
+    products = [product(d, g) for d, g in zip(inputs, filters, strict=True)]
     y = _interleaved(_along_both(_outputs, _grid(products, tiles)))
     return y[:, :height, :width], (inputs, filters)
 
 
 def _backward(
-    padding: Padding, kept: tuple[list[jax.Array], list[jax.Array]], dy: jax.Array
+    padding: Padding,
+    precision: str | None,
+    kept: tuple[list[jax.Array], list[jax.Array]],
+    dy: jax.Array,
 ) -> tuple[jax.Array, jax.Array]:
     inputs, filters = kept
-    border = _border(padding)
+    border, product = _border(padding), functools.partial(jnp.matmul, precision=precision)
     batch, height, width, _ = dy.shape
     tiles = (batch, _tiles(height), _tiles(width))
     dy = _padded(dy, 0, tiles, 0)
     dproducts = _matrices(_along_both(_outputs_back, _windows(dy, tiles, _OUT)))  # of [tiles, O]
-    dfilters = [d.T @ m for d, m in zip(inputs, dproducts, strict=True)]
-    dinputs = [m @ g.T for m, g in zip(dproducts, filters, strict=True)]
+    dfilters = [product(d.T, m) for d, m in zip(inputs, dproducts, strict=True)]
+    dinputs = [product(m, g.T) for m, g in zip(dproducts, filters, strict=True)]
     dkernel = _along_both(_filters_back, _grid(dfilters, filters[0].shape[:1]))
     dx = _interleaved(_overlapped(_along_both(_inputs_back, _grid(dinputs, tiles))))
     high, wide = (cells + 2 - 2 * border for cells in (height, width))

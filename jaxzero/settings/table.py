@@ -102,7 +102,13 @@ KEYS: tuple[Key, ...] = (
         "network.bias_before_norm",
         True,
         "biases before batch normalisation, which change nothing but the parameter count (000 has "
-        "them); convnet only",
+        "them) and are not learned; convnet only",
+    ),
+    Key(
+        "network.matmul_precision",
+        "float32",
+        "of float32 products on GPUs: as they are, or as TF32 (10 bits of mantissa, faster)",
+        choices=("float32", "tensorfloat32"),
     ),
     # ---- search
     Key(

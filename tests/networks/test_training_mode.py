@@ -10,6 +10,7 @@ from jax.sharding import AxisType, Mesh
 from jax.sharding import PartitionSpec as P
 
 from jaxzero.networks import init_variables, make_network
+from jaxzero.runs.flops import equations
 
 SHAPE = (5, 5, 1)
 SMALL = {
@@ -107,6 +108,38 @@ def test_bias_before_norm_changes_nothing_in_training():
     np.testing.assert_allclose(logits(moved), logits(params), atol=1e-4)
 
 
+def _loss(network, variables):
+    def loss(params):
+        output, _ = _apply(network, variables | {"params": params}, _boards(8))
+        return output.policy_logits.sum() + output.value.sum()
+
+    return loss
+
+
+@pytest.mark.parametrize("asked", ["float32", "tensorfloat32"])
+@pytest.mark.parametrize("name", ["convnet", "resnet"])
+def test_all_products_say_how_precise_they_are(name, asked):
+    """On a GPU those that say nothing are TF32."""
+    wide = {"channels": 64} if name == "convnet" else {"filters": 64}
+    network, variables = _small(name, convolution="winograd", matmul_precision=asked, **wide)
+    program = jax.make_jaxpr(jax.grad(_loss(network, variables)))(variables["params"])
+    products = [e for e in equations(program.jaxpr) if e.primitive.name == "dot_general"]
+    assert len(products) > 3 * 16  # of a Winograd convolution and its gradient
+    said = {"float32": jax.lax.Precision.HIGHEST, "tensorfloat32": jax.lax.Precision.HIGH}[asked]
+    assert {e.params["precision"] for e in products} == {(said, said)}
+
+
+@pytest.mark.parametrize("name", ["convnet", "resnet"])
+def test_biases_before_norm_are_not_learned(name):
+    network, variables = _small(name, dtype=jnp.bfloat16)
+    gradient = jax.jit(jax.grad(_loss(network, variables)))(variables["params"])
+    moved = {layer for layer, own in gradient.items() if own.get("bias", jnp.zeros(1)).any()}
+    normed = {"conv_0", "conv_3", "hidden_0", "stem_conv", "block_0_conv_0", "block_0_conv_1"}
+    assert not moved & normed
+    assert moved >= {"policy"}
+    assert any("bias" in gradient[layer] for layer in normed & set(gradient))
+
+
 @partial(jax.jit, static_argnames=("network", "train"))
 def _dropped(network, variables, rate, seed, train=True):
     output, _ = network.apply(
@@ -149,10 +182,9 @@ def _mesh():
 
 @pytest.mark.parametrize("name", ["convnet", "resnet"])
 def test_batch_statistics_and_gradients_over_devices_equal_one_device(name):
-    """Biases before batch norm are left out: their gradient is rounding noise on either side."""
     mesh = _mesh()
-    alone, variables = _small(name, bias_before_norm=False)
-    spread, same = _small(name, bias_before_norm=False, axis_name="data")
+    alone, variables = _small(name)
+    spread, same = _small(name, axis_name="data")
     jax.tree.map(np.testing.assert_array_equal, variables, same)  # initialised without a mesh
     boards = _boards(6 * mesh.size)
 
