@@ -26,10 +26,10 @@ from jaxzero.runs.memory import Forecast
 from jaxzero.runs.population import Program
 from jaxzero.settings.config import changed
 
-_MODULES = {"curriculum": "curriculum.study"}  # where a study is not its own module
+MODULES = {"curriculum": "curriculum.study"}  # where a study is not its own module
 
 
-class _Enough(BaseException):
+class Enough(BaseException):
     """Training is over; the tournaments are not measured."""
 
 
@@ -73,7 +73,7 @@ class Watch:
         last = [row for row in rows if row["iteration"] == rows[-1]["iteration"]]
         names = [name for name in last[0] if name.startswith("loss/")]
         self.losses = {name: sum(row[name] for row in last) / len(last) for name in names}
-        raise _Enough
+        raise Enough
 
     def call(self, compiled: Any, args: Sequence[Any]) -> Any:
         """One iteration: notes when it is dispatched and, in a thread, when it is ready."""
@@ -183,7 +183,7 @@ _forecast, _make_program, _train = memory.forecast, population.make_program, run
 def main(words: Sequence[str]) -> None:
     """Trains under observation and writes what was seen."""
     result, begun, name, iterations, *flags = words
-    module = importlib.import_module(f"experiments.{_MODULES.get(name, name)}")
+    module = importlib.import_module(f"experiments.{MODULES.get(name, name)}")
     sys.setswitchinterval(1e-4)  # the thread that waits for results notes the time at once
     watch = Watch(int(iterations))
     memory.forecast, population.make_program = watch.forecasting, watch.making
@@ -192,7 +192,7 @@ def main(words: Sequence[str]) -> None:
     def study(config: ConfigDict, directory: Path, command: str) -> None:
         try:
             module.run(config, directory, command)
-        except _Enough:
+        except Enough:
             workdir.write_json(Path(result), watch.report(float(begun)))
 
     sys.argv = ["benchmarks.probe", *flags]

@@ -68,16 +68,19 @@ def forecast(config: ConfigDict, members: Sequence[Member], hardware: Hardware) 
     return memory.forecast(
         spec_lib.make_spec(members[0].config, data_devices=layout.data_devices),
         jax.eval_shape(lambda: spec_lib.make_hyper(members[0].config)),
-        jax.eval_shape(lambda: _heldout(config)),
+        heldout_shapes(config),
         members=len(members) // layout.run_devices,
         together=mode == "vmap" or (mode == "auto" and hardware.platform != "cpu"),
     )
 
 
-def _heldout(config: ConfigDict) -> Any:
-    return heldout.make(
-        parts.build_game(config),
-        num_games=config.evaluation.heldout_games,
-        num_simulations=config.evaluation.heldout_simulations,
-        temperature_plies=config.selfplay.temperature_plies,
+def heldout_shapes(config: ConfigDict) -> Any:
+    """Of the held-out examples that a study trains beside: nothing is played."""
+    return jax.eval_shape(
+        lambda: heldout.make(
+            parts.build_game(config),
+            num_games=config.evaluation.heldout_games,
+            num_simulations=config.evaluation.heldout_simulations,
+            temperature_plies=config.selfplay.temperature_plies,
+        )
     )

@@ -33,8 +33,12 @@ class Forecast:
 
     @property
     def total(self) -> int:
-        """All parts at once: an upper bound, phases follow one another."""
-        return sum(self.parts.values())
+        """All parts at once, but for self-play's trees, which are gone when the arena's come.
+
+        Meant as an upper bound (`python -m benchmarks.forecasts`): phases follow one another.
+        """
+        both = (self.parts.get(name, 0) for name in ("trees", "arena's trees"))
+        return sum(self.parts.values()) - min(both)
 
 
 # What to lower, by part.
@@ -43,6 +47,7 @@ KEYS = {
     "window": "config.replay.window or config.replay.max_examples",
     "held-out set": "config.evaluation.heldout_games",
     "trees": "config.search.num_simulations or config.selfplay.episodes",
+    "arena's trees": "config.arena.games or config.search.tree_moves (wilson: config.arena.batch)",
     "games": "config.selfplay.episodes",
     "table": "config.selfplay.share_positions",
     "earlier games": "config.selfplay.seen_positions or config.selfplay.archive_positions",
@@ -81,28 +86,32 @@ def forecast(spec: Spec, hyper: Hyper, heldout: Any, *, members: int, together: 
     keys = jax.eval_shape(lambda: jax.random.split(jax.random.key(0), lanes))
     states = jax.eval_shape(lambda: starts(spec.game, lanes))
     alone = dataclasses.replace(spec, data_devices=1, network=spec.network.clone(axis_name=None))
-    tree = jax.eval_shape(
+    trees = jax.eval_shape(
         lambda net, k, s: core.start(spec.game, learner.acting(alone, net), k, s, spec.search)[0],
         state.learner, keys, states,
     )  # fmt: skip
+    tree = size_of(trees)
+    kept = spec.switches.keep_tree
     games = jax.eval_shape(lambda: selfplay.empty_record(spec.game, lanes, spec.search))
     trained = (state.learner, getattr(state, "beside", ()))
-    networks = size_of(trained) * members
+    # Together, the best and the candidates. One after another, those given and those made lie in
+    # different arrays, as windows do, and the member at work has a few copies.
+    copies = 2 * members + (0 if together else 5)
     measured = max(spec.positions, jax.tree.leaves(heldout)[0].shape[0])
     searched = min(lanes, spec.evaluate_at_once or lanes)
     batch = max(searched, min(measured, learner.EVALUATION_CHUNK))
     parts = {
-        "networks": networks + size_of(state.learner) * at_once,  # the best and the candidate
-        # the ring, its successor while it is filled, and the images of a minibatch are small
-        "window": size_of(state.replay) * (members + at_once),
+        "networks": size_of(trained) * copies,
+        "window": size_of(state.replay) * 2 * members,  # and its successor
         "held-out set": size_of(heldout),
-        "trees": size_of(tree) * at_once,
+        "trees": tree * at_once * (2 if kept else 1),  # the old one and the new
+        "arena's trees": _arena_lanes(spec) * (tree // lanes) * at_once,
         "games": 2 * size_of(games) * at_once,
         "activations": _inference_bytes(alone, state.learner, batch) * at_once,
         "gradients": _training_bytes(alone, hyper, state.learner) * at_once,
     }
     if remembered := size_of(state.progress):
-        parts["earlier games"] = remembered * (members + at_once)
+        parts["earlier games"] = remembered * 2 * members
     if spec.selfplay.share == "cache":
         game, own = spec.game, spec.selfplay
         row = size_of(states) // lanes + 8 * game.num_actions  # a position, visits and policy
@@ -111,14 +120,31 @@ def forecast(spec: Spec, hyper: Hyper, heldout: Any, *, members: int, together: 
     return Forecast(parts, checkpoint=size_of(state) * members)
 
 
+def _arena_lanes(spec: Spec) -> int:
+    """Trees of the gate's match at once.
+
+    One player searches after the other, each in its own games. Kept trees stay for both players and
+    both layouts of the games (whose turn it is, and whose it is not), and those of the players who
+    have just searched are written beside the old ones.
+    """
+    pairs = spec.arena.games // 2
+    if spec.arena.gate == "wilson":
+        pairs = min(pairs, spec.arena.batch)
+    own = -(-pairs // spec.data_devices)
+    return own * (2 * 2 + 2 if spec.switches.keep_tree else 1)
+
+
 def _inference_bytes(spec: Spec, network: Any, batch: int) -> int:
     """Largest neighbouring arrays of one forward pass.
 
     A convolution as patches has them, nine values for a cell's input and one for its output.
-    Winograd's are four for either, in 16 pieces whose sum no single step shows.
+    Winograd's are in 16 pieces whose sum no single step shows: the input and its sums, five values
+    for a cell, some outputs, and the filters' sums, 16 values for nine (counted by XLA on a CPU).
     """
     if spec.network.convolution == "winograd":
-        spec = dataclasses.replace(spec, network=spec.network.clone(convolution="patches"))
+        patches = dataclasses.replace(spec, network=spec.network.clone(convolution="patches"))
+        kernels = [x for x in jax.tree.leaves(network.params) if x.ndim == 4]
+        return int(0.6 * _inference_bytes(patches, network, batch) + 6 * max(map(size_of, kernels)))
     observation = jax.ShapeDtypeStruct((batch, *spec.game.observation_shape), jnp.float32)
     program = jax.make_jaxpr(lambda n, x: learner.infer(spec, n, x))(network, observation)
     return max(map(_bytes_of_equation, equations(program.jaxpr)), default=0)

@@ -27,7 +27,7 @@ def test_the_forecast_is_near_what_xla_allots(mode: str) -> None:
         - used.alias_size_in_bytes
         + used.temp_size_in_bytes
     )
-    assert 0.5 < predicted.total / allotted < 2
+    assert 0.7 < predicted.total / allotted < 2  # tests compile unoptimised: more is kept
     state_bytes = memory.size_of(states)
     assert predicted.checkpoint == state_bytes
     assert used.argument_size_in_bytes >= state_bytes
@@ -41,8 +41,15 @@ def test_what_grows_with_what() -> None:
         return memory.forecast(spec, small.small_hyper(), held, members=2, together=False).parts
 
     base = parts()
+    kept = parts(switches__keep_tree=True, search__tree_moves=1)
+    assert kept["trees"] == 2 * base["trees"]
+    assert kept["arena's trees"] == 6 * base["arena's trees"] > 0
+    assert parts(arena__games=8)["arena's trees"] == 2 * base["arena's trees"]
+    few = parts(arena__gate="wilson", arena__games=80, arena__batch=2)
+    assert few["arena's trees"] == base["arena's trees"]
+    assert parts(arena__gate="none")["arena's trees"] == 0
     assert parts(search__num_simulations=16)["trees"] > 1.5 * base["trees"]
-    assert parts(selfplay__seen_positions=1000)["earlier games"] == 3 * 12_008  # two counters
+    assert parts(selfplay__seen_positions=1000)["earlier games"] == 4 * 12_008  # two counters
     assert parts(replay__window=4)["window"] == pytest.approx(2 * base["window"], rel=0.1)
     assert parts(network__channels=8)["networks"] > base["networks"]
     assert parts(train__batch_size=64)["gradients"] > base["gradients"]
@@ -62,7 +69,7 @@ def test_winograd_is_no_larger_than_patches() -> None:
         return memory.forecast(spec, small.small_hyper(), held, members=1, together=False).parts
 
     patches, winograd = parts("patches"), parts("winograd")
-    assert winograd["activations"] == patches["activations"]
+    assert 0.6 * patches["activations"] < winograd["activations"] < patches["activations"]
     assert 0.5 * patches["gradients"] < winograd["gradients"] < patches["gradients"]
 
 
@@ -74,6 +81,11 @@ def test_what_does_not_fit_names_the_key_to_lower() -> None:
     said = memory.in_words(predicted, 2 * 2**30)
     assert "more than the device's 2.0 GiB" in said
     assert said.endswith("lower config.search.num_simulations or config.selfplay.episodes")
+
+
+def test_the_trees_of_self_play_and_arena_follow_one_another() -> None:
+    predicted = Forecast({"trees": 3, "arena's trees": 5, "window": 2}, checkpoint=0)
+    assert predicted.total == 7
 
 
 def test_the_cpus_memory_is_the_machines() -> None:
