@@ -10,9 +10,9 @@ import pytest
 
 from experiments import connect_four_supervised as study
 from experiments.configs import connect_four_supervised as configs
-from experiments.connect_four import features, solved_games, solved_positions
+from experiments.connect_four import features, solved_positions
 from experiments.connect_four.features import FEATURES, Features
-from experiments.connect_four.solved_games import NO_MOVE, Recipe
+from experiments.connect_four.solved_games import NO_MOVE
 from jaxzero import networks, workdir
 from jaxzero.networks import NetworkOutput
 from jaxzero.training import learner
@@ -36,7 +36,8 @@ def test_later_positions_are_those_of_the_game(data: Path) -> None:
     held = solved_positions.load(data)
     index = np.arange(len(held))
     now, *afterwards = solved_positions.observations(held, index)
-    solved = solved_games.play_part(Recipe(0.5, False, 0), 0)
+    solved = solved_positions.load_part(data, 0)
+    assert solved is not None
     kept = solved_positions.first_of_each(solved_positions.states_of(solved.moves))[: len(held)]
     moves, later = solved.moves[kept], solved.later[kept]
     expected, ended = np.asarray(now), np.zeros(len(held), bool)
