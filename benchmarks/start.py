@@ -32,13 +32,13 @@ class Point(NamedTuple):
 TINY = (
     "--config.network.channels=4",
     "--config.network.hidden=(16, 8)",
-    "--config.search.num_simulations=8",
+    "--config.search.num_simulations=6",
     "--config.selfplay.episodes=6",
     "--config.selfplay.temperature_plies=6",
     "--config.replay.window=2",
     "--config.train.epochs=2",
     "--config.train.batch_size=16",
-    "--config.arena.games=4",
+    "--config.arena.games=6",
     "--config.evaluation.heldout_games=2",
     "--config.evaluation.heldout_simulations=2",
 )  # of any study

@@ -3,6 +3,8 @@
 import gc
 import importlib.metadata
 import os
+import signal
+import warnings
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -47,6 +49,17 @@ def as_users_run() -> Iterator[None]:
     yield
     jax.config.update("jax_disable_most_optimizations", before)
     jax.clear_caches()
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _signals_are_as_they_were(request: pytest.FixtureRequest) -> Iterator[None]:
+    """A handler that is left behind would hear the signals that later tests send."""
+    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+    yield
+    for number, handler in before.items():
+        if signal.getsignal(number) != handler:
+            warnings.warn(f"{request.node.name} left a handler of {number.name}", stacklevel=1)
+            signal.signal(number, handler)
 
 
 @pytest.fixture(autouse=True, scope="module")

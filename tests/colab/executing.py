@@ -1,5 +1,6 @@
 """Notebooks as a person runs them: all cells in a kernel of their own, parameters injected."""
 
+import signal
 from pathlib import Path
 from typing import Any
 
@@ -43,7 +44,12 @@ def client_of(notebook: Any, *, minutes: float = 10) -> NotebookClient:
 def execute(name: str, parameters: dict[str, Any], *, minutes: float = 10) -> Any:
     """Runs all cells; a cell that fails raises `CellExecutionError`."""
     notebook = injected(name, parameters)
-    client_of(notebook, minutes=minutes).execute()
+    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        client_of(notebook, minutes=minutes).execute()
+    finally:  # the client leaves Python's own, also where they were ignored
+        for number, handler in before.items():
+            signal.signal(number, handler)
     return notebook
 
 
