@@ -115,7 +115,8 @@ def _run_one(part: Part, scale: str, folder: Path, limit: list[str]) -> State:
                 sys.stderr.buffer.write(printed)
                 sys.stderr.flush()
                 last = (last + printed)[-1000:]
-            status = child.wait()
+            ended = child.wait()
+    status = 128 - ended if ended < 0 else ended  # of a signal before it saves, as shells say it
     lines = last.decode(errors="replace").replace("\r", "\n").strip().splitlines()
     found = _judged(directory, status, lines[-1] if lines else "")
     workdir.write_json(_noted(directory), found._asdict())
