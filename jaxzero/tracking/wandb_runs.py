@@ -8,6 +8,7 @@ import secrets
 import shutil
 import subprocess
 import sys
+from fnmatch import fnmatch
 from pathlib import Path
 from typing import Any
 
@@ -56,6 +57,7 @@ class WandbRuns:
         self._group = f"{study}/{self._directory.name}"
         self._runs: dict[str, Any] = {}  # W&B's, open
         self._heads: dict[str, Row] = {}  # a row of each run of the study
+        self._defined: dict[str, set[str]] = {}  # metrics of each whose axis W&B knows
         self._last: dict[str, int] = {}  # step that each holds, -1 if none
         self._ledger: dict[str, Any] = {}
 
@@ -107,7 +109,13 @@ class WandbRuns:
             self._say_where()
 
     def _log(self, name: str, values: dict[str, Any], iteration: int) -> None:
-        self._run(name).log({STEP: iteration} | values, step=iteration)
+        run, defined = self._run(name), self._defined.setdefault(name, set())
+        # By whole names: which of several patterns that fit counts is W&B's secret.
+        for metric in sorted(values.keys() - defined):
+            best = (summary for pattern, summary in BEST.items() if fnmatch(metric, pattern))
+            run.define_metric(metric, step_metric=STEP, summary=next(best, None))
+        defined |= values.keys()
+        run.log({STEP: iteration} | values, step=iteration)
 
     def _media(self, summary: StudySummary) -> dict[str, Any]:
         """Tables, figures and the report as W&B shows them."""
@@ -181,8 +189,6 @@ class WandbRuns:
                     finish_timeout_raises=True,
                 ),
             )
-            for metric, summary in (BEST | {"*": None}).items():  # the first that fits counts
-                self._runs[name].define_metric(metric, step_metric=STEP, summary=summary)
         return self._runs[name]
 
     def _identity(self, name: str) -> str:

@@ -87,7 +87,7 @@ def test_gains_by_training_elo_and_by_fixed_opponents():
     assert more == pytest.approx(4 * 32.8 * 0.925, rel=0.1)  # the prior pulls
     drawn = elo.bias(study)
     assert drawn is not None
-    assert "no published data" in [text.get_text() for text in drawn.axes[0].texts]
+    assert "published as a picture" in [text.get_text() for text in drawn.axes[0].texts]
     # A run that failed is rated up to there.
     broken = Study("s", results, rows, failed={"sum_seed0": 3})
     assert [its.tolist() for its, _ in elo.as_authors(broken, "sum")] == [[0, 1, 2]]
