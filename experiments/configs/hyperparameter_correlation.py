@@ -3,25 +3,16 @@
 Papers 000 and 003, section 6.2: all combinations of I, E, m and ep, without an arena.
 """
 
+import dataclasses
 from typing import Any
 
+from experiments.configs import hyperparameter_sweep as sweep
 from jaxzero.settings.config import Key, Preset, preset_getter
 
-SMALL: dict[
-    str, Any
-] = {  # what a run of `quick` is, also in the search that takes the grid's place
-    "game": "othello_5x5",
-    "network.channels": 16,
-    "network.hidden": (64, 32),
-    "selfplay.temperature_plies": 8,
-    "replay.window": 4,
-    "train.learning_rate": 0.002,
-    "evaluation.heldout_games": 16,
-    "evaluation.heldout_simulations": 20,
-    "evaluation.learning_positions": 64,
-    "study.tournament_simulations": 12,
-    "arena.gate": "none",
-}
+NO_ARENA = {"arena.gate": "none"}
+# What a run of `quick` is, also in the search that takes the grid's place.
+SMALL: dict[str, Any] = sweep.SMALL | NO_ARENA | {"study.tournament_simulations": 12}
+MEDIUM: dict[str, Any] = sweep.MEDIUM | NO_ARENA
 PRESETS: dict[str, Preset] = {
     "quick": Preset(
         "Othello 5x5, 81 settings, 16 channels: minutes on two CPU cores",
@@ -50,36 +41,27 @@ PRESETS: dict[str, Preset] = {
     "gpu": Preset(
         "Othello 6x6, 81 settings x 5 seeds together, 64 channels: one large GPU",
         {
-            "network.channels": 64,
-            "network.hidden": (256, 128),
-            "replay.window": 10,
+            **MEDIUM,
             "study.iterations": (10, 20, 30),
-            "study.tournament_simulations": 50,
-            "arena.gate": "none",
         },
     ),
     "paper": Preset(
         "Othello 6x6, Table 2 of 000 and 003, 81 settings x 5 seeds, 256 channels",
-        {"arena.gate": "none"},
+        NO_ARENA,
     ),
 }
 
+_SHARED = [
+    dataclasses.replace(key, default=3) if key.name == "study.programs" else key
+    for key in sweep.SHARED_KEYS
+]
 KEYS: tuple[Key, ...] = (
     Key("preset", "quick", "what these settings began from", choices=tuple(PRESETS)),
-    Key(
-        "study.seeds", 5, "runs of each setting, 5 are the fewest that decide; the papers: 1", low=1
-    ),
+    *_SHARED,
     Key("study.iterations", (25, 50, 75), "numbers of iterations", "I", low=1),
     Key("study.episodes", (10, 20, 30), "games of an iteration", "E", low=1),
     Key("study.num_simulations", (25, 50, 75), "simulations a move", "m", low=1, high=100_000),
     Key("study.epochs", (5, 10, 15), "epochs of an iteration", "ep", low=1),
-    Key(
-        "study.programs",
-        3,
-        "programs to compile at most, where shapes allow; more save empty places in arrays",
-        low=1,
-    ),
-    Key("study.tournament_games", 10, "games of each pair of players", low=2, even=True),
     Key(
         "study.tournament_simulations",
         50,
@@ -87,8 +69,6 @@ KEYS: tuple[Key, ...] = (
         low=1,
         high=100_000,
     ),
-    Key("execution.shard", "1/1", "i/k: the i-th of k shares of the runs (also --shard=i/k)"),
-    Key("execution.retry_failed", False, "try settings that failed again"),
 )
 
 get_config = preset_getter(PRESETS, KEYS)

@@ -3,7 +3,7 @@
 The correlation study of papers 000 and 003 (section 6.2) with Optuna in place of the grid.
 """
 
-from experiments.configs.hyperparameter_correlation import SMALL
+from experiments.configs.hyperparameter_correlation import MEDIUM, NO_ARENA, SMALL
 from jaxzero.settings.config import Key, Preset, preset_getter
 
 PRESETS: dict[str, Preset] = {
@@ -25,19 +25,16 @@ PRESETS: dict[str, Preset] = {
     "gpu": Preset(
         "Othello 6x6, 80 trials, 64 channels: one large GPU",
         {
-            "network.channels": 64,
-            "network.hidden": (256, 128),
-            "replay.window": 10,
+            **MEDIUM,
             "study.iterations": (10, 30),
             "study.iterations_step": 10,
             "study.trials": 80,
             "study.batch": 16,
-            "arena.gate": "none",
         },
     ),
     "paper": Preset(
         "Othello 6x6, the ranges of Table 2 of 000 and 003, 81 trials, 256 channels",
-        {"arena.gate": "none"},
+        NO_ARENA,
     ),
 }
 
