@@ -1,9 +1,11 @@
 """The extensions of paper 002's section 3.3, and what its extended baseline is made of."""
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Final
 
 from ml_collections import ConfigDict
+
+EXTENDED: Final = "extended"  # arm of all of them together
 
 
 def extensions(

@@ -9,10 +9,13 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from experiments import published
+from experiments.claims.earned import Measure, earned, earned_table, shared_evaluations
 from experiments.configs.connect_four_efficiency import WITHOUT_ARMS
-from experiments.connect_four import claims, ingredients
+from experiments.connect_four import claims
+from experiments.connect_four.baselines import EXTENDED
 from experiments.connect_four.learning_lines import (
     AXES,
+    LEVELS,
     MOVE_MS,
     Lines,
     hours_to,
@@ -30,7 +33,7 @@ from jaxzero.training import schedules
 from jaxzero.training.spec import TrainSettings
 
 PUBLISHED = "clausen_efficiency"
-LEVELS = (86, 88, 90, 91)  # percent, whose cost the paper's figures are read by
+_ACCURACY = Measure("search", "accuracy with search, %", 100, 2)
 
 # Arms of a figure, its number in the paper, its title.
 FIGURES: tuple[tuple[str, int | None, str, tuple[str, ...]], ...] = (
@@ -83,7 +86,7 @@ def write_report(directory: Path) -> Path:
         sections=[
             section("Accuracy against cost", _METHOD, AXES[as_drawn], *plates),
             section("The paper's claims", claims.table(results)),
-            section("Numbers", accuracy_and_cost(arms, theirs), ingredients.earned(arms)),
+            section("Numbers", accuracy_and_cost(arms, theirs), ingredients(arms)),
         ],
     )
     return page.write(learning_section.added(built, directory), directory)
@@ -137,7 +140,7 @@ def _plate(
     if not any(arm in ours for arm in own):
         return None
     head = f"{title} (Fig. {number_})" if number_ else title
-    reference = ingredients.EXTENDED if own == WITHOUT_ARMS else _BASE
+    reference = EXTENDED if own == WITHOUT_ARMS else _BASE
     figure = accuracy_figure(ours, theirs, (reference, *own))
     return plate(f"efficiency_{name}", figure, head, "Thick: mean of the runs; thin, if any: each.")
 
@@ -227,6 +230,15 @@ def accuracy_and_cost(arms: dict[str, Any], theirs: dict[str, Any]) -> Table:
         "improved for study.patience iterations.",
         text_columns=2,
     )
+
+
+def ingredients(arms: dict[str, Any]) -> Table | None:
+    """What each ingredient of the extended baseline earned; None where none was left out."""
+    compared = {name: arm for name, arm in arms.items() if name in (EXTENDED, *WITHOUT_ARMS)}
+    if EXTENDED not in compared or len(compared) == 1:
+        return None
+    at = shared_evaluations(compared.values())
+    return earned_table(earned(compared, EXTENDED, _ACCURACY, at), EXTENDED, _ACCURACY, at)
 
 
 def _measured(arm: dict[str, Any]) -> dict[str, Any]:

@@ -8,14 +8,20 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from experiments.connect_four.learning_lines import AXES, MOVE_MS, Line, Lines, hours_to, mean_line
+from experiments.connect_four.baselines import EXTENDED
+from experiments.connect_four.learning_lines import (
+    AXES,
+    LEVELS,
+    MOVE_MS,
+    Line,
+    Lines,
+    hours_to,
+    mean_line,
+)
 from experiments.pages import style
 from experiments.pages.page import Plate, plate
 from experiments.pages.tables import Table, table
 from experiments.pages.wording import NONE, TIMES, number, plural, short
-
-EXTENDED: Final = "extended"
-LEVELS: Final = (86.0, 88.0, 90.0, 91.0)  # percent, by which the paper's figures are read
 
 
 class Comparison(NamedTuple):

@@ -21,7 +21,6 @@ from experiments.connect_four import (
     arms,
     baselines,
     efficiency_report,
-    ingredients,
     learning_lines,
     solved_accuracy,
 )
@@ -290,7 +289,8 @@ def made_up_arm(*curves: list[tuple[float, float]]) -> dict[str, Any]:
     """Runs with points of (evaluations, accuracy)."""
     return {
         "runs": [
-            {"points": [{"evaluations": e, "search": a} for e, a in curve]} for curve in curves
+            {"seed": seed, "points": [{"evaluations": e, "search": a} for e, a in curve]}
+            for seed, curve in enumerate(curves)
         ]
     }
 
@@ -301,14 +301,14 @@ def test_what_an_ingredient_earned_is_compared_at_equal_evaluations() -> None:
         "extended": made_up_arm([(0, 0.2), (100, 0.6)], [(0, 0.2), (200, 1.0)]),
         "without_reply": made_up_arm([(0, 0.2), (50, 0.3)], [(0, 0.2), (50, 0.5)]),
     }
-    table = ingredients.earned(arms)
+    table = efficiency_report.ingredients(arms)
     assert table is not None
     [row] = table.rows
     # At 50: extended 40 and 40, without 30 and 50.
-    assert row[:5] == ("reply", "2", "40.00", "40.00", "0.00\xa0±\xa010.00")
-    assert ingredients.earned({"extended": arms["extended"]}) is None
+    assert row[:5] == ("without reply", "2", "40.00", "40.00", "0.00\xa0±\xa010.00")
+    assert efficiency_report.ingredients({"extended": arms["extended"]}) is None
     many = made_up_arm(*[[(0, 0.2), (50, 0.2 + seed / 100)] for seed in range(6)])
-    [row] = ingredients.earned(arms | {"extended": many, "without_reply": many}).rows  # type: ignore[union-attr]
+    [row] = efficiency_report.ingredients(arms | {"extended": many, "without_reply": many}).rows  # type: ignore[union-attr]
     assert row[-2:] == ("0.00 to 0.00", "95 %")
 
 

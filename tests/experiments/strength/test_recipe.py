@@ -8,6 +8,7 @@ import pytest
 from ml_collections import ConfigDict
 
 from experiments import recipe as study
+from experiments.claims import earned
 from experiments.configs.recipe import DEFAULTS, PARTS, PRESETS, WHOLE, get_config, own_parts
 from experiments.shell.study import StudyRun
 from experiments.strength import recipe_report as report
@@ -96,19 +97,37 @@ def made_up(arm: str, ahead: float, faster: float = 1.0) -> dict[str, Any]:
 
 
 def test_effects_are_at_equal_evaluations_and_positive_where_the_recipe_is_better() -> None:
-    arms = [made_up(WHOLE, 0.2, faster=2.0), made_up(ARMS[1], 0.0), made_up(ARMS[2], 0.3)]
-    at = report.shared_evaluations(arms)
+    arms = {
+        WHOLE: made_up(WHOLE, 0.2, faster=2.0),
+        ARMS[1]: made_up(ARMS[1], 0.0),
+        ARMS[2]: made_up(ARMS[2], 0.3),
+    }
+    at = earned.shared_evaluations(arms.values())
     assert at == 200
-    rows = {(row.arm, row.measure): row for row in report.earned(arms, at)}
+    rows = {
+        (row.arm, measure.key): row
+        for measure in report.MEASURES
+        for row in earned.earned(arms, WHOLE, measure, at)
+    }
+    effects = {key: row.estimate.effect for key, row in rows.items()}
     # The recipe is half way between 0.4 and 0.7 there, the arms have 0.5 and 0.8.
-    assert report.effect(rows[ARMS[1], "search"]) == pytest.approx(5.0)
-    assert report.effect(rows[ARMS[2], "search"]) == pytest.approx(-25.0)
-    assert report.effect(rows[ARMS[1], "value_error"]) == pytest.approx(0.5 - 0.65)
-    assert not report.decided(rows[ARMS[1], "network"])
-    said = report.headline(list(rows.values()))
-    assert (
-        said == "The recipe plays better than without openings. It plays worse than without passes."
+    assert effects[ARMS[1], "search"] == pytest.approx(5.0)
+    assert effects[ARMS[2], "search"] == pytest.approx(-25.0)
+    assert effects[ARMS[1], "value_error"] == pytest.approx(0.5 - 0.65)
+    assert not rows[ARMS[1], "network"].decided
+
+
+def test_the_headline_names_what_is_decided() -> None:
+    def said(**ahead: float) -> str:
+        arms = {arm: made_up(arm, by) for arm, by in {WHOLE: 0.2, **ahead}.items()}
+        return report.headline(earned.earned(arms, WHOLE, report.MEASURES[0], 200))
+
+    better, worse = {ARMS[1]: 0.1}, {ARMS[2]: 0.3}
+    assert said(**better, **worse) == (
+        "The recipe plays better than without openings. It plays worse than without passes."
     )
+    assert said(**worse) == "The recipe plays worse than without passes."
+    assert said(**{ARMS[1]: 0.2}) == "Whether any part helps the search is undecided."
 
 
 def test_a_stopped_study_goes_on_and_ends_in_a_report(
