@@ -124,20 +124,15 @@ def _sweep_exhibits(losses: str, elo: str, times: str, fronts: str) -> tuple[Exh
         Exhibit("Table 3", "Time cost", SWEEP, tables=("Time cost by setting",)),
         Exhibit("Table 4", "Importance", SWEEP, tables=("Importance for loss and time",)),
         Exhibit("Table 2", "Settings of the correlation", CORRELATION, tables=("Settings",)),
-        Exhibit(
-            elo,
-            "Elo over I, E, m and ep",
-            CORRELATION,
-            ("own_simulations_panels", "same_simulations_panels"),
-        ),
-        Exhibit(
-            times, "Elo over time", CORRELATION, ("own_simulations_times", "same_simulations_times")
-        ),
-        Exhibit(
-            fronts,
-            "Pareto fronts",
-            CORRELATION,
-            ("own_simulations_fronts", "same_simulations_fronts"),
+        *(
+            Exhibit(
+                label, shows, CORRELATION, (f"own_simulations_{kind}", f"same_simulations_{kind}")
+            )
+            for label, shows, kind in (
+                (elo, "Elo over I, E, m and ep", "panels"),
+                (times, "Elo over time", "times"),
+                (fronts, "Pareto fronts", "fronts"),
+            )
         ),
         Exhibit("Section 6.2", "Claims", CORRELATION, tables=("The papers' claims",)),
     )
