@@ -15,7 +15,12 @@ from typing import Final, NamedTuple
 import numpy as np
 from ml_collections import ConfigDict
 
-from experiments import hyperparameter_correlation, hyperparameter_sweep, published
+from experiments import (
+    connect_four_supervised,
+    hyperparameter_correlation,
+    hyperparameter_sweep,
+    published,
+)
 from experiments.hyperparameters.settings import trainings
 from experiments.reproduce.papers import (
     CORRELATION,
@@ -120,13 +125,12 @@ def _runs(part: Part, config: ConfigDict) -> list[ConfigDict]:
     if part.study in (SWEEP, CORRELATION):
         module = hyperparameter_sweep if part.study == SWEEP else hyperparameter_correlation
         return [t.config for t in trainings(module.make_settings(config), range(s.seeds))]
-    groups = {
-        LOSSES: lambda: len(s.targets) + len(s.lambdas),
-        EFFICIENCY: lambda: len(s.arms),
-        EXTENSIONS: lambda: len(s.arms),
-        CURRICULUM: lambda: len(s.arms),
-        SUPERVISED: lambda: len(s.blocks) * len(s.versions) * len(s.outcome_labels),
-    }[part.study]()
+    if part.study == LOSSES:
+        groups = len(s.targets) + len(s.lambdas)
+    elif part.study == SUPERVISED:
+        groups = len(connect_four_supervised.groups(config))
+    else:
+        groups = len(s.arms)
     return [config] * (groups * s.seeds)
 
 
