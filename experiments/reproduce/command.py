@@ -14,7 +14,8 @@ from pathlib import Path
 import jax
 
 from experiments.hyperparameters.groups import parse_shard
-from experiments.reproduce import forecast, pages, parts, plan
+from experiments.reproduce import forecast, launch, pages, parts, plan
+from experiments.reproduce.launch import LAUNCHERS, Share
 from experiments.reproduce.papers import PAPERS, SCALES, find
 from experiments.shell.arguments import Parser, words
 from jaxzero.runs.processes import say
@@ -35,6 +36,18 @@ def parser() -> Parser:
         "--max-minutes", type=float, default=0.0, metavar="N", help="save and stop after N minutes"
     )
     made.add_argument(
+        "--launcher", choices=LAUNCHERS, default="", help="parts as jobs, side by side"
+    )
+    made.add_argument(
+        "--workers", type=int, default=0, metavar="K", help="jobs (default one for each part)"
+    )
+    made.add_argument(
+        "--slurm",
+        default="",
+        metavar="OPTIONS",
+        help="of its jobs: partition=gpu,gpus_per_node=1,time=600 (minutes)",
+    )
+    made.add_argument(
         "--workdir", type=Path, default=Path("runs/reproduce"), metavar="DIR",
         help="of all papers and scales (default runs/reproduce)",
     )  # fmt: skip
@@ -51,6 +64,10 @@ def main(given_words: Sequence[str] | None = None) -> None:
     paper = find(given.paper)
     plan.chosen(paper, given.only)  # before anything that takes time
     parse_shard(given.shard)
+    slurm = launch.options(given.slurm)
+    launch.check(given.launcher, given.workers, slurm)
+    if given.launcher and given.shard != "1/1":
+        raise ConfigError(f"--shard={given.shard}: --launcher shares the parts out itself")
     jax.config.update("jax_platforms", "cpu")  # the devices are the parts'
     folder, status = given.workdir / given.scale, 0
     if not given.page:
@@ -62,7 +79,13 @@ def main(given_words: Sequence[str] | None = None) -> None:
         if given.plan:
             return
         mine = [one.part for one in planned]
-        status = parts.run(mine, given.scale, folder, given.max_minutes)
+        if given.launcher:
+            todo = [part for part in mine if parts.state_of(part, folder).state != parts.FINISHED]
+            dealt = plan.deal(todo, given.scale, given.workers or len(todo))
+            shares = [Share(own, given.scale, folder, given.max_minutes) for own in dealt]
+            status = launch.run(shares, given.launcher, slurm, machine)
+        else:
+            status = parts.run(mine, given.scale, folder, given.max_minutes)
     if status < 128:  # else whoever stopped it waits
         say(f"page: {pages.write(paper, given.scale, given.workdir)}")
         say(f"index: {pages.write_index(given.workdir)}")

@@ -95,6 +95,14 @@ def run(parts: Sequence[Part], scale: str, folder: Path, max_minutes: float) -> 
 
 
 _AGAIN: Final = "the same command resumes"
+_running: list[subprocess.Popen] = []  # the part that runs now
+
+
+def stop() -> None:
+    """Stops the part that this process runs, if there is one, and waits until it has saved."""
+    for child in _running:
+        child.send_signal(signal.SIGTERM)
+        child.wait()
 
 
 def _run_one(part: Part, scale: str, folder: Path, limit: list[str]) -> State:
@@ -108,6 +116,7 @@ def _run_one(part: Part, scale: str, folder: Path, limit: list[str]) -> State:
             command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, start_new_session=True
         )
         assert child.stdout is not None
+        _running.append(child)
         with _forwarding_signals(child):
             while printed := child.stdout.read1():  # type: ignore[attr-defined]
                 log.write(printed)
@@ -116,6 +125,7 @@ def _run_one(part: Part, scale: str, folder: Path, limit: list[str]) -> State:
                 sys.stderr.flush()
                 last = (last + printed)[-1000:]
             ended = child.wait()
+        _running.remove(child)
     status = 128 - ended if ended < 0 else ended  # of a signal before it saves, as shells say it
     lines = last.decode(errors="replace").replace("\r", "\n").strip().splitlines()
     found = _judged(directory, status, lines[-1] if lines else "")

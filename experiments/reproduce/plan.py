@@ -60,6 +60,13 @@ def share(selected: Sequence[Part], hours: Mapping[Part, float], shard: str) -> 
     return tuple(part for part in selected if part in mine)
 
 
+def deal(selected: Sequence[Part], scale: str, count: int) -> list[tuple[Part, ...]]:
+    """All shares, at most `count`."""
+    hours = {part: forecast.of(part, scale, "cpu").hours for part in selected}
+    count = min(count, len(selected))
+    return [share(selected, hours, f"{i}/{count}") for i in range(1, count + 1)]
+
+
 def make(
     paper: Paper, scale: str, only: Sequence[str], shard: str, folder: Path, machine: Hardware
 ) -> list[Planned]:

@@ -1,0 +1,121 @@
+"""Parts as jobs of submitit's local scheduler: side by side, one killed, one preempted."""
+
+import os
+import signal
+import sys
+import threading
+import time
+from pathlib import Path
+
+import pytest
+
+from experiments.reproduce import command, launch, parts
+from experiments.reproduce.launch import Share
+from jaxzero.runs.hardware import Hardware
+from jaxzero.settings.config import ConfigError
+from tests.experiments.reproduce.fake_part import Fake
+from tests.experiments.reproduce.fake_study import STEPS
+
+ROOT = Path(__file__).resolve().parents[3]
+LAPTOP = Hardware("cpu", "a laptop", 1, None)
+
+
+@pytest.fixture(autouse=True)
+def _in_the_checkout(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PYTHONPATH", str(ROOT))
+    monkeypatch.setenv("SUBMITIT_LOG_LEVEL", "NOCONFIG")  # else it keeps one test's stdout for ever
+
+
+def share(folder: Path, *fakes: Fake) -> Share:
+    return Share(fakes, "quick", folder, 0)
+
+
+def steps(folder: Path, name: str) -> int:
+    path = folder / name / "steps"
+    return path.stat().st_size if path.exists() else 0
+
+
+def worker(folder: Path, name: str) -> int:
+    """Process of the job that runs a part: the parent of the study's."""
+    for status in Path("/proc").glob("[0-9]*/status"):
+        try:
+            words = (status.parent / "cmdline").read_bytes().split(b"\0")
+            if f"--workdir={folder / name}".encode() in words:
+                return int(status.read_text().split("PPid:")[1].split()[0])
+        except OSError:
+            continue  # it has just ended
+    raise AssertionError(f"nobody runs {name}")
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="finds processes in /proc")
+def test_jobs_that_are_killed_or_preempted_resume(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    names = "killed", "preempted"
+    shares = [share(tmp_path, Fake("fake", name, pause=0.05)) for name in names]
+    seen: list[tuple[int, int]] = []
+
+    def disturb() -> None:
+        while not all(steps(tmp_path, name) for name in names):
+            time.sleep(0.01)
+        seen.append((steps(tmp_path, "killed"), steps(tmp_path, "preempted")))
+        os.kill(worker(tmp_path, "killed"), signal.SIGKILL)
+        os.kill(worker(tmp_path, "preempted"), signal.SIGUSR2)
+
+    thread = threading.Thread(target=disturb)
+    thread.start()
+    assert launch.run(shares, "local", {}, LAPTOP) == 0
+    thread.join()
+    assert all(0 < count < STEPS for count in seen[0])  # both ran at the same time
+    for name in names:
+        assert parts.state_of(Fake("fake", name), tmp_path).state == parts.FINISHED
+        assert len((tmp_path / name / "begun").read_text()) == 2
+        assert steps(tmp_path, name) == STEPS
+    assert capfd.readouterr().err.count("died; its parts resume in another") == 1
+
+
+def test_a_part_that_fails_is_a_status_and_stopping_saves(tmp_path: Path) -> None:
+    shares = [share(tmp_path, Fake("fake", "fails"), Fake("fake", "slow", pause=0.2))]
+
+    def stop() -> None:
+        while not steps(tmp_path, "slow"):
+            time.sleep(0.01)
+        os.kill(os.getpid(), signal.SIGTERM)
+
+    thread = threading.Thread(target=stop)
+    thread.start()
+    assert launch.run(shares, "local", {}, LAPTOP) == 143
+    thread.join()
+    assert parts.state_of(Fake("fake", "fails"), tmp_path).state == parts.FAILED
+    assert 0 < steps(tmp_path, "slow") < STEPS
+    assert parts.state_of(Fake("fake", "slow"), tmp_path).state == parts.STOPPED
+    assert launch.run([share(tmp_path, Fake("fake", "fails"))], "local", {}, LAPTOP) == 1
+    assert launch.run([share(tmp_path)], "local", {}, LAPTOP) == 0
+
+
+def test_what_cannot_be_launched_is_one_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert launch.options("partition=gpu,time=60") == {"partition": "gpu", "time": 60}
+    words = ["001", f"--workdir={tmp_path}"]
+    for flags, said in {
+        "--launcher=slurm --slurm=partition": "'partition' is not NAME=VALUE",
+        "--slurm=time=60": "add --launcher=slurm",
+        "--workers=2": "needs --launcher=slurm or local",
+        "--launcher=local --workers=-1": "--workers=-1",
+        "--launcher=local --shard=1/2": "shares the parts out itself",
+        "--launcher=pbs": "invalid choice",
+    }.items():
+        with pytest.raises(ConfigError, match=said):
+            command.main([*words, *flags.split()])
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(ConfigError, match=r"--launcher=slurm: .*--launcher=local needs none"):
+        launch.run([share(tmp_path, Fake("fake", "one"))], "slurm", {}, LAPTOP)
+    for name in ("srun", "sbatch"):
+        (tmp_path / name).write_text("#!/bin/sh\n")
+        (tmp_path / name).chmod(0o755)
+    with pytest.raises(ConfigError, match=r"--slurm: .*partitions"):
+        launch.run([share(tmp_path, Fake("fake", "one"))], "slurm", {"partitions": "gpu"}, LAPTOP)
+    monkeypatch.setattr(launch.importlib.util, "find_spec", lambda name: None)
+    with pytest.raises(ConfigError, match=r"pip install -e .*cluster"):
+        command.main([*words, "--launcher=local"])
