@@ -8,7 +8,6 @@ time is the sum of kernels x start, ends of loops x round trip (whether a `while
 back by the host), FLOP / reached rate and bytes / reached bandwidth. Nothing here was timed.
 """
 
-import argparse
 import dataclasses
 import functools
 import sys
@@ -22,12 +21,11 @@ from jax.sharding import NamedSharding
 
 from benchmarks import deviceless, iteration, launches, search, setups, training
 from benchmarks.launches import Loop
+from experiments.shell import arguments
 from jaxzero import workdir
 from jaxzero.loops import MEMBER_AXIS
-from jaxzero.play.terminal import pipes
 from jaxzero.runs import flops, population
 from jaxzero.search import core, rules
-from jaxzero.settings.config import ConfigError
 from jaxzero.training import learner
 from jaxzero.training.learner import Learner
 from jaxzero.training.spec import Hyper, Spec
@@ -286,13 +284,11 @@ def _say(text: str) -> None:
     print(text, file=sys.stderr, flush=True)
 
 
-def main(words: Sequence[str]) -> None:
+def main(words: Sequence[str] | None = None) -> None:
     """Predicts and writes."""
-    parser = argparse.ArgumentParser(
-        prog="python -m benchmarks.model", description=(__doc__ or "").partition("\n")[0]
-    )
+    parser = arguments.Parser(prog="python -m benchmarks.model", description=__doc__)
     parser.add_argument("--json", required=True, metavar="FILE", help="where the figures go")
-    given = parser.parse_args(words)
+    given = parser.parse(words)
     jax.config.update("jax_platforms", "cpu")  # of what runs; the GPU is only compiled for
     found = {
         "machines": [dataclasses.asdict(machine) for machine in MACHINES],
@@ -303,9 +299,4 @@ def main(words: Sequence[str]) -> None:
 
 
 if __name__ == "__main__":
-    try:
-        with pipes.reader_may_leave():
-            main(sys.argv[1:])
-    except ConfigError as error:
-        print(f"error: {error}", file=sys.stderr)
-        sys.exit(2)
+    arguments.run(main)

@@ -16,7 +16,7 @@ import jax
 
 from benchmarks import setups
 from benchmarks.timing import Effort, interleave
-from jaxzero.settings.config import ConfigError
+from experiments.shell import arguments
 from jaxzero.training import episodes
 
 _WAYS = ("none", "ply", "cache")
@@ -24,18 +24,14 @@ _WAYS = ("none", "ply", "cache")
 
 def main(words: Sequence[str] | None = None) -> None:
     """Prints the figures."""
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.sharing", description=__doc__)
-    parser.formatter_class = argparse.RawDescriptionHelpFormatter
+    parser = arguments.Parser(prog="python -m benchmarks.sharing", description=__doc__)
     for name, default in (("games", 4096), ("plies", 30), ("simulations", 50), ("channels", 32)):
         parser.add_argument(f"--{name}", type=int, default=default)
     parser.add_argument("--spread", type=float, default=3.0)
     parser.add_argument("--game", default="connect_four_6x7")
     parser.add_argument("--rounds", type=int, default=3)
-    asked = parser.parse_args(words)
-    try:
-        programs = {share: _program(asked, share) for share in _WAYS}
-    except ConfigError as error:
-        raise SystemExit(str(error)) from None
+    asked = parser.parse(words)
+    programs = {share: _program(asked, share) for share in _WAYS}
     seen = {share: jax.device_get(program()) for share, program in programs.items()}
     times = interleave(programs, Effort(asked.rounds, 600.0))
     for share in _WAYS:
@@ -72,4 +68,4 @@ def _program(asked: argparse.Namespace, share: str) -> Callable[[], dict[str, ja
 
 
 if __name__ == "__main__":
-    main()
+    arguments.run(main)

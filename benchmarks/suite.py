@@ -5,7 +5,6 @@ python -m benchmarks.suite --only=search                    # one family, or any
 python -m benchmarks.suite --preset=gpu --json=gpu.json     # in pieces: again until nothing is left
 """
 
-import argparse
 import gc
 import os
 import sys
@@ -17,6 +16,7 @@ from typing import NamedTuple
 from benchmarks import device, games, iteration, parts, search, selfplay, start, training
 from benchmarks.cases import Case
 from benchmarks.records import Record, Records
+from experiments.shell import arguments
 from jaxzero.play.terminal import pipes
 from jaxzero.runs import runner
 from jaxzero.settings import devices
@@ -150,26 +150,14 @@ def main(words: Sequence[str]) -> int:
     return 1 if outcome.failed else 0
 
 
-class _Parser(argparse.ArgumentParser):
-    """Refuses a bad command line with one line."""
-
-    def error(self, message: str) -> None:  # type: ignore[override]
-        raise ConfigError(message.removeprefix("argument "))
-
-
 def _parse(words: Sequence[str]) -> Wish:
-    parser = _Parser(
-        prog="python -m benchmarks.suite",
-        description=__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-        allow_abbrev=False,
-    )
+    parser = arguments.Parser(prog="python -m benchmarks.suite", description=__doc__)
     add = parser.add_argument
     add("--only", default="", metavar="NAME[,NAME]", help=f"of {', '.join(FAMILIES)}, or a part")
     add("--preset", choices=PRESETS, default="cpu", help="how much is measured (default: cpu)")
     add("--json", metavar="FILE", help="keeps the figures; what it has already is not done again")
     add("--max-minutes", type=float, metavar="N", help="stop before; gpu: 8, else no limit")
-    given = parser.parse_args(words)
+    given = parser.parse(words)
     if given.preset == "gpu" and not given.json:
         raise ConfigError(
             "--json is missing: --preset=gpu measures in pieces and keeps its figures in a file, "

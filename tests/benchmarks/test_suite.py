@@ -138,7 +138,7 @@ def test_a_case_that_breaks_down_does_not_stop_the_others(
         (["--preset=gpu"], "--json is missing"),
         (["--preset=tpu"], "--preset: invalid choice: 'tpu'"),
         (["--max-minutes=-1"], "--max-minutes=-1"),
-        (["--jsn=x"], "unrecognized arguments: --jsn=x"),
+        (["--jsn=x"], "unknown argument '--jsn=x': did you mean --json"),
     ],
 )
 def test_bad_command_lines(words: list[str], said: str) -> None:
