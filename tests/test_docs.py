@@ -1,8 +1,11 @@
 """The documentation: its code runs, its links and keys exist, its tables are those of the code."""
 
+import argparse
 import ast
 import importlib.util
+import itertools
 import re
+import shlex
 import sys
 from pathlib import Path
 from typing import Any
@@ -86,6 +89,60 @@ def test_commands_exist(page: str) -> None:
     for file, preset in re.findall(r"--config=(experiments/configs/\w+\.py):(\w[\w.]*\w)", text):
         if preset != "PRESET":
             cli.load(f"{file}:{preset}", file)  # refuses what is not there
+
+
+PLACEHOLDERS = {"PRESET": "quick", "SCALE": "quick", "PAPER": "000", "$SLURM_ARRAY_TASK_ID": "1"}
+
+
+def commands_of(page: str) -> list[tuple[str, list[str]]]:
+    """Modules and words of the commands that a page shows; what names a module alone is none."""
+    text = (ROOT / page).read_text().replace("\\\n", " ")
+    blocks = re.findall(r"^ *```.*?^ *```$", text, re.DOTALL | re.MULTILINE)
+    shown = [line for block in blocks for line in block.splitlines()]
+    for block in blocks:
+        text = text.replace(block, "")
+    shown += [inline.replace("\n", " ") for inline in re.findall(r"`([^`]+)`", text)]
+    found = []
+    for line in shown:
+        called = re.search(r"python3? -m ((?:experiments|jaxzero|benchmarks)[.\w]*) (.*)", line)
+        if called is None or re.search(r"\.\.\.|<|\w\|", called[2]):  # a pattern of commands
+            continue
+        module, line = called.groups()
+        for placeholder, value in PLACEHOLDERS.items():
+            line = line.replace(placeholder, value)
+        if line.count("'") % 2:  # the command is itself a word in quotes
+            line = line.rpartition("'")[0]
+        words = shlex.split(line, comments=True)
+        words = list(itertools.takewhile(lambda word: word not in (">", "|", "&&"), words))
+        found.append((module, words))
+    return found
+
+
+class Parsed(Exception):
+    """The words are accepted; nothing was done."""
+
+
+@pytest.mark.parametrize("page", [name for name in NAMES if commands_of(name)])
+def test_commands_are_accepted(page: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    def stop(parser: argparse.ArgumentParser, words: Any, space: Any = None) -> Any:
+        _, unknown = real(parser, words, space)
+        assert not unknown
+        raise Parsed
+
+    real = argparse.ArgumentParser.parse_known_args
+    monkeypatch.setattr(argparse.ArgumentParser, "parse_known_args", stop)
+    monkeypatch.chdir(ROOT)
+    for name, words in commands_of(page):
+        package = ROOT / name.replace(".", "/")
+        inside = [part for part in ("command", "study") if (package / f"{part}.py").exists()]
+        module: Any = importlib.import_module(".".join([name, *inside]))
+        if any(word.startswith("--config=experiments/") for word in words):
+            here = [word for word in words if not re.match(r"--config\..*=runs/", word)]
+            config, _ = cli._parse(here, f"experiments/configs/{module.STUDY}.py:quick")
+            module.validate(config)
+        elif not any(word.startswith("--config=") for word in words):  # a file that the page makes
+            with pytest.raises(Parsed):
+                module.main(words)
 
 
 def test_the_readme_can_be_pasted() -> None:
