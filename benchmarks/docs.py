@@ -5,11 +5,12 @@ python -m benchmarks.docs
 
 import re
 import sys
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 from benchmarks import targets
+from benchmarks.markdown import as_table, big, short
 from benchmarks.records import Record
 from experiments.shell import arguments
 from jaxzero import workdir
@@ -40,19 +41,6 @@ def _over_floor(details: dict[str, Any]) -> str:
     best = f"{details['over_floor']:.2f}"
     median = details.get("over_floor_median")
     return best if median is None else f"{best} ({median:.2f})"
-
-
-def as_table(head: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
-    """Markdown."""
-    lines = [head, ["---"] * len(head), *rows]
-    return "".join("| " + " | ".join(map(str, line)) + " |\n" for line in lines)
-
-
-def short(number: float) -> str:
-    """Three digits: `1,234`, `12.3`, `0.0123`."""
-    if abs(number) >= 100:
-        return f"{number:,.0f}"
-    return f"{number:#.3g}".rstrip(".")
 
 
 def _family(found: dict[str, Any], name: str) -> list[Record]:
@@ -298,14 +286,6 @@ def _predicted_kind(found: dict[str, Any], figures: list[dict[str, Any]]) -> str
         for f in figures
     ]  # fmt: skip
     return as_table([cell.replace("_", " ") for cell in head], rows)
-
-
-def big(number: float) -> str:
-    """`12.3`, `29.2 G`."""
-    for power, letter in ((1e12, "T"), (1e9, "G"), (1e6, "M")):
-        if abs(number) >= power:
-            return f"{short(number / power)} {letter}"
-    return short(number)
 
 
 def _assumed(found: dict[str, Any]) -> str:

@@ -25,7 +25,7 @@ from typing import Any, NamedTuple
 
 from benchmarks import agreement, kernels, presets, resuming, search, suite, training
 from benchmarks.cases import Case, Measured
-from benchmarks.docs import as_table, short
+from benchmarks.markdown import as_table, short
 from benchmarks.records import Record, Records
 from experiments.shell import arguments
 from jaxzero import workdir

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks import docs, suite, targets
+from benchmarks import docs, markdown, suite, targets
 from benchmarks.cases import Measured
 from benchmarks.records import Records
 from jaxzero import workdir
@@ -75,4 +75,4 @@ def test_targets(value: float, met: str, tmp_path: Path) -> None:
     ("number", "said"), [(123456.7, "123,457"), (12.345, "12.3"), (0.012345, "0.0123"), (0, "0.00")]
 )
 def test_numbers(number: float, said: str) -> None:
-    assert docs.short(number) == said
+    assert markdown.short(number) == said
