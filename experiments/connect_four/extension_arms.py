@@ -45,6 +45,7 @@ def added(config: ConfigDict) -> dict[str, dict[str, Any]]:
             "selfplay.league_evolves": ("kld_stop",),
             "search.kld_step": max(1, m // 7),
             "search.num_simulations": m * 2000 // 350,
+            "study.simulations": config.study.simulations or m,  # measured as the others
             "selfplay.clock": m * 4650 // 350,
         },
         "novel_wins": novelty | {"selfplay.league": "novel_wins"},  # Fig. 13

@@ -8,7 +8,9 @@ from ml_collections import ConfigDict
 
 from experiments import connect_four_extensions as study
 from experiments.configs.connect_four_extensions import ARMS, PRESETS, get_config
+from experiments.connect_four import extension_arms, solved_accuracy
 from jaxzero import workdir
+from jaxzero.settings import config as config_lib
 from jaxzero.settings.config import ConfigError
 from tests import small
 from tests.experiments.connect_four.test_efficiency import TINY
@@ -27,6 +29,17 @@ def test_every_arm_is_possible_in_every_preset(preset: str) -> None:
 def test_an_arm_may_reckon_with_a_setting() -> None:
     """`kld` sets the simulations to a multiple of the study's own."""
     study.validate(tiny({"search.num_simulations": 7}))
+
+
+@pytest.mark.parametrize("simulations", [0, 50])
+def test_all_arms_are_measured_with_one_search(simulations: int) -> None:
+    """Also `kld`, whose searches in self-play are longer."""
+    config = small.changed(get_config("paper"), {"study.simulations": simulations})
+    study.validate(config)
+    own = [config_lib.changed(config, c) for c in extension_arms.changes(config).values()]
+    assert len({one.search.num_simulations for one in own}) == 2
+    words = {solved_accuracy.search_in_words(one) for one in own}
+    assert words == {solved_accuracy.search_in_words(config)}
 
 
 @pytest.mark.slow
