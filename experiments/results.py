@@ -57,20 +57,21 @@ def add(runs: Sequence[Path], group: str, root: Path = ROOT) -> None:
     Raises:
       ConfigError: a run that is not finished, or more data than is to be kept in all.
     """
+    packed: dict[Path, bytes] = {}
     for run in runs:
-        missing = [name for name in KEPT[:1] if not (run / name).is_file()]
-        if missing:
-            raise ConfigError(f"{run}: holds no {missing[0]}, name finished runs")
-    for run in runs:
-        place = root / "data" / group / run.name
-        place.mkdir(parents=True, exist_ok=True)
-        for name in KEPT:
-            if (run / name).is_file():
-                whole = (run / name).read_text().replace(f"{run.parent}/", "runs/")
-                (place / f"{name}.gz").write_bytes(gzip.compress(whole.encode(), mtime=0))
-    size = sum(path.stat().st_size for path in (root / "data").rglob("*.gz"))
+        if not (run / workdir.RESULTS).is_file():
+            raise ConfigError(f"{run}: holds no {workdir.RESULTS}, name finished runs")
+        for name in (name for name in KEPT if (run / name).is_file()):
+            whole = (run / name).read_text().replace(f"{run.parent}/", "runs/")
+            place = root / "data" / group / run.name / f"{name}.gz"
+            packed[place] = gzip.compress(whole.encode(), mtime=0)
+    others = (path for path in (root / "data").rglob("*.gz") if path not in packed)
+    size = sum(path.stat().st_size for path in others) + sum(map(len, packed.values()))
     if size > MOST:
         raise ConfigError(f"{root / 'data'}: {size:,} bytes, leave out runs, {MOST:,} are the most")
+    for place, data in packed.items():
+        place.parent.mkdir(parents=True, exist_ok=True)
+        place.write_bytes(data)
 
 
 def read(root: Path = ROOT) -> dict[str, list[Recorded]]:

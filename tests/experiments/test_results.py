@@ -50,8 +50,15 @@ def test_runs_are_kept_and_make_the_page(tmp_path: Path) -> None:
     assert results.text(results.read(root)) != text
 
 
-def test_what_cannot_be_recorded_is_refused(tmp_path: Path) -> None:
+def test_what_cannot_be_recorded_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     with pytest.raises(ConfigError, match=r"holds no results\.json, name finished runs"):
+        results.add([tmp_path], "laptop", tmp_path / "docs")
+    assert not (tmp_path / "docs").exists()
+    (tmp_path / "results.json").write_text("{}")
+    monkeypatch.setattr(results, "MOST", 10)
+    with pytest.raises(ConfigError, match="leave out runs, 10 are the most"):
         results.add([tmp_path], "laptop", tmp_path / "docs")
     assert not (tmp_path / "docs").exists()
     with pytest.raises(ConfigError, match="--add and --group"):
