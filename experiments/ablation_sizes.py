@@ -8,9 +8,9 @@ from typing import Any
 from ml_collections import ConfigDict
 
 from experiments import loss_ablation
-from experiments.configs.loss_ablation import get_config
 from experiments.costs import cost_model
 from experiments.costs.clock import Cost
+from experiments.shell import presets
 from jaxzero import workdir
 from jaxzero.games import make_game
 from jaxzero.runs import hardware as hardware_lib
@@ -115,15 +115,7 @@ def settings(size: Size, changes: Mapping[str, Any] | None = None) -> ConfigDict
     Raises:
       ConfigError: a key that does not exist, or a value that it cannot have.
     """
-    config = get_config(size.preset).copy_and_resolve_references()
-    for key, value in {**size.changes, **(changes or {})}.items():
-        try:
-            config.update_from_flattened_dict({key: value})
-        except (KeyError, AttributeError) as error:
-            hint = nearest(key, flatten(config))
-            raise ConfigError(f"unknown key config.{key}: {hint}") from error
-        except (TypeError, ValueError) as error:
-            raise ConfigError(f"config.{key}={value!r}: {error}") from error
+    config = presets.settings(loss_ablation.STUDY, size.preset, {**size.changes, **(changes or {})})
     config = loss_ablation.resolve(config)
     runner.prepare(config)  # before anything looks for devices
     loss_ablation.validate(config)

@@ -1,0 +1,38 @@
+"""A study's presets by name, and settings as the command line makes them of one and changes."""
+
+import importlib
+from collections.abc import Mapping
+from typing import Any
+
+from ml_collections import ConfigDict
+
+from jaxzero.settings.config import ConfigError, flatten, nearest
+
+
+def names(study: str) -> tuple[str, ...]:
+    """The presets of a study's settings file."""
+    return tuple(importlib.import_module(f"experiments.configs.{study}").PRESETS)
+
+
+def settings(study: str, preset: str, changes: Mapping[str, Any] | None = None) -> ConfigDict:
+    """`--config=experiments/configs/STUDY.py:PRESET --config.KEY=VALUE ...`, not locked.
+
+    Args:
+      study: the settings file's name.
+      preset: of that file.
+      changes: dotted keys.
+
+    Raises:
+      ConfigError: a preset or a key that does not exist, or a value that it cannot have.
+    """
+    file = importlib.import_module(f"experiments.configs.{study}")
+    config: ConfigDict = file.get_config(preset).copy_and_resolve_references()
+    for key, value in (changes or {}).items():
+        try:
+            config.update_from_flattened_dict({key: value})
+        except (KeyError, AttributeError) as error:
+            hint = nearest(key, flatten(config))
+            raise ConfigError(f"unknown key config.{key}: {hint}") from error
+        except (TypeError, ValueError) as error:
+            raise ConfigError(f"config.{key}={value!r}: {error}") from error
+    return config
