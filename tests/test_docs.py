@@ -66,6 +66,8 @@ def test_links_lead_somewhere(page: str) -> None:
     for target in re.findall(r"\]\(([^)#\s]+)(?:#[^)]*)?\)", text):
         if "://" not in target:
             assert (folder / target).exists(), f"{page} links to {target}"
+    for path in re.findall(r"`((?:jaxzero|experiments|benchmarks|tests)/[a-z_0-9/]+\.py)`", text):
+        assert (ROOT / path).exists(), f"{page} names {path}"
 
 
 @pytest.mark.parametrize("page", NAMES)
