@@ -90,12 +90,8 @@ def run(config: ConfigDict, directory: Path, command: str | None = None) -> None
 def test_positions(study: StudyRun) -> Positions:
     """The solved positions, made once and kept in the run directory."""
     game, count = spec_lib.make_spec(study.config).game, study.config.study.test_positions
-    path, asked = study.directory / POSITIONS, {"positions": count, "seed": _SEED}
-    if path.is_file():
-        return examined_positions.of(solvers.load(path)[0])
-    labelled = examinations.solved_positions(game, count, _SEED)
+    labelled = examinations.kept_positions(study.directory / POSITIONS, game, count, _SEED)
     assert labelled is not None
-    solvers.save(path, labelled, asked)
     return examined_positions.of(labelled)
 
 

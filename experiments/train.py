@@ -112,15 +112,7 @@ def positions_of(study: StudyRun) -> Labelled | None:
     game, count = spec_lib.make_spec(config).game, config.study.positions
     if config.study.position_file:
         return solvers.read_positions(Path(config.study.position_file), game)
-    asked = {"positions": count, "seed": config.seed}
-    if count and path.is_file():
-        stored, made_for = solvers.load(path)
-        if made_for == asked:
-            return stored
-    labelled = examinations.solved_positions(game, count, config.seed)
-    if labelled is not None:
-        solvers.save(path, labelled, asked)
-    return labelled
+    return examinations.kept_positions(path, game, count, config.seed)
 
 
 def in_words(record: Record) -> str:

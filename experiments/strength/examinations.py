@@ -5,6 +5,7 @@ All examinations of a run are alike: the same openings, positions and search, co
 
 import time
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 import jax
@@ -61,6 +62,19 @@ def solved_positions(game: Game, count: int, seed: int) -> Labelled | None:
         plies = range(min(_EARLY, plies.start), plies.stop)
     states = solvers.sample(game, positions=count, plies=plies, seed=seed)
     return solvers.label(game, states, solver=solver)
+
+
+def kept_positions(path: Path, game: Game, count: int, seed: int) -> Labelled | None:
+    """`solved_positions`, kept in a file, which is made again for another count or seed."""
+    asked = {"positions": count, "seed": seed}
+    if count and path.is_file():
+        stored, made_for = solvers.load(path)
+        if made_for == asked:
+            return stored
+    labelled = solved_positions(game, count, seed)
+    if labelled is not None:
+        solvers.save(path, labelled, asked)
+    return labelled
 
 
 class Examiner:
