@@ -22,7 +22,7 @@ import numpy as np
 from ml_collections import ConfigDict
 from tqdm import tqdm
 
-from experiments.configs.connect_four_supervised import GAME, KEYS, LABELS
+from experiments.configs.connect_four_supervised import FEATURES, GAME, KEYS, LABELS
 from experiments.connect_four import (
     claims,
     features,
@@ -32,7 +32,6 @@ from experiments.connect_four import (
     supervised_accuracy,
 )
 from experiments.connect_four import supervised_report as report
-from experiments.connect_four.features import FEATURES
 from experiments.connect_four.solved_games import Recipe
 from experiments.connect_four.solved_positions import Positions
 from experiments.connect_four.supervised import Progress, Schedule

@@ -6,62 +6,21 @@ later, by squared error, in channels that it has anyway or in a convolution for 
 """
 
 import dataclasses
-from typing import Any, Literal, NamedTuple
+from typing import Any
 
 import jax
 import jax.numpy as jnp
 from flax import struct
 
+from experiments.configs.connect_four_supervised import Features
 from jaxzero.networks import NetworkOutput
 from jaxzero.training import learner
 from jaxzero.training.learner import Auxiliary, Learner
 from jaxzero.training.replay import Examples
 from jaxzero.training.spec import Spec
 
-LAYERS = 3  # positions t, t + 2, t + 4
 _OWN_FILTERS = 8  # of the convolution for features alone
 _CHUNK = 512  # positions that the teacher looks at together
-
-
-class Features(NamedTuple):
-    """What is learned of a teacher.
-
-    Attributes:
-      moves, results: layers, of its two heads.
-      at: where: in the heads' convolutions, in the last residual block, or in an output of its own.
-      trained: the teacher; else it is as it began.
-    """
-
-    moves: tuple[int, ...]
-    results: tuple[int, ...]
-    at: Literal["head", "last_block", "own"] = "head"
-    trained: bool = True
-
-    @property
-    def later(self) -> bool:
-        """Whether later positions are needed."""
-        return max(self.moves + self.results) > 0
-
-
-_MOVE1 = ((0, 1), ())
-FEATURES: dict[str, Features] = {
-    "move0": Features((0,), ()),
-    "win0": Features((), (0,)),
-    "move0_win0": Features((0,), (0,)),
-    "move1": Features(*_MOVE1),
-    "win1": Features((), (0, 1)),
-    "move2": Features((0, 1, 2), ()),
-    "win2": Features((), (0, 1, 2)),
-    "only_move1_win1": Features((1,), (1,)),
-    "only_move2": Features((2,), ()),
-    "only_win2": Features((), (2,)),
-    "move0_win0_random": Features((0,), (0,), trained=False),
-    "move0_win0_last_block": Features((0,), (0,), "last_block"),
-    "move0_win0_own": Features((0,), (0,), "own"),
-    "move1_random": Features(*_MOVE1, trained=False),
-    "move1_last_block": Features(*_MOVE1, "last_block"),
-    "move1_own": Features(*_MOVE1, "own"),
-}
 
 
 @struct.dataclass

@@ -22,7 +22,6 @@ SET, POSITIONS, PARTS = "set.json", "positions.npz", "parts"
 GAME = "connect_four_6x7"
 _COLUMNS, _BITS = 7, 32
 SHARES = (0.8, 0.1)  # of training and of validation; the rest tests (002, 3.2)
-SPLITS = ("position", "game")
 
 
 @dataclasses.dataclass(frozen=True)

@@ -10,8 +10,8 @@ import pytest
 
 from experiments import connect_four_supervised as study
 from experiments.configs import connect_four_supervised as configs
+from experiments.configs.connect_four_supervised import Features
 from experiments.connect_four import features, solved_positions
-from experiments.connect_four.features import FEATURES, Features
 from experiments.connect_four.solved_games import NO_MOVE
 from jaxzero import networks, workdir
 from jaxzero.networks import NetworkOutput
@@ -26,10 +26,6 @@ def test_the_teacher_is_the_authors() -> None:
     spec = features.teacher_of(spec_lib.make_spec(configs.get_config("paper")))
     shape = jax.eval_shape(lambda: learner.init(spec, jax.random.key(0)).params)
     assert networks.count_parameters({"params": shape}) == 62_928
-
-
-def test_every_kind_is_a_setting() -> None:
-    assert tuple(FEATURES) == configs.FEATURES
 
 
 def test_later_positions_are_those_of_the_game(data: Path) -> None:
