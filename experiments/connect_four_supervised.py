@@ -208,7 +208,7 @@ def _train_and_mark(
         ),
         "positions": {name: len(part) for name, part in index.items()},
         "sha256": data.sha256,
-        "statistics": solved_positions.statistics(data.labelled),
+        "statistics": solved_positions.statistics(own.labelled),
         "epochs": np.asarray(progress.epoch).tolist(),
         "best_epoch": np.asarray(progress.best_epoch).tolist(),
         "seconds": time.monotonic() - started,

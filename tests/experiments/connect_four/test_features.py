@@ -102,6 +102,8 @@ def test_the_study_learns_features(data: Path, tmp_path: Path) -> None:
     study.run(tiny(data, changes), tmp_path)
     found = {g["features"]: g for g in workdir.read_json(tmp_path / workdir.RESULTS)["groups"]}
     assert tuple(found) == kinds
+    plies = found["none"]["statistics"]["by_ply"]
+    assert sum(plies.values()) == 80  # of the networks' own positions, not of the teacher's
     assert found["move0_win0_own"]["parameters"] > found["move1"]["parameters"]
     targets = {row["target"] for row in workdir.read_rows(tmp_path / workdir.METRICS)}
     assert targets == {*(g["name"] for g in found.values()), "blocks3_v1_corrected_teacher"}
