@@ -136,7 +136,7 @@ def _pytest(path: str) -> Mapping[str, Measured]:
         "-m",
         "pytest",
         "--verbosity=0",
-        "-rf",
+        "-rfE",
         "--tb=line",
         "--maxfail=20",
         path,
@@ -216,7 +216,9 @@ def table(out: Path) -> str:
 def _row(record: Record, predictions: Mapping[str, Any], device: str) -> tuple[str, ...]:
     against = ""
     if record["floor"] is not None:
-        against = f"{record['against']} {short(record['floor'])}: {record['fraction'] or 0:.2f}"
+        against = f"{record['against']} {short(record['floor'])}"
+        if record["fraction"] is not None:
+            against += f": {record['fraction']:.2f}"
     details = "; ".join(
         f"{key.replace('_', ' ')} {short(value) if isinstance(value, float | int) else value}"
         for key, value in record["details"].items()

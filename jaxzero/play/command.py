@@ -153,9 +153,7 @@ def _serve(given: argparse.Namespace, console: Console) -> None:
     from jaxzero.play.web import begin  # which imports it
 
     recorded = records.read(given.replay)[0].session if given.replay else None
-    run = runs.open_run(given.run) if given.run else None
-    if run is not None and given.game not in (None, run.spec.game.name):
-        raise ConfigError(f"--game={given.game}: {given.run} plays {run.spec.game.name}")
+    run = _run_of(given)
     if given.game is not None:
         _game(given.game)
     runner.prepare(default_config())
@@ -222,12 +220,18 @@ def _is_plain(name: str) -> bool:
     return name in board_players.PLAIN_NAMES or name.startswith("mcts_")
 
 
+def _run_of(given: argparse.Namespace) -> Run | None:
+    """The run that is asked for, on the board that is asked for."""
+    run = runs.open_run(given.run) if given.run else None
+    if run is not None and given.game not in (None, run.spec.game.name):
+        raise ConfigError(f"--game={given.game}: {given.run} plays {run.spec.game.name}")
+    return run
+
+
 def _player(given: argparse.Namespace, console: Console) -> tuple[Game, BoardPlayer]:
     """The board, and who plays on it."""
-    if given.run:
-        run = runs.open_run(given.run)
-        if given.game is not None and given.game != run.spec.game.name:
-            raise ConfigError(f"--game={given.game}: {given.run} plays {run.spec.game.name}")
+    run = _run_of(given)
+    if run is not None:
         if given.member is None and len(run.members) > 1:
             names = ", ".join(member.name for member in run.members)
             console.say(f"runs of {given.run}, of which --member chooses: {names}")

@@ -118,12 +118,12 @@ def of_network(
     least = least_simulations(run)
     if not least <= m <= MAX_SIMULATIONS:
         raise ConfigError(f"--simulations={m}: choose from {least} to {MAX_SIMULATIONS}")
-    options, fixed, traced = _sized(run.spec.arena_search, m, most)
+    options, fixed = _sized(run.spec.arena_search, m, most)
     c_puct = jnp.float32(run.members[member].config.search.c_puct)
 
     def of_position(key: jax.Array, state: State) -> Analysis:
         return _on_host(
-            _search_with_network(run.spec, options, fixed, traced, network, c_puct, key, state)
+            _search_with_network(run.spec, options, fixed, m, network, c_puct, key, state)
         )
 
     name = run.members[member].name
@@ -157,10 +157,10 @@ def plain(name: str, game: Game, *, most: int | None = None) -> BoardPlayer:
             f"{name!r} is no player without a network: {nearest(name, PLAIN_NAMES)} "
             f"(mcts_1 to mcts_{MAX_SIMULATIONS})"
         )
-    options, fixed, traced = _sized(SearchOptions(capacity=m + 1), m, most)
+    options, fixed = _sized(SearchOptions(capacity=m + 1), m, most)
 
     def of_position(key: jax.Array, state: State) -> Analysis:
-        analysis = _on_host(_search_with_rollouts(game, options, fixed, traced, key, state))
+        analysis = _on_host(_search_with_rollouts(game, options, fixed, m, key, state))
         return analysis._replace(network_value=None, prior=None)
 
     return BoardPlayer(name, f"plain MCTS with {m} rollouts a move", of_position, True)
@@ -178,16 +178,10 @@ def _of_players(name: str, title: str, game: Game, players: Players) -> BoardPla
     return BoardPlayer(name, title, lambda key, state: Analysis(int(choose(key, state))), False)
 
 
-def _sized(
-    options: SearchOptions, m: int, most: int | None
-) -> tuple[SearchOptions, int | None, int]:
-    """Options with room for the search, m where it must be static, else None, and m."""
-    room = max(m, most or 0)
-    return (
-        dataclasses.replace(options, capacity=room + 1),
-        m if options.fixes_simulations else None,
-        m,
-    )
+def _sized(options: SearchOptions, m: int, most: int | None) -> tuple[SearchOptions, int | None]:
+    """Options with room for the search, and m where it must be static, else None."""
+    sized = dataclasses.replace(options, capacity=max(m, most or 0) + 1)
+    return sized, m if options.fixes_simulations else None
 
 
 def _batch_of_one(state: State) -> State:
