@@ -1,4 +1,4 @@
-"""Self-play with a deterministic stub for a network, compiled once, shared by its tests."""
+"""Self-play on tiny boards, compiled once: by a deterministic stub, or a run's games in parts."""
 
 import functools
 from collections.abc import Callable
@@ -9,8 +9,9 @@ import numpy as np
 
 from jaxzero.games import Game, make_game
 from jaxzero.search import Diagnostics, SearchOptions
-from jaxzero.training import selfplay
+from jaxzero.training import episodes, learner, selfplay
 from jaxzero.training.selfplay import Trajectory
+from tests import small
 from tests.oracles.stub_network import jax_stub_evaluate
 
 LANES = 16
@@ -18,6 +19,7 @@ SIMULATIONS = 6
 SEED = 5  # of the stub network
 ALWAYS, NEVER = 1000, 0  # T': every move is sampled, or none
 LINE = "connect_four_4x4"
+LINE3 = "connect_four_3x3_line3"
 Played = tuple[Trajectory, Diagnostics]
 
 
@@ -77,3 +79,27 @@ def game_in(games: Trajectory, index: int) -> dict[str, np.ndarray]:
         game[name] = fields[name][:, index].copy()
         game[name][ended] = 0
     return game
+
+
+def in_parts(games: int, parts: int, **changes: Any) -> tuple[Trajectory, dict[str, float]]:
+    """A run's games of one iteration by an untrained network, and their metrics, as NumPy.
+
+    `changes`: of `config.selfplay`.
+    """
+    settings: dict[str, Any] = {
+        "game": LINE3,
+        "network.name": "resnet",
+        "network.blocks": 1,
+        "search.num_simulations": SIMULATIONS,
+        "search.key": "position",
+        "search.ties": "random",
+        "selfplay.episodes": games,
+        "selfplay.share": "cache",
+        "selfplay.parts": parts,
+    } | {f"selfplay.{name}": value for name, value in changes.items()}
+    spec, hyper = small.small_spec(settings), small.small_hyper(settings)
+
+    def run(key: jax.Array) -> Any:
+        return episodes.self_play(spec, hyper, learner.init(spec, key), key)
+
+    return jax.device_get(jax.jit(run)(jax.random.key(4)))

@@ -4,38 +4,19 @@ import functools
 import itertools
 from typing import Any
 
-import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jaxzero.games import make_game
-from jaxzero.training import episodes, learner
-from tests import small
+from tests.training.stub_games import LINE3, in_parts, signed
 
 PARTS, GAMES = 4, 24
 LANES = GAMES // PARTS
-GAME = make_game("connect_four_3x3_line3", observation="signed")
-SETTINGS: dict[str, Any] = {
-    "game": GAME.name,
-    "network.name": "resnet",
-    "network.blocks": 1,
-    "search.num_simulations": 6,
-    "search.key": "position",
-    "selfplay.episodes": GAMES,
-    "selfplay.share": "cache",
-    "selfplay.retry": True,
-    "selfplay.parts": PARTS,
-}
+GAME = signed(LINE3)
 
 
 @functools.cache
 def played() -> tuple[Any, dict[str, float]]:
-    spec, hyper = small.small_spec(SETTINGS), small.small_hyper(SETTINGS)
-
-    def run(key: jax.Array) -> Any:
-        return episodes.self_play(spec, hyper, learner.init(spec, key), key)
-
-    return jax.device_get(jax.jit(run)(jax.random.key(4)))
+    return in_parts(GAMES, PARTS, retry=True)
 
 
 def board(games: Any, t: int, b: int) -> bytes:
