@@ -23,7 +23,6 @@ products and sums that a compiler fuses.
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Callable
 from typing import Any, Literal
 
@@ -31,6 +30,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from tests.oracles.mcts_games import OracleGame, State
+from tests.oracles.mcts_node import Node
 
 TerminalValue = Callable[[tuple[float, float], int], float]
 
@@ -38,33 +38,6 @@ TerminalValue = Callable[[tuple[float, float], int], float]
 def own_result(outcome: tuple[float, float], to_move: int) -> float:
     """A finished game is worth its result to the player to move."""
     return outcome[to_move]
-
-
-@dataclasses.dataclass(eq=False)
-class Node:
-    """A stored position. The arrays have one entry per action."""
-
-    state: State
-    serial: int  # order of creation; a child's is always higher than its parent's
-    to_move: int
-    finished: bool
-    value: Any  # zero-sum value of the position itself, to the player to move
-    draw: Any  # draw probability of the position itself
-    legal: NDArray[np.bool_]
-    prior: NDArray[Any]  # without root noise; 0 where illegal
-    n: NDArray[np.int64]
-    z: NDArray[Any]
-    d: NDArray[Any]
-    children: dict[int, Node]
-
-    def subtree(self) -> list[Node]:
-        """This node and everything below it, in no particular order."""
-        nodes, todo = [], [self]
-        while todo:
-            node = todo.pop()
-            nodes.append(node)
-            todo.extend(node.children.values())
-        return nodes
 
 
 class Tree:
