@@ -5,35 +5,7 @@ import pytest
 from scipy.optimize import minimize
 
 from jaxzero.ratings import bayes_elo, displayed_scale
-
-
-def _logistic(elo):
-    return 1 / (1 + 10 ** (-elo / 400))
-
-
-def _chances(elo, advantage, draw_elo):
-    """(win, draw, loss) of the first player, who is `elo` stronger."""
-    win = _logistic(elo + advantage - draw_elo)
-    loss = _logistic(-elo - advantage - draw_elo)
-    return win, 1 - win - loss, loss
-
-
-def _simulate(rng, elo, games, advantage=0.0, draw_elo=97.3):
-    """Random pairings."""
-    first = rng.integers(len(elo), size=games)
-    second = (first + rng.integers(1, len(elo), size=games)) % len(elo)
-    return _played(rng, elo, first, second, advantage, draw_elo)
-
-
-def _played(rng, elo, first, second, advantage, draw_elo):
-    """One row per ordered pair, results drawn from the model."""
-    win, draw, _ = _chances(elo[first] - elo[second], advantage, draw_elo)
-    luck = rng.random(len(first))
-    counts = np.eye(3, dtype=int)[np.select([luck < win, luck < win + draw], [0, 1], 2)]
-    pairs, row = np.unique(np.column_stack([first, second]), axis=0, return_inverse=True)
-    total = np.zeros((len(pairs), 3), int)
-    np.add.at(total, row.ravel(), counts)
-    return np.column_stack([pairs, total])
+from tests.ratings.tournaments import chances, round_robin, simulate
 
 
 def _log_posterior(parameters, results, prior, count):
@@ -44,12 +16,12 @@ def _log_posterior(parameters, results, prior, count):
         games[[first, second]] += sum(counts)
     total = 0.0
     for first, second, *counts in results:
-        chances = _chances(elo[first] - elo[second], advantage, draw_elo)
-        total += sum(n * np.log(p) for n, p in zip(counts, chances, strict=True) if n)
+        three = chances(elo[first] - elo[second], advantage, draw_elo)
+        total += sum(n * np.log(p) for n, p in zip(counts, three, strict=True) if n)
         for player in (first, second):
             virtual = prior / 4 * sum(counts) / games[player]
-            total += virtual * np.log(chances[1])
-            total += virtual * np.log(_chances(elo[second] - elo[first], advantage, draw_elo)[1])
+            total += virtual * np.log(three[1])
+            total += virtual * np.log(chances(elo[second] - elo[first], advantage, draw_elo)[1])
     return total
 
 
@@ -74,7 +46,7 @@ def test_two_players_with_draws_solve_the_score_equation(draw_elo):
     wins, draws, losses, prior = 11, 6, 4, 2.0
     ratings = bayes_elo([[0, 1, wins, draws, losses]], advantage=0.0, draw_elo=draw_elo)
     delta = ratings.difference(0, 1)[0] / displayed_scale(draw_elo)
-    win, _, loss = _chances(delta, 0.0, draw_elo)
+    win, _, loss = chances(delta, 0.0, draw_elo)
     up, down = wins + draws + prior, losses + draws + prior
     assert up * (1 - win) == pytest.approx(down * (1 - loss), rel=1e-10)
 
@@ -170,7 +142,7 @@ def test_covariance_is_the_inverse_of_the_numerical_hessian(fit):
 
 def test_mean_is_zero_and_order_of_rows_does_not_matter():
     rng = np.random.default_rng(0)
-    results = _simulate(rng, rng.normal(0, 200, 8), 400)
+    results = simulate(rng, rng.normal(0, 200, 8), 400)
     ratings = bayes_elo(results)
     assert abs(ratings.elo.mean()) < 1e-9
     shuffled = bayes_elo(rng.permutation(results))
@@ -178,74 +150,11 @@ def test_mean_is_zero_and_order_of_rows_does_not_matter():
     np.testing.assert_allclose(shuffled.covariance, ratings.covariance, rtol=1e-8, atol=1e-8)
 
 
-def _round_robin(rng, elo, games, advantage=0.0, draw_elo=97.3):
-    """Every ordered pair in turn."""
-    pairs = np.array([(a, b) for a in range(len(elo)) for b in range(len(elo)) if a != b])
-    first, second = pairs[np.arange(games) % len(pairs)].T
-    return _played(rng, elo, first, second, advantage, draw_elo)
-
-
-def _neighbours(rng, elo, games, advantage=0.0, draw_elo=97.3):
-    """Each against the next, as a run's arena matches, either one first."""
-    lower = rng.integers(len(elo) - 1, size=games)
-    swap = rng.random(games) < 0.5
-    return _played(rng, elo, lower + swap, lower + ~swap, advantage, draw_elo)
-
-
-def _coverage(pairing, *, fit, sd=150.0, advantage=60.0, draw_elo=97.3, tournaments=20, **settings):
-    """(share of 95% intervals with the truth in them, standard deviation of error / stderr).
-
-    30 players with true strengths from a normal distribution, 3,000 games with draws and an
-    advantage of the first, over some tournaments; the truth on the scale that is displayed. Where
-    only neighbours meet, intervals of their differences: all others add up the same errors.
-    """
-    rng = np.random.default_rng(7)
-    deviations = []
-    for _ in range(tournaments):
-        truth = rng.normal(0, sd, 30)
-        truth -= truth.mean()
-        results = pairing(rng, truth, 3000, advantage=advantage, draw_elo=draw_elo)
-        known = {"advantage": advantage, "draw_elo": draw_elo}
-        given = dict.fromkeys(known, "fit") if fit else known
-        ratings = bayes_elo(results, **given, **settings)
-        truth = displayed_scale(draw_elo) * truth
-        if pairing is _neighbours:
-            rated = np.array([ratings.difference(i, i + 1) for i in range(29)])
-            deviations.append((rated[:, 0] + np.diff(truth)) / rated[:, 1])
-        else:
-            deviations.append((ratings.elo - truth) / ratings.stderr)
-    deviations = np.array(deviations)
-    return (np.abs(deviations) < 1.96).mean(), deviations.std()
-
-
-@pytest.mark.parametrize("fit", [False, True])
-@pytest.mark.parametrize("pairing", [_simulate, _round_robin, _neighbours])
-def test_intervals_cover_the_truth(pairing, fit):
-    # About 600 intervals: a standard deviation of 0.009 if they were independent; they nearly are.
-    covered, spread = _coverage(pairing, fit=fit)
-    assert 0.92 < covered < 0.98
-    assert 0.88 < spread < 1.12
-
-
-@pytest.mark.parametrize("draw_elo", [20.0, 250.0])
-def test_intervals_cover_the_truth_with_few_and_many_draws(draw_elo):
-    covered, _ = _coverage(_round_robin, fit=True, draw_elo=draw_elo)
-    assert 0.92 < covered < 0.98
-
-
-def test_the_default_prior_pulls_wide_pools_together_and_a_smaller_one_does_not():
-    # docs/ratings.md: what a prior of 2 does to players who are 600 Elo (one sd) from the mean.
-    default, _ = _coverage(_round_robin, fit=True, sd=600.0)
-    smaller, _ = _coverage(_round_robin, fit=True, sd=600.0, prior=0.5)
-    assert default < 0.88
-    assert 0.92 < smaller < 0.98
-
-
 def test_the_movers_advantage_and_that_of_the_listed_are_told_apart():
     rng = np.random.default_rng(5)
     truth = rng.normal(0, 150, 12)
     truth -= truth.mean()
-    by_mover = _round_robin(rng, truth, 132 * 60, advantage=80.0)
+    by_mover = round_robin(rng, truth, 132 * 60, advantage=80.0)
     listed = by_mover.copy()  # the same games, the lower number first in every row
     swapped = listed[:, 0] > listed[:, 1]
     listed[swapped] = listed[swapped][:, [1, 0, 4, 3, 2]]
@@ -269,7 +178,7 @@ def test_fit_recovers_advantage_and_draw_elo():
     rng = np.random.default_rng(11)
     deviations = []
     for _ in range(20):
-        results = _simulate(rng, rng.normal(0, 150, 10), 2000, advantage=60.0, draw_elo=120.0)
+        results = simulate(rng, rng.normal(0, 150, 10), 2000, advantage=60.0, draw_elo=120.0)
         ratings = bayes_elo(results, advantage="fit", draw_elo="fit")
         deviations.append(
             [
@@ -283,7 +192,7 @@ def test_fit_recovers_advantage_and_draw_elo():
 
 def test_stderr_shrinks_as_the_square_root_of_games():
     rng = np.random.default_rng(2)
-    results = _simulate(rng, np.linspace(-100, 100, 6), 600)
+    results = simulate(rng, np.linspace(-100, 100, 6), 600)
     more = results.copy()
     more[:, 2:] *= 16
     few, many = (bayes_elo(rows, prior=0.0).stderr for rows in (results, more))
