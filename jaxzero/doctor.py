@@ -31,7 +31,7 @@ from jaxzero.training.spec import make_hyper, make_spec
 _CHECKOUT = Path(__file__).parents[1] / "pyproject.toml"
 _PLUGINS = {"cuda12": "jax-cuda12-plugin", "cuda13": "jax-cuda13-plugin", "tpu": "libtpu"}
 _PROGRAMS = {"fairy-stockfish": "engine of Racing Kings", "chromium": "tests of pages"}
-TINY = {
+TINY: dict[str, Any] = {  # the tests' settings too: compiled once
     "game": "connect_four_5x5",
     "network.channels": 4,
     "network.hidden": (16, 8),

@@ -13,6 +13,7 @@ import jax.numpy as jnp
 import numpy as np
 from ml_collections import ConfigDict
 
+from jaxzero.doctor import TINY
 from jaxzero.games import Game
 from jaxzero.runs import population
 from jaxzero.runs.population import Layout, Program
@@ -25,18 +26,8 @@ from jaxzero.training.spec import Hyper, Spec
 
 Metrics = dict[str, np.ndarray]
 
-SETTINGS: dict[str, Any] = {
-    "game": "connect_four_5x5",
-    "network.channels": 4,
-    "network.hidden": (16, 8),
-    "search.num_simulations": 8,
-    "selfplay.episodes": 8,
-    "selfplay.temperature_plies": 6,
-    "replay.window": 2,
+SETTINGS: dict[str, Any] = TINY | {
     "train.iterations": 3,
-    "train.epochs": 2,
-    "train.batch_size": 16,
-    "arena.games": 4,
     "evaluation.heldout_games": 2,
     "evaluation.heldout_simulations": 2,
     "execution.devices": 1,
