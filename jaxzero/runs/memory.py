@@ -82,7 +82,8 @@ def forecast(spec: Spec, hyper: Hyper, heldout: Any, *, members: int, together: 
     if spec.growth.grow_at and spec.growth.grow_by == "parallel":
         state = iteration.accompanied(state, state.learner)
     at_once = members if together else 1
-    lanes = -(-spec.selfplay.episodes // spec.data_devices)
+    episodes = -(-spec.selfplay.episodes // spec.data_devices)
+    lanes = -(-episodes // spec.selfplay.parts)  # games at once
     keys = jax.eval_shape(lambda: jax.random.split(jax.random.key(0), lanes))
     states = jax.eval_shape(lambda: starts(spec.game, lanes))
     alone = dataclasses.replace(spec, data_devices=1, network=spec.network.clone(axis_name=None))
@@ -92,7 +93,7 @@ def forecast(spec: Spec, hyper: Hyper, heldout: Any, *, members: int, together: 
     )  # fmt: skip
     tree = size_of(trees)
     kept = spec.switches.keep_tree
-    games = jax.eval_shape(lambda: selfplay.empty_record(spec.game, lanes, spec.search))
+    games = jax.eval_shape(lambda: selfplay.empty_record(spec.game, episodes, spec.search))
     trained = (state.learner, getattr(state, "beside", ()))
     # Together, the best and the candidates. One after another, those given and those made lie in
     # different arrays, as windows do, and the member at work has a few copies.
@@ -115,8 +116,10 @@ def forecast(spec: Spec, hyper: Hyper, heldout: Any, *, members: int, together: 
     if spec.selfplay.share == "cache":
         game, own = spec.game, spec.selfplay
         row = size_of(states) // lanes + 8 * game.num_actions  # a position, visits and policy
-        parts["table"] = row * sharing.capacity(lanes, game.max_plies, own.share_positions)
-        parts["table"] *= at_once
+        row += 12 * (own.parts > 1)  # what was played: hashes
+        row += 8 * game.num_actions * bool(own.tree_c)  # and its visits and wins
+        held = sharing.capacity(episodes, game.max_plies, own.share_positions)
+        parts["table"] = row * held * at_once
     return Forecast(parts, checkpoint=size_of(state) * members)
 
 

@@ -1,5 +1,7 @@
 """The forecast of memory, against what XLA allots to the compiled iteration."""
 
+from typing import Any
+
 import jax
 import numpy as np
 import pytest
@@ -34,7 +36,7 @@ def test_the_forecast_is_near_what_xla_allots(mode: str) -> None:
 
 
 def test_what_grows_with_what() -> None:
-    def parts(**changes: int | str) -> dict[str, int]:
+    def parts(**changes: Any) -> dict[str, int]:
         renamed = {key.replace("__", "."): value for key, value in changes.items()}
         spec = small.small_spec(renamed)
         held = small.heldout(spec.game)
@@ -54,11 +56,14 @@ def test_what_grows_with_what() -> None:
     assert parts(network__channels=8)["networks"] > base["networks"]
     assert parts(train__batch_size=64)["gradients"] > base["gradients"]
     assert "table" not in base
-    tables = [
-        parts(search__key="position", selfplay__share="cache", selfplay__share_positions=size)
-        for size in (10, 20)
-    ]
+    cache: dict[str, Any] = {"search__key": "position", "selfplay__share": "cache"}
+    tables = [parts(**cache, selfplay__share_positions=size) for size in (10, 20)]
     assert tables[1]["table"] == 2 * tables[0]["table"] > 0
+    tree = parts(**cache, selfplay__share_positions=10, selfplay__tree_c=1.5, selfplay__parts=4)
+    assert tree["table"] == tables[0]["table"] + 10 * (12 + 8 * 5)
+    assert tree["trees"] == base["trees"] / 4  # a part's games at once
+    assert tree["games"] == base["games"]
+    assert tree["arena's trees"] == base["arena's trees"]
 
 
 def test_winograd_is_no_larger_than_patches() -> None:
