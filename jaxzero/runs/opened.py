@@ -153,13 +153,18 @@ def channels_after(directory: Path, config: ConfigDict, done: int) -> int:
       directory: the run's; its metrics say when a network that learned beside took over.
       config: its settings.
       done: the iteration.
+
+    Raises:
+      ConfigError: they do not say it.
     """
     own = config_lib.section(GrowthSettings, config.network)
-    if own.grow_by != "parallel":
+    if own.grow_by != "parallel" or not own.grow_at or not done:
         return growth.planned(own, config.network.channels, done)
-    rows = workdir.read_rows(directory / workdir.METRICS) if own.grow_at else []
-    found = (int(r[CHANNELS]) for r in rows if r["iteration"] == done and CHANNELS in r)
-    return next(found, config.network.channels)
+    metrics = directory / workdir.METRICS
+    for row in workdir.read_rows(metrics):
+        if row["iteration"] == done and CHANNELS in row:
+            return int(row[CHANNELS])
+    raise ConfigError(f"{metrics} has no {CHANNELS} of iteration {done}: the run cannot be opened")
 
 
 def networks(run: Run, at: int | None = None, *, alike: bool = True) -> Learner:
