@@ -75,6 +75,11 @@ def conflicts(config: ConfigDict, switches: Switches) -> Iterator[tuple[Any, str
         )
     yield own.retry and own.tree_c, "selfplay.retry", "set config.selfplay.tree_c=0"
     yield (
+        own.tree_c and switches.one_hot_after_temperature,
+        "selfplay.tree_c",
+        "the tree chooses the move, set config.switches.one_hot_after_temperature=False",
+    )
+    yield (
         bool(learns) != (own.parts > 1),
         "selfplay.parts",
         "one part learns from another with config.selfplay.tree_c or config.selfplay.retry: choose "

@@ -81,11 +81,10 @@ def game_in(games: Trajectory, index: int) -> dict[str, np.ndarray]:
     return game
 
 
-def in_parts(games: int, parts: int, **changes: Any) -> tuple[Trajectory, dict[str, float]]:
-    """A run's games of one iteration by an untrained network, and their metrics, as NumPy.
-
-    `changes`: of `config.selfplay`.
-    """
+def in_parts(
+    games: int, parts: int, changes: dict[str, Any]
+) -> tuple[Trajectory, dict[str, float]]:
+    """A run's games of one iteration by an untrained network, and their metrics, as NumPy."""
     settings: dict[str, Any] = {
         "game": LINE3,
         "network.name": "resnet",
@@ -96,7 +95,8 @@ def in_parts(games: int, parts: int, **changes: Any) -> tuple[Trajectory, dict[s
         "selfplay.episodes": games,
         "selfplay.share": "cache",
         "selfplay.parts": parts,
-    } | {f"selfplay.{name}": value for name, value in changes.items()}
+        **changes,
+    }
     spec, hyper = small.small_spec(settings), small.small_hyper(settings)
 
     def run(key: jax.Array) -> Any:

@@ -5,7 +5,9 @@ from collections import Counter, defaultdict
 from typing import Any
 
 import numpy as np
+import pytest
 
+from jaxzero.settings.config import ConfigError
 from tests.training.stub_games import in_parts
 
 C, PARTS, GAMES = 1.5, 6, 47
@@ -14,7 +16,7 @@ LANES = 8  # of a part; the last has a game less
 
 @functools.cache
 def played() -> tuple[Any, dict[str, float]]:
-    return in_parts(GAMES, PARTS, tree_c=C)
+    return in_parts(GAMES, PARTS, {"selfplay.tree_c": C})
 
 
 def after(board: bytes, action: int) -> bytes:
@@ -75,3 +77,21 @@ def test_each_position_is_searched_once_in_all_parts() -> None:
     assert games.valid[0].sum() == GAMES
     np.testing.assert_array_equal(games.plies, games.valid.sum(0))
     assert len({tuple(actions) for actions in games.action.T}) > GAMES // 4
+
+
+@pytest.mark.parametrize(
+    ("key", "changes"),
+    [
+        ("tree_c", {"selfplay.share": "ply"}),
+        ("tree_c", {"selfplay.opening_plies": 2}),
+        ("tree_c", {"selfplay.archive_share": 0.5}),
+        ("tree_c", {"switches.one_hot_after_temperature": True}),
+        ("retry", {"selfplay.retry": True}),
+        ("parts", {"selfplay.parts": 1}),
+        ("parts", {"selfplay.tree_c": 0.0}),
+    ],
+)
+def test_what_does_not_go_with_a_tree_is_refused(key: str, changes: dict[str, Any]) -> None:
+    with pytest.raises(ConfigError, match=rf"^config\.selfplay\.{key}=") as refusal:
+        in_parts(GAMES, PARTS, {"selfplay.tree_c": C} | changes)
+    assert "\n" not in str(refusal.value)

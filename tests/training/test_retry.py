@@ -16,7 +16,7 @@ GAME = signed(LINE3)
 
 @functools.cache
 def played() -> tuple[Any, dict[str, float]]:
-    return in_parts(GAMES, PARTS, retry=True)
+    return in_parts(GAMES, PARTS, {"selfplay.retry": True})
 
 
 def board(games: Any, t: int, b: int) -> bytes:
