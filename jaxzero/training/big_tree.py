@@ -14,6 +14,7 @@ import jax
 import jax.numpy as jnp
 from flax import struct
 
+from jaxzero.games import scoring
 from jaxzero.games.base import Game, State
 from jaxzero.games.distinct import hash_rows
 from jaxzero.training import seen, sharing
@@ -112,7 +113,7 @@ def learn(tree: BigTree, games: Trajectory) -> tuple[BigTree, jax.Array]:
     place, found = sharing.look_up(positions, hashes, hashes)
     place = jnp.where(found & valid, place, tree.visits.shape[0])
     action = games.action.reshape(-1)
-    result = jnp.where(games.to_move == 0, games.outcome[None, :, 0], games.outcome[None, :, 1])
+    result = scoring.result_for_mover(games.outcome[None], games.to_move, 0.0)
     won = (1.0 + result.reshape(-1)) / 2
     tree = dataclasses.replace(
         tree,

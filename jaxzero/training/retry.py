@@ -21,7 +21,7 @@ from jaxzero.games.playouts import starts
 from jaxzero.loops import where_lanes
 from jaxzero.training import archive, openings, seen, sharing
 from jaxzero.training.openings import Beginnings
-from jaxzero.training.selfplay import Trajectory
+from jaxzero.training.selfplay import BY_GAME, Trajectory
 from jaxzero.training.sharing import Memory
 
 
@@ -116,9 +116,9 @@ def with_prefix(
     by_ply = {
         name: join(getattr(before, name), x)
         for name, x in vars(games).items()
-        if x is not None and name in _BY_PLY
+        if x is not None and name not in BY_GAME
     }
-    result = jnp.where(by_ply["to_move"] == 0, games.outcome[None, :, 0], games.outcome[None, :, 1])
+    result = scoring.result_for_mover(games.outcome[None], by_ply["to_move"], 0.0)
     by_ply["value"] = jnp.where(is_before, result, by_ply["value"])
     by_ply["drawn"] = jnp.where(is_before, scoring.draw_share(result), by_ply["drawn"])
     for name in ("valid", "recorded"):
@@ -132,9 +132,3 @@ def with_prefix(
         rolled_back=None,
         begun=None,
     )
-
-
-_BY_PLY = (
-    "observation", "policy", "legal", "to_move", "action", "root_value", "value", "drawn", "valid",
-    "recorded", "root_draw",
-)  # fmt: skip

@@ -74,7 +74,8 @@ class Trajectory:
     root_draw: jax.Array | None = None
 
 
-_BY_GAME = ("outcome", "plies", "active", "start", "rolled_back", "begun")
+# Fields of `Trajectory` without an axis of plies.
+BY_GAME = ("outcome", "plies", "active", "start", "rolled_back", "begun")
 
 # (keys [B], states [B], policies [B, A], live bool[B]) -> int32[B] actions
 Pick = Callable[[jax.Array, Any, jax.Array, jax.Array], jax.Array]
@@ -83,7 +84,7 @@ Pick = Callable[[jax.Array, Any, jax.Array, jax.Array], jax.Array]
 def along_games(fn: Callable[[jax.Array, int], jax.Array], games: Trajectory) -> Trajectory:
     """`fn` of each array and its axis of games."""
     fields: dict[str, Any] = {
-        name: jax.tree.map(lambda x, axis=int(name not in _BY_GAME): fn(x, axis), value)
+        name: jax.tree.map(lambda x, axis=int(name not in BY_GAME): fn(x, axis), value)
         for name, value in vars(games).items()
     }
     return Trajectory(**fields)
