@@ -16,10 +16,9 @@ from ml_collections import ConfigDict
 from experiments.configs.connect_four_efficiency import KEYS, WITHOUT_ARMS, get_config
 from experiments.connect_four import arms, claims
 from experiments.connect_four import efficiency_report as report
-from experiments.connect_four.baselines import extended, extensions
+from experiments.connect_four.baselines import EXTENDED, extended, extensions
 from experiments.shell import cli
 from experiments.shell import study as shell
-from jaxzero.settings import config as config_lib
 from jaxzero.settings.config import ConfigError
 
 STUDY = "connect_four_efficiency"
@@ -27,18 +26,13 @@ STUDY = "connect_four_efficiency"
 
 def changes(config: ConfigDict, arm: str) -> dict[str, Any]:
     """What an arm does otherwise than the baseline, dotted keys (002, section 3.3)."""
-    if arm == "extended" or arm in WITHOUT_ARMS:
+    if arm == EXTENDED or arm in WITHOUT_ARMS:
         return extended(config, without=arm.removeprefix("without_"))
     # The authors' single run of the cycle was annealed to 0.5 in iteration 25.
     grows = config.study.slow_window_grows
     known = extensions(config, grows=grows, anneal_to=0.5, anneal_iterations=25)
     known |= {f"dedupe_{weight}": {"replay.duplicate_weight": weight} for weight in (0.2, 0.5)}
     return (known | {"baseline": {}})[arm]
-
-
-def arm_config(config: ConfigDict, arm: str) -> ConfigDict:
-    """An arm's settings, locked."""
-    return config_lib.changed(config, changes(config, arm))
 
 
 def validate(config: ConfigDict) -> None:

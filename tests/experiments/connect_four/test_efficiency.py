@@ -54,6 +54,10 @@ def tiny(changes: dict[str, Any] | None = None) -> ConfigDict:
     return small.changed(get_config("quick"), TINY | (changes or {}))
 
 
+def arm_config(config: ConfigDict, arm: str) -> ConfigDict:
+    return config_lib.changed(config, study.changes(config, arm))
+
+
 @pytest.fixture(scope="module")
 def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
     directory = tmp_path_factory.mktemp("efficiency")
@@ -82,7 +86,7 @@ def test_presets_fit_on_their_machines(preset: str) -> None:
     study.validate(config)
     room = (4 if preset in ("quick", "cpu") else 80) * 2**30
     machine = hardware.Hardware("gpu", "one device", 1, room)
-    own = study.arm_config(config, "extended")  # has the most heads
+    own = arm_config(config, "extended")  # has the most heads
     predicted = hardware.forecast(own, runs.one_for_each_seed(own, "extended"), machine)
     assert machine.refuses(predicted) is None
 
@@ -203,7 +207,7 @@ def test_a_finished_study_is_not_done_again(finished: Path) -> None:
 
 def test_the_papers_constants() -> None:
     """The authors' final settings, as the search and the learner get them."""
-    spec = spec_lib.make_spec(study.arm_config(get_config("paper"), "baseline"))
+    spec = spec_lib.make_spec(arm_config(get_config("paper"), "baseline"))
     s = spec.search
     assert (s.unvisited_q, s.q_scale, s.renormalise_prior, s.ties) == (
         0.8545,
@@ -218,7 +222,7 @@ def test_the_papers_constants() -> None:
     train = spec.train
     assert (train.weight_decay, train.max_gradient_norm, train.momentum) == (1e-4, 1.0, 0.9)
     assert (spec.replay.window_positions, spec.replay.window_start) == (2_000_000, 0)
-    extended = spec_lib.make_spec(study.arm_config(get_config("paper"), "extended"))
+    extended = spec_lib.make_spec(arm_config(get_config("paper"), "extended"))
     window, train = extended.replay, extended.train
     assert (window.window_start, window.window_grows) == (500_000, (5, 15))
     assert (train.schedule, train.anneal_to) == ("cyclic", 0.4)
@@ -230,7 +234,7 @@ def test_every_arm_is_known_and_possible() -> None:
     possible = {f"without_{name}" for name in config.study.extended}
     assert possible < set(WITHOUT_ARMS)
     for arm in (*PAPER_ARMS, *possible, *OTHER_ARMS):
-        spec_lib.make_spec(study.arm_config(config, arm))
+        spec_lib.make_spec(arm_config(config, arm))
     curves = (published.load(efficiency_report.PUBLISHED) or {})["curves"]
     assert set(curves) <= {*PAPER_ARMS, *OTHER_ARMS}
 
@@ -246,7 +250,7 @@ def test_an_arm_without_an_ingredient_differs_in_its_keys_alone(name: str) -> No
     changes = {"study.extended": (*INGREDIENTS, "mixed_values")}
     config = small.changed(get_config("paper"), changes)
     flat = {
-        arm: config_lib.flatten(study.arm_config(config, arm))
+        arm: config_lib.flatten(arm_config(config, arm))
         for arm in ("baseline", "extended", f"without_{name}")
     }
     own = baselines.ingredients(config)[name]
