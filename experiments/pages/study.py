@@ -13,7 +13,7 @@ import numpy as np
 
 from experiments import published
 from experiments.pages.bands import Band, band_of, floats
-from experiments.pages.wording import PICTURE, plural, unpublished
+from experiments.pages.wording import plural
 from jaxzero.runs import training_elo
 from jaxzero.runs.failures import FAILED
 from jaxzero.settings.config import TARGETS, ConfigError
@@ -189,7 +189,7 @@ class Study:
         if self.game == UNKNOWN_GAME:
             yield "The game was not recorded."
         elif published.loss_curves(self.game) is None:
-            pictured = unpublished("tournament", self.game) == PICTURE
+            pictured = published.is_pictured("tournament", self.game)
             only = "are pictures only, no numbers," if pictured else "is no published data"
             yield f"There {only} for {self.game}."
 
