@@ -1,40 +1,95 @@
-"""The loss ablation from a notebook: the same run directory as from the command line."""
+"""A study from a notebook: the same run directory as from the command line."""
 
+import io
 import shlex
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from ml_collections import ConfigDict
 
 from experiments import ablation_sizes, loss_ablation
-from experiments.configs.loss_ablation import get_config
 from experiments.costs import clock
 from experiments.costs.clock import Cost
+from experiments.pages import page
+from experiments.shell import presets
 from jaxzero import workdir
-from jaxzero.runs import runner
+from jaxzero.runs import hardware, runner
 from jaxzero.runs.stopping import Stopped
-from jaxzero.settings.config import flatten
+from jaxzero.settings.config import ConfigError, flatten, nearest
 from jaxzero.tracking import Table
 
 _TIMED = 2.0  # seconds of each phase
 
 
-def words(config: ConfigDict, directory: Path) -> list[str]:
+_WIDTH = 760  # pixels of a report's figure
+_COLOURS = 64  # of it: a tenth of the file
+
+
+class Study(Protocol):
+    """The module of a study, e.g. `experiments.loss_ablation`."""
+
+    STUDY: str
+
+    def validate(self, config: ConfigDict, /) -> None:
+        """Refuses settings."""
+
+    def run(self, config: ConfigDict, directory: Path, command: str | None = None, /) -> None:
+        """Trains, measures, writes the report."""
+
+
+def place(folder: str, name: str, *, drive: bool = False) -> Path:
+    """The run directory FOLDER/NAME; with `drive`, on Colab, in your Google Drive."""
+    if drive:
+        from google.colab import drive as google_drive  # exists on Colab only
+
+        google_drive.mount("/content/drive")
+        return Path("/content/drive/MyDrive") / folder / name
+    return Path(folder) / name
+
+
+def choose(sizes: Iterable[str], name: str = ablation_sizes.AUTO) -> str:
+    """The size of that name; `auto`: `gpu` where JAX sees a GPU or TPU, else `cpu`.
+
+    Raises:
+      ConfigError: there is none of that name.
+    """
+    known = list(sizes)
+    if name == ablation_sizes.AUTO:
+        name = "cpu" if hardware.look().platform == "cpu" else "gpu"
+    if name not in known:
+        raise ConfigError(f"size {name!r}: {nearest(name, [ablation_sizes.AUTO, *known])}")
+    return name
+
+
+def settings(study: Study, preset: str, changes: Mapping[str, Any]) -> ConfigDict:
+    """A preset of a study, changed (dotted keys) and checked.
+
+    Raises:
+      ConfigError: settings that do not exist or cannot work.
+    """
+    config = presets.settings(study.STUDY, preset, changes)
+    runner.prepare(config)  # before anything looks for devices
+    study.validate(config)
+    return config
+
+
+def words(config: ConfigDict, directory: Path, study: Study = loss_ablation) -> list[str]:
     """The command line's words for these settings, the program's name left out."""
-    usual = flatten(get_config(config.preset))
+    usual = flatten(presets.settings(study.STUDY, config.preset))
     changes = [
         f"--config.{key}={value}"
         for key, value in flatten(config).items()
         if usual[key] != value and value is not None
     ]
-    preset = f"--config=experiments/configs/loss_ablation.py:{config.preset}"
+    preset = f"--config=experiments/configs/{study.STUDY}.py:{config.preset}"
     return [preset, f"--workdir={directory}", *changes]
 
 
-def command(config: ConfigDict, directory: Path) -> str:
+def command(config: ConfigDict, directory: Path, study: Study = loss_ablation) -> str:
     """The command line that does what these settings say in this run directory."""
-    return shlex.join(["python", "-m", "experiments.loss_ablation", *words(config, directory)])
+    program = ["python", "-m", f"experiments.{study.STUDY}"]
+    return shlex.join([*program, *words(config, directory, study)])
 
 
 def is_finished(config: ConfigDict, directory: Path) -> bool:
@@ -45,12 +100,13 @@ def is_finished(config: ConfigDict, directory: Path) -> bool:
     return workdir.read_json(path)["config"]["train"]["iterations"] == config.train.iterations
 
 
-def run(config: ConfigDict, directory: Path) -> bool:
-    """Runs the study, or the rest of it; says how to resume it.
+def run(config: ConfigDict, directory: Path, study: Study = loss_ablation) -> bool:
+    """Runs a study, or the rest of it; says how to resume it.
 
     Args:
       config: its settings.
       directory: the run directory.
+      study: its module.
 
     Returns:
       Whether it is finished.
@@ -59,18 +115,62 @@ def run(config: ConfigDict, directory: Path) -> bool:
       ConfigError: settings that cannot work, or a directory of other ones.
     """
     print("the same from a terminal:")
-    print(command(config, directory))
+    print(command(config, directory, study))
     runner.prepare(config)
-    workdir.claim(directory, config, loss_ablation.STUDY)  # refuses a directory of another run
+    workdir.claim(directory, config, study.STUDY)  # refuses a directory of another run
     if is_finished(config, directory):
         print(f"{directory} is finished: nothing left to do")
         return True
     try:
-        loss_ablation.run(config, directory, command(config, directory))
+        study.run(config, directory, command(config, directory, study))
     except Stopped as stopped:
         print(str(stopped).replace("the same command", "running this cell again"))
         return False
     return True
+
+
+def answer(directory: Path) -> str:
+    """What a report says first, in Markdown: the headline and its numbers, or the verdicts."""
+    read = page.read(directory / "report.html")
+    if not read.headline:
+        return "\n".join(f"* {verdict}" for verdict in read.verdicts)
+    numbers = [f"* **{value}** {what}" for value, what in read.numbers]
+    return "\n".join([f"**{read.headline}**", "", *numbers])
+
+
+def table(directory: Path, title: str, columns: Sequence[str] = ()) -> str:
+    """A report's table in Markdown, or some of its columns.
+
+    Raises:
+      ConfigError: the report has none of that title.
+    """
+    tables = [t for s in page.read(directory / "report.html").sections for t in s.tables]
+    found = next((t for t in tables if t.title == title), None)
+    if found is None:
+        raise ConfigError(f"table {title!r}: {nearest(title, [t.title for t in tables])}")
+    shown = [found.headers.index(name) for name in columns or found.headers]
+    rows = tuple(tuple(row[at] for at in shown) for row in found.rows)
+    return Table(tuple(found.headers[at] for at in shown), rows).markdown() + f"\n\n{found.note}"
+
+
+def figure(directory: Path, name: str) -> bytes:
+    """A figure of a report as a PNG small enough to be kept in a notebook.
+
+    Raises:
+      ConfigError: the report has none of that name.
+    """
+    from PIL import Image
+
+    path = directory / "figures" / f"{name}.png"
+    if not path.exists():
+        known = sorted(other.stem for other in path.parent.glob("*.png"))
+        raise ConfigError(f"figure {name!r} of {directory}: {nearest(name, known)}")
+    with Image.open(path) as whole:
+        size = (_WIDTH, round(whole.height * _WIDTH / whole.width))
+        shrunk = whole.convert("RGB").resize(size, Image.Resampling.LANCZOS).quantize(_COLOURS)
+    kept = io.BytesIO()
+    shrunk.save(kept, "png", optimize=True)
+    return kept.getvalue()
 
 
 def estimate(config: ConfigDict, directory: Path) -> str:

@@ -83,9 +83,8 @@ def test_keys_exist(page: str) -> None:
         assert key in known | sections | {"json"}, f"{page} names config.{key}"
 
 
-@pytest.mark.parametrize("page", NAMES)
-def test_commands_exist(page: str) -> None:
-    text = (ROOT / page).read_text()
+def check_modules_and_presets(text: str, page: str) -> None:
+    """What a page names is there."""
     for module in re.findall(r"python -m ((?:experiments|jaxzero|benchmarks)[\w.]*\w)", text):
         assert importlib.util.find_spec(module) is not None, f"{page} names {module}"
     for file, preset in re.findall(r"--config=(experiments/configs/\w+\.py):(\w[\w.]*\w)", text):
@@ -93,12 +92,22 @@ def test_commands_exist(page: str) -> None:
             cli.load(f"{file}:{preset}", file)  # refuses what is not there
 
 
+@pytest.mark.parametrize("page", NAMES)
+def test_commands_exist(page: str) -> None:
+    check_modules_and_presets((ROOT / page).read_text(), page)
+
+
 PLACEHOLDERS = {"PRESET": "quick", "SCALE": "quick", "PAPER": "000", "$SLURM_ARRAY_TASK_ID": "1"}
 
 
 def commands_of(page: str) -> list[tuple[str, list[str]]]:
+    """See `commands_in`."""
+    return commands_in((ROOT / page).read_text())
+
+
+def commands_in(text: str) -> list[tuple[str, list[str]]]:
     """Modules and words of the commands that a page shows; what names a module alone is none."""
-    text = (ROOT / page).read_text().replace("\\\n", " ")
+    text = text.replace("\\\n", " ")
     blocks = re.findall(r"^ *```.*?^ *```$", text, re.DOTALL | re.MULTILINE)
     shown = [line for block in blocks for line in block.splitlines()]
     for block in blocks:
@@ -126,6 +135,12 @@ class Parsed(Exception):
 
 @pytest.mark.parametrize("page", [name for name in NAMES if commands_of(name)])
 def test_commands_are_accepted(page: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    check_accepted(commands_of(page), monkeypatch)
+
+
+def check_accepted(commands: list[tuple[str, list[str]]], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Programs read these words of theirs, and do nothing."""
+
     def stop(parser: argparse.ArgumentParser, words: Any, space: Any = None) -> Any:
         _, unknown = real(parser, words, space)
         assert not unknown
@@ -134,7 +149,7 @@ def test_commands_are_accepted(page: str, monkeypatch: pytest.MonkeyPatch) -> No
     real = argparse.ArgumentParser.parse_known_args
     monkeypatch.setattr(argparse.ArgumentParser, "parse_known_args", stop)
     monkeypatch.chdir(ROOT)
-    for name, words in commands_of(page):
+    for name, words in commands:
         package = ROOT / name.replace(".", "/")
         inside = [part for part in ("command", "study") if (package / f"{part}.py").exists()]
         module: Any = importlib.import_module(".".join([name, *inside]))

@@ -1,6 +1,7 @@
 """Words that must not come back (CONTRIBUTING, house style), in pages, help and messages."""
 
 import ast
+import json
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -25,12 +26,16 @@ OLD = {"results that are sure"}  # what files written earlier say
 
 
 def lines() -> Iterator[tuple[str, str]]:
-    """Prose by place: pages without code, and all strings of the code."""
+    """Prose by place: pages without code, notebooks' text, and all strings of the code."""
     for path in [*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")]:
         text = re.sub(r"^```.*?^```$|`[^`\n]+`", "", path.read_text(), flags=re.M | re.S)
         for line in text.splitlines():
             if path.name != "CONTRIBUTING.md" or not line.startswith("|"):  # its table shows them
                 yield str(path.relative_to(ROOT)), line
+    for path in ROOT.glob("colab/*.ipynb"):
+        for cell in json.loads(path.read_text())["cells"]:
+            if cell["cell_type"] == "markdown":
+                yield str(path.relative_to(ROOT)), "".join(cell["source"])
     for path in (path for folder in CODE for path in (ROOT / folder).glob("**/*.py")):
         for node in ast.walk(ast.parse(path.read_text())):
             value = node.value if isinstance(node, ast.Constant) else None

@@ -1,6 +1,11 @@
-"""Notebooks as a person runs them: all cells in a kernel of their own, parameters injected."""
+"""Notebooks as a person runs them: all cells in a kernel of their own, parameters injected.
+
+`python -m tests.colab.executing losses` executes one as it stands and keeps its outputs.
+"""
 
 import signal
+import sys
+import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -8,7 +13,9 @@ import nbformat
 from nbclient import NotebookClient
 
 FOLDER = Path(__file__).resolve().parents[2] / "colab"
-NOTEBOOKS = ("quickstart", "your_own_game")
+STRIPPED = ("quickstart", "your_own_game")  # kept without outputs
+STORIES = ("curriculum",)  # kept with outputs
+NOTEBOOKS = STRIPPED + STORIES
 
 
 def read(name: str) -> Any:
@@ -67,3 +74,34 @@ def kinds_of_display(notebook: Any) -> set[str]:
     return {
         kind for c in notebook.cells for o in c.get("outputs", ()) for kind in o.get("data", {})
     }
+
+
+def shortened(outputs: list[Any]) -> list[Any]:
+    """Outputs as they are kept: without progress bars, and each in its best form alone."""
+    kept = [one for one in outputs if one.get("name") != "stderr"]
+    for one in kept:
+        if len(one.get("data", {})) > 1:
+            one["data"].pop("text/plain", None)
+            one["metadata"] = {}
+    return kept
+
+
+def keep_outputs(name: str) -> None:
+    """Executes a notebook with its own parameters, in a new folder, and saves what it shows."""
+    notebook = read(name)
+    with tempfile.TemporaryDirectory() as folder:
+        client = client_of(notebook, minutes=60)
+        client.resources["metadata"]["path"] = folder  # whose runs/ no one else has
+        client.execute()
+    for cell in notebook.cells:
+        cell.metadata.pop("execution", None)
+        if cell.cell_type == "code":
+            cell.outputs = shortened(cell.outputs)
+    notebook.metadata.pop("widgets", None)
+    notebook.metadata["language_info"] = {"name": "python"}
+    nbformat.write(notebook, FOLDER / f"{name}.ipynb")
+
+
+if __name__ == "__main__":
+    for word in sys.argv[1:]:
+        keep_outputs(word)

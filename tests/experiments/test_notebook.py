@@ -1,0 +1,68 @@
+"""What notebooks show of a report, and how they choose their size."""
+
+import io
+from pathlib import Path
+
+import pytest
+from matplotlib.figure import Figure
+from PIL import Image
+
+from experiments import hyperparameter_sweep, notebook
+from experiments.pages import page
+from experiments.pages.page import Page, plate, section
+from experiments.pages.tables import Table
+from jaxzero.runs import hardware
+from jaxzero.runs.hardware import Hardware
+from jaxzero.settings.config import ConfigError
+
+
+def write(directory: Path, headline: str) -> None:
+    """A report of one figure and one table."""
+    drawn = Figure(figsize=(9, 4))
+    drawn.subplots().plot([1, 3, 2])
+    table = Table("Losses", ("loss", "Elo", "seeds"), (("l_v", "12", "8"), ("l_p", "7", "8")), "N.")
+    content = section("All", plate("curves", drawn, "Curves", "Three."), table)
+    numbers = [("12", "Elo of l_v")]
+    page.write(Page("T", "", ["First."], [], [], [content], headline, numbers), directory)
+
+
+def test_a_report_in_parts(tmp_path: Path) -> None:
+    write(tmp_path, "l_v wins.")
+    assert notebook.answer(tmp_path) == "**l_v wins.**\n\n* **12** Elo of l_v"
+    assert "| l_p | 7 | 8 |" in notebook.table(tmp_path, "Losses")
+    short = notebook.table(tmp_path, "Losses", ("loss", "seeds"))
+    assert "| l_p | 8 |" in short
+    assert short.endswith("\n\nN.")
+    kept = notebook.figure(tmp_path, "curves")
+    with Image.open(io.BytesIO(kept)) as shown:
+        assert shown.width == 760
+        assert shown.format == "PNG"
+    assert len(kept) < 40_000
+    with pytest.raises(ConfigError, match="table 'Loses': did you mean 'Losses'"):
+        notebook.table(tmp_path, "Loses")
+    with pytest.raises(ConfigError, match=r"figure 'curve' of .*: did you mean 'curves'"):
+        notebook.figure(tmp_path, "curve")
+
+
+def test_a_report_without_a_headline_says_its_verdicts(tmp_path: Path) -> None:
+    write(tmp_path, "")
+    assert notebook.answer(tmp_path) == "* First."
+
+
+@pytest.mark.parametrize(("platform", "size"), [("cpu", "cpu"), ("gpu", "gpu"), ("tpu", "gpu")])
+def test_the_size_is_that_of_the_device(
+    platform: str, size: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(hardware, "look", lambda: Hardware(platform, "some", 1, None))
+    assert notebook.choose(("tiny", "cpu", "gpu")) == size
+    assert notebook.choose(("tiny", "cpu", "gpu"), "tiny") == "tiny"
+
+
+def test_the_command_is_that_of_the_study() -> None:
+    changes = {"study.c_puct": (), "train.epochs": 3}
+    config = notebook.settings(hyperparameter_sweep, "quick", changes)
+    assert notebook.command(config, Path("runs/x"), hyperparameter_sweep) == (
+        "python -m experiments.hyperparameter_sweep "
+        "--config=experiments/configs/hyperparameter_sweep.py:quick --workdir=runs/x "
+        "'--config.study.c_puct=()' --config.train.epochs=3"
+    )
