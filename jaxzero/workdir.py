@@ -30,8 +30,11 @@ CONFIG, ENVIRONMENT, MEMBERS, METRICS, RESULTS = (
     "results.json",
 )
 LOCK = ".lock"
-# What reading a damaged `.npz` raises.
-DAMAGED = (ValueError, OSError, KeyError, EOFError, zipfile.BadZipFile, zlib.error)
+# What NumPy and `zipfile` raise for files that are no whole `.npz`; RuntimeError: "is encrypted".
+_NO_ARRAYS = (
+    ValueError, OSError, KeyError, EOFError, RuntimeError, MemoryError, zipfile.BadZipFile,
+    zlib.error,
+)  # fmt: skip
 # May differ when a workdir is gone on with: how long, how it is logged and measured, where it runs.
 MAY_DIFFER = (
     "train.iterations",
@@ -91,6 +94,28 @@ def write_arrays(path: Path, arrays: Mapping[str, Any]) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
         np.savez_compressed(part, **arrays)
         os.replace(part, path)
+
+
+def read_arrays(path: Path, names: Iterable[str], remedy: str) -> dict[str, np.ndarray]:
+    """What `write_arrays` wrote.
+
+    Args:
+      path: of the file.
+      names: arrays that it must have.
+      remedy: what to do when it does not.
+
+    Raises:
+      ConfigError: it is missing or damaged.
+    """
+    try:
+        with np.load(path, allow_pickle=False) as stored:
+            found = {name: stored[name] for name in stored.files}
+    except _NO_ARRAYS as error:
+        reason = "is missing" if isinstance(error, FileNotFoundError) else f"is damaged ({error})"
+        raise ConfigError(f"{path} {reason}: {remedy}".replace("\n", " ")) from error
+    if missing := sorted(set(names) - found.keys()):
+        raise ConfigError(f"{path} is damaged (it has no {missing[0]}): {remedy}")
+    return found
 
 
 def read_json(path: Path) -> Any:

@@ -66,9 +66,8 @@ def load_part(directory: Path, part: int) -> Solved | None:
     """A part that was written before; None where there is none or it is damaged."""
     path = part_path(directory, part)
     try:
-        with np.load(path, allow_pickle=False) as arrays:
-            return _solved(arrays)
-    except workdir.DAMAGED:
+        return _solved(workdir.read_arrays(path, Solved._fields[:-1], "it is made again"))
+    except ConfigError:
         return None  # it is made again from its number, to the same positions
 
 
@@ -115,8 +114,7 @@ def load(directory: Path) -> Positions:
             f"{path} is damaged (its SHA-256 is not the recorded one): delete "
             f"{directory / SET} and make the set again, from the parts beside it"
         )
-    with np.load(path, allow_pickle=False) as arrays:
-        solved = _solved(arrays)
+    solved = _solved(workdir.read_arrays(path, Solved._fields[:-1], "make the set again"))
     later = solved.later if (solved.later != NO_MOVE).any() else None
     recipe = Recipe(**record["recipe"])
     return Positions(_labelled(solved), solved.game, record["sha256"], recipe, later)

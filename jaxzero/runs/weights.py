@@ -11,7 +11,6 @@
 """
 
 import io
-import zipfile
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -28,6 +27,7 @@ from jaxzero.training.learner import Learner
 FOLDER = "weights"
 INDEX = "index.json"
 _FORMAT = "jaxzero weights 1"
+_REMEDY = "take it from the exported archive again"
 
 
 def to_bytes(network: Learner) -> bytes:
@@ -70,12 +70,8 @@ def load(directory: Path, members: Sequence[str], like: Learner) -> Learner:
 
 
 def _load_one(path: Path, like: Learner) -> Learner:
-    try:
-        with np.load(path) as stored:
-            arrays = {name: _widen(stored[name]) for name in stored.files}
-    except (OSError, ValueError, zipfile.BadZipFile) as error:
-        reason = "is missing" if isinstance(error, FileNotFoundError) else "is damaged"
-        raise ConfigError(f"{path} {reason}: take it from the exported archive again") from error
+    stored = workdir.read_arrays(path, (), _REMEDY)
+    arrays = {name: _widen(x) for name, x in stored.items()}
     wanted = {name: x.shape for name, x in _named(like).items()}
     stored_shapes = {name: x.shape for name, x in arrays.items()}
     if wanted != stored_shapes:
@@ -86,6 +82,9 @@ def _load_one(path: Path, like: Learner) -> Learner:
             f"{path} holds another network than the run's settings describe ({names[0]}: "
             f"{stored_shapes.get(names[0])} for {wanted.get(names[0])})"
         )
+    for name, x in arrays.items():
+        if not np.isfinite(x).all():
+            raise ConfigError(f"{path} is damaged ({name} is not finite): {_REMEDY}")
     leaves = [jnp.asarray(arrays[name], x.dtype) for name, x in _named(like).items()]
     return jax.tree.unflatten(jax.tree.structure(like), leaves)
 

@@ -182,15 +182,11 @@ def load(path: Path) -> tuple[Labelled, dict[str, Any]]:
     Raises:
       ConfigError: the file is damaged.
     """
-    try:
-        with np.load(path, allow_pickle=False) as arrays:
-            game = make_game(str(arrays["game"]))
-            start, structure = jax.tree.flatten(game.init())
-            leaves = [arrays[f"state_{i}"] for i in range(len(start))]
-            states = jax.tree.unflatten(structure, leaves)
-            settings = json.loads(str(arrays["settings"]))
-            return Labelled(game, states, arrays["scores"], arrays["plies"]), settings
-    except workdir.DAMAGED as error:
-        raise ConfigError(
-            f"{path} is damaged ({error}): delete it, and it is made again"
-        ) from error
+    named = "game", "settings", "scores", "plies"
+    arrays = workdir.read_arrays(path, named, "delete it, and it is made again")
+    game = make_game(str(arrays["game"]))
+    start, structure = jax.tree.flatten(game.init())
+    leaves = [arrays[f"state_{i}"] for i in range(len(start))]
+    states = jax.tree.unflatten(structure, leaves)
+    settings = json.loads(str(arrays["settings"]))
+    return Labelled(game, states, arrays["scores"], arrays["plies"]), settings

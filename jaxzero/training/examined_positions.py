@@ -112,11 +112,7 @@ def load(path: Path, game: Game) -> Positions:
     """
     nothing = jnp.zeros(())
     shapes, structure = jax.tree.flatten(Positions(game.init(), *[nothing] * 4))
-    try:
-        with np.load(path, allow_pickle=False) as arrays:
-            leaves = [jnp.asarray(arrays[f"leaf_{i}"]) for i in range(len(shapes))]
-    except workdir.DAMAGED as error:
-        raise ConfigError(
-            f"{path} is damaged ({error}): delete it and learning.json, and both are made again"
-        ) from error
-    return jax.tree.unflatten(structure, leaves)
+    names = [f"leaf_{i}" for i in range(len(shapes))]
+    remedy = "delete it and learning.json, and both are made again"
+    arrays = workdir.read_arrays(path, names, remedy)
+    return jax.tree.unflatten(structure, [jnp.asarray(arrays[name]) for name in names])

@@ -1,8 +1,11 @@
 """Networks as small files: the same network comes back, and only the same."""
 
 import dataclasses
+import io
 import json
+import random
 import shutil
+import zipfile
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +14,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from jaxzero import runs
+from jaxzero import runs, workdir
 from jaxzero.runs import Member, Run, weights
 from jaxzero.runs.checkpoints import Checkpoints
 from jaxzero.settings.config import ConfigError, flatten
@@ -119,7 +122,7 @@ def test_members_without_weights_are_named_and_left_out(
     small.assert_close(runs.networks(run), rest, 2**-8)
 
 
-@pytest.mark.parametrize("damage", ["missing", "cut", "changed", "other"])
+@pytest.mark.parametrize("damage", ["missing", "cut", "changed", "other", "endless", "nan"])
 def test_what_is_not_the_network_is_refused(
     damage: str, exported: tuple[Path, Learner], tmp_path: Path
 ) -> None:
@@ -132,6 +135,15 @@ def test_what_is_not_the_network_is_refused(
         content = content[: len(content) // 2]
     elif damage == "changed":
         content[len(content) // 2] ^= 255
+    elif damage == "endless":  # a header that announces more than any memory holds
+        content = endless()
+    elif damage == "nan":
+        with np.load(file) as stored:
+            arrays: Any = {name: stored[name] for name in stored.files}
+        next(x for name, x in arrays.items() if name.startswith("batch_stats"))[0] = np.nan
+        packed = io.BytesIO()
+        np.savez(packed, **arrays)
+        content = bytearray(packed.getvalue())
     if damage != "missing":
         (folder / file.name).write_bytes(content)
     if damage == "other":
@@ -142,6 +154,33 @@ def test_what_is_not_the_network_is_refused(
     words = {"missing": "is missing", "other": "another network"}.get(damage, "is damaged")
     assert words in str(caught.value)
     assert "\n" not in str(caught.value)
+
+
+def endless() -> bytearray:
+    """An archive of one array whose header announces 10^15 numbers."""
+    header, packed = io.BytesIO(), io.BytesIO()
+    described = {"descr": "<f4", "fortran_order": False, "shape": (10**15,)}
+    np.lib.format.write_array_header_1_0(header, described)
+    with zipfile.ZipFile(packed, "w") as archive:
+        archive.writestr("params/conv/kernel.npy", header.getvalue())
+    return bytearray(packed.getvalue())
+
+
+def test_no_changed_byte_is_a_surprise(tmp_path: Path) -> None:
+    path, chance = tmp_path / "one.npz", random.Random(0)
+    workdir.write_arrays(path, {"kernel": np.arange(9.0), "bias": np.zeros(3)})
+    whole, outcomes = path.read_bytes(), set()
+    for _ in range(1500):
+        content = bytearray(whole)
+        for _ in range(chance.choice((1, 2, 5))):
+            content[chance.randrange(len(content))] = chance.randrange(256)
+        path.write_bytes(content[: chance.choice((None, len(content) // 2))])
+        try:
+            workdir.read_arrays(path, ("kernel", "bias"), "make it again")
+            outcomes.add("read")
+        except ConfigError as error:
+            outcomes.add(str(error).partition(" (")[0])
+    assert outcomes == {"read", f"{path} is damaged"}
 
 
 def with_channels(run: Run, channels: int) -> Run:
