@@ -14,7 +14,7 @@ from nbclient import NotebookClient
 
 FOLDER = Path(__file__).resolve().parents[2] / "colab"
 STRIPPED = ("quickstart", "your_own_game")  # kept without outputs
-STORIES = ("connect_four", "curriculum")  # kept with outputs
+STORIES = ("losses", "connect_four", "curriculum")  # kept with outputs
 NOTEBOOKS = STRIPPED + STORIES
 
 
