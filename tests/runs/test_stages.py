@@ -14,7 +14,7 @@ from jaxzero.networks import widening
 from jaxzero.runs import population, stages
 from jaxzero.runs.runner import Trained
 from jaxzero.training import learner
-from tests.runs.test_runner import rows_of, train
+from tests.runs.trained import rows_of, train
 from tests.small import assert_close, assert_equal
 from tests.training.test_growth import GROWING
 
