@@ -112,6 +112,7 @@ class Stages:
 
 
 def _is_better(measured: dict[str, Any]) -> bool:
-    """Whether the networks beside have the lower loss on the window, in the mean of all runs."""
+    """Whether the networks beside have the lower loss on the window, in the mean of all runs that
+    have not failed."""
     ours, theirs = population.fetch((measured["growth/loss"], measured["growth/loss_beside"]))
-    return bool(np.nanmean(theirs) < np.nanmean(ours))
+    return bool(np.nanmean(theirs - ours) < 0)

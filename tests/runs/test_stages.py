@@ -42,6 +42,16 @@ def kept_widths(directory: Path) -> list[int]:
     ]
 
 
+@pytest.mark.parametrize(("theirs", "better"), [((2.9, 2.0), True), ((2.1, 3.0), False)])
+@pytest.mark.parametrize("failed", [(), ((np.nan, 90.0),), ((90.0, np.nan),)])
+def test_networks_beside_take_over_by_the_mean_of_runs_that_have_not_failed(
+    theirs: tuple[float, ...], better: bool, failed: tuple[tuple[float, float], ...]
+) -> None:
+    both = np.array([*zip((2.0, 3.0), theirs, strict=True), *failed])
+    measured = {"growth/loss": both[:, 0], "growth/loss_beside": both[:, 1]}
+    assert stages._is_better(measured) == better
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("changes", "expected"),
@@ -60,6 +70,11 @@ def test_growing(
     whole = train(tmp_path / "whole", SETTINGS | changes)
     assert widths(tmp_path / "whole") == expected
     assert kept_widths(tmp_path / "whole") == [4, *expected]
+    compared = [row for row in rows_of(tmp_path / "whole") if "growth/loss" in row]
+    beside = (3, 3, 4, 4) if changes["network.grow_by"] == "parallel" else ()
+    assert tuple(row["iteration"] for row in compared) == beside
+    for row in compared:  # the same minibatches, other networks
+        assert row["growth/loss"] == row["loss/minimised"] != row["growth/loss_beside"] > 0
     for stop in (2, 3):  # right before and right after it grows
         own = tmp_path / str(stop)
         shutil.copytree(tmp_path / "whole", own)
