@@ -13,7 +13,7 @@ import nbformat
 from nbclient import NotebookClient
 
 FOLDER = Path(__file__).resolve().parents[2] / "colab"
-STRIPPED = ("quickstart", "your_own_game")  # kept without outputs
+STRIPPED = ("quickstart", "your_own_game", "hyperparameters")  # kept without outputs
 STORIES = ("losses", "connect_four", "curriculum")  # kept with outputs
 NOTEBOOKS = STRIPPED + STORIES
 
