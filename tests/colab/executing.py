@@ -13,8 +13,8 @@ import nbformat
 from nbclient import NotebookClient
 
 FOLDER = Path(__file__).resolve().parents[2] / "colab"
-STRIPPED = ("quickstart", "your_own_game", "hyperparameters")  # kept without outputs
-STORIES = ("losses", "connect_four", "curriculum")  # kept with outputs
+STRIPPED = ("quickstart", "your_own_game")  # kept without outputs
+STORIES = ("losses", "hyperparameters", "connect_four", "curriculum")  # kept with outputs
 NOTEBOOKS = STRIPPED + STORIES
 
 

@@ -65,7 +65,7 @@ def test_cells_compile_and_what_they_name_is_there(
                 assert "://" in target or (FOLDER / target).exists(), target
 
 
-@pytest.mark.parametrize("name", [*STORIES, "hyperparameters"])
+@pytest.mark.parametrize("name", STORIES)
 def test_every_size_is_accepted(
     name: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -9,7 +9,7 @@ from tests.colab.executing import STORIES, execute, kinds_of_display, printed
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", [*STORIES, "hyperparameters"])
+@pytest.mark.parametrize("name", STORIES)
 def test_everything_runs_and_again(name: str, tmp_path: Path) -> None:
     first = execute(name, {"FOLDER": str(tmp_path), "SIZE": "tiny"}, minutes=30)
     assert "image/png" in kinds_of_display(first)
