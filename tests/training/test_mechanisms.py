@@ -7,8 +7,8 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
-import optax
 import pytest
+from jax.flatten_util import ravel_pytree
 
 from jaxzero.games import make_game
 from jaxzero.networks import DRAW, LOSS, WIN, NetworkOutput, make_network
@@ -91,7 +91,7 @@ def test_a_step_is_equation_3_and_5_with_clipped_decayed_sgd() -> None:
     params, velocity = start.params, jax.tree.map(jnp.zeros_like, start.params)
     for _ in range(2):
         gradient = jax.grad(objective)(params)
-        norm = optax.global_norm(gradient)
+        norm = jnp.linalg.norm(ravel_pytree(gradient)[0])
         assert norm > 0.5  # the clipping acts
         gradient = jax.tree.map(lambda g, p: g * 0.5 / norm + 1e-2 * p, gradient, params)  # noqa: B023
         velocity = jax.tree.map(lambda v, g: 0.9 * v + g, velocity, gradient)
