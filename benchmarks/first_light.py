@@ -8,7 +8,8 @@ python -m benchmarks.first_light --out=runs/try --small                   # on a
 
 Each piece is a process of its own, ends after 8 minutes at most, and writes OUT/PIECE.json after
 each of its figures. What a file has is not measured again, whatever the code has become since:
-remove the file for that. The end is OUT/first_light.md, a table of all.
+remove the file for that. A piece that ended without a new figure goes last from then on. The end is
+OUT/first_light.md, a table of all.
 """
 
 import argparse
@@ -100,16 +101,18 @@ def _kernels(small: bool) -> Sequence[Case]:
 
 
 _FIRST = presets.Point("loss_ablation")
+_FEW = "--config.study.test_positions=10"  # they are solved on the CPU before training begins
 _OTHERS = (
     presets.Point("curriculum"),
     presets.Point("hyperparameter_correlation"),
-    presets.Point("connect_four_efficiency"),
+    presets.Point("connect_four_efficiency", changes=(_FEW,)),
+    presets.Point("connect_four_extensions", changes=(_FEW, "--config.study.arms=tree")),
     presets.Point("train", "connect_four_6x7.gpu"),
     presets.Point("arms"),
     presets.Point("hyperparameter_sweep"),
     presets.Point("hyperparameter_search"),
-    presets.Point("connect_four_search"),
-)
+    presets.Point("connect_four_search", changes=(_FEW,)),
+)  # connect_four_supervised has no iterations
 PIECES: Mapping[str, Piece] = {
     "device": Piece(functools.partial(_family, "device")),
     "tests": Piece(_tests),
@@ -265,11 +268,15 @@ def main(words: Sequence[str] | None = None) -> int:
         [name] = asked.pieces
         return measure(name, asked.small, out / f"{name}.json", 0.9 * asked.minutes)
     ends = time.monotonic() + 60 * (asked.max_minutes or float("inf"))
-    for name in asked.pieces:
+    for name in sorted(asked.pieces, key=lambda name: (out / f"{name}.stuck").exists()):
         left = (ends - time.monotonic()) / 60
-        cases = PIECES[name].cases(asked.small)
-        if waiting(cases, out / f"{name}.json") and left > 0:
-            _say(f"{name}: {run(name, asked.small, out, min(asked.minutes, left))}")
+        cases, path = PIECES[name].cases(asked.small), out / f"{name}.json"
+        before = waiting(cases, path)
+        if before and left > 0:
+            minutes = min(asked.minutes, left)
+            _say(f"{name}: {run(name, asked.small, out, minutes)}")
+            if minutes == asked.minutes and waiting(cases, path) == before:
+                (out / f"{name}.stuck").touch()
     text = table(out)
     with workdir.writing(out):
         (out / "first_light.md").write_text(text)

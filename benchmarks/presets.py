@@ -15,11 +15,12 @@ from benchmarks.cases import Case, Measured
 
 
 class Point(NamedTuple):
-    """A preset in a number format, or the smallest such study, for trying out."""
+    """A preset in a number format, with `changes` to its settings, or the smallest such study."""
 
     study: str
     preset: str = "gpu"
     dtype: str = "auto"
+    changes: tuple[str, ...] = ()
     small: bool = False
 
 
@@ -34,7 +35,8 @@ def _measure(point: Point) -> Mapping[str, Measured]:
     preset, changes = ("quick", start.TINY) if point.small else (point.preset, ())
     with tempfile.TemporaryDirectory() as cache:
         dtype = f"--config.network.dtype={point.dtype}"
-        seen = start.probe(point.study, preset, (*changes, dtype), Path(cache), 1)
+        words = (*changes, *point.changes, dtype)
+        seen = start.probe(point.study, preset, words, Path(cache), 1)
     return {
         "iteration": Measured(
             value=seen["first_iteration_seconds"], unit="s", details=seen["losses"]

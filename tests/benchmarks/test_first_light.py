@@ -29,6 +29,19 @@ def test_a_piece_writes_its_file_and_is_not_measured_again(
     assert "device: 1 figures are missing" in capsys.readouterr().err
 
 
+def test_a_piece_without_a_figure_goes_last_next_time(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ran: list[str] = []
+    monkeypatch.setattr(first_light, "run", lambda name, *_: ran.append(name))
+    for minutes in ("1", "60", "60"):  # a minute is less than a piece may take: no verdict
+        first_light.main(
+            ["--pieces=tests,agreement", f"--out={tmp_path}", f"--max-minutes={minutes}"]
+        )
+        (tmp_path / "agreement.stuck").unlink(missing_ok=True)
+    assert ran == ["tests", "agreement"] * 2 + ["agreement", "tests"]
+
+
 def test_a_table_of_what_there_is(tmp_path: Path) -> None:
     record = {
         "figure": "search/puct m=100 othello_6x6 64ch 50 games",
@@ -71,7 +84,7 @@ def test_bad_words() -> None:
 def test_what_ran_by_kernels() -> None:
     x = jnp.ones((64, 64))
     run = jax.jit(lambda x: jax.lax.fori_loop(0, 3, lambda _, x: jnp.sort(x @ x, 0) / 64, x))
-    run(x)
+    run(x).block_until_ready()  # or the profile sees its end
     found, taken = kernels.profile(lambda: run(x))
     sorts = [kernel for kernel in found if "sort" in kernel.name]
     assert sorts
@@ -82,7 +95,9 @@ def test_what_ran_by_kernels() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["agreement", "resuming", "kernels", "tests", "preset_curriculum"])
+@pytest.mark.parametrize(
+    "name", ["agreement", "resuming", "kernels", "tests", "preset_connect_four_extensions"]
+)
 def test_every_piece(name: str, tmp_path: Path) -> None:
     path = tmp_path / f"{name}.json"
     assert first_light.measure(name, True, path, 8.0) == 0
