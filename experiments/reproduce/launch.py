@@ -50,7 +50,11 @@ class Share:
 
     def __call__(self) -> int:
         """`parts.run`; ends without a result if it was stopped."""
-        os.setpgid(0, 0)  # Ctrl-C is for the command that waits, which passes it on
+        import submitit
+
+        if submitit.JobEnvironment().cluster == "local":  # Slurm finds processes by their group
+            os.setpgid(0, 0)  # Ctrl-C is for the command that waits, which passes it on
+            signal.signal(signal.SIGINT, signal.default_int_handler)
         signal.signal(signal.SIGTERM, _leave)  # between two parts; within one it saves first
         status = parts.run(self.mine, self.scale, self.folder, self.max_minutes)
         if status >= 128:
@@ -105,7 +109,7 @@ def run(shares: Sequence[Share], launcher: str, slurm: Mapping[str, Any], machin
     Args:
       shares: of one scale and folder; those without parts are left out.
       launcher: of `LAUNCHERS`.
-      slurm: options of its jobs, as sbatch has them; `time` in minutes.
+      slurm: options of its jobs, as submitit names them; `time` in minutes.
       machine: whose GPUs local jobs take, one each in turn.
 
     Returns:
@@ -124,8 +128,12 @@ def run(shares: Sequence[Share], launcher: str, slurm: Mapping[str, Any], machin
     def hand_in(index: int, share: Share, tries: int) -> None:
         if launcher == "local":
             _take_gpu(executor, index, machine)
-        job = executor.submit(share)
+        interrupt = signal.signal(signal.SIGINT, signal.SIG_IGN)
+        job = executor.submit(
+            share
+        )  # its processes inherit this: on Ctrl-C they would kill the part
         jobs[job] = index, share, tries
+        signal.signal(signal.SIGINT, interrupt)
         say(f"job {job.job_id}: {share.name}")
 
     status = 0

@@ -62,7 +62,7 @@ def share(selected: Sequence[Part], hours: Mapping[Part, float], shard: str) -> 
 
 def deal(selected: Sequence[Part], scale: str, count: int) -> list[tuple[Part, ...]]:
     """All shares, at most `count`."""
-    hours = {part: forecast.of(part, scale, "cpu").hours for part in selected}
+    hours = _hours(selected, scale)
     count = min(count, len(selected))
     return [share(selected, hours, f"{i}/{count}") for i in range(1, count + 1)]
 
@@ -84,7 +84,7 @@ def make(
       ConfigError: a word of no part, a share that is none.
     """
     selected = chosen(paper, only)
-    hours = {part: forecast.of(part, scale, "cpu").hours for part in selected}
+    hours = _hours(selected, scale)
     return [
         Planned(
             part,
@@ -94,6 +94,11 @@ def make(
         )
         for part in share(selected, hours, shard)
     ]
+
+
+def _hours(selected: Sequence[Part], scale: str) -> dict[Part, float]:
+    """On a CPU whatever the machine, so that all machines share out alike."""
+    return {part: forecast.of(part, scale, "cpu").hours for part in selected}
 
 
 def shown(plan: Sequence[Planned], max_minutes: float) -> Table:

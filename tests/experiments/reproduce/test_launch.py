@@ -2,6 +2,7 @@
 
 import os
 import signal
+import subprocess
 import sys
 import threading
 import time
@@ -88,9 +89,27 @@ def test_a_part_that_fails_is_a_status_and_stopping_saves(tmp_path: Path) -> Non
     thread.join()
     assert parts.state_of(Fake("fake", "fails"), tmp_path).state == parts.FAILED
     assert 0 < steps(tmp_path, "slow") < STEPS
-    assert parts.state_of(Fake("fake", "slow"), tmp_path).state == parts.STOPPED
+    assert parts.state_of(Fake("fake", "slow"), tmp_path) == (parts.STOPPED, 143, "")
     assert launch.run([share(tmp_path, Fake("fake", "fails"))], "local", {}, LAPTOP) == 1
     assert launch.run([share(tmp_path)], "local", {}, LAPTOP) == 0
+
+
+COMMAND = """
+import pathlib, sys
+from tests.experiments.reproduce import test_launch as here
+slow = here.Fake("fake", "slow", pause=0.2)
+sys.exit(here.launch.run([here.share(pathlib.Path(sys.argv[1]), slow)], "local", {}, here.LAPTOP))
+"""
+
+
+def test_ctrl_c_in_a_terminal_saves(tmp_path: Path) -> None:
+    # It is sent to every process of the terminal's group: submitit's too, which would kill theirs.
+    command = subprocess.Popen([sys.executable, "-c", COMMAND, tmp_path], start_new_session=True)
+    while not steps(tmp_path, "slow"):
+        time.sleep(0.01)
+    os.killpg(command.pid, signal.SIGINT)
+    assert command.wait(timeout=60) == 130
+    assert parts.state_of(Fake("fake", "slow"), tmp_path) == (parts.STOPPED, 143, "")
 
 
 def test_what_cannot_be_launched_is_one_line(
