@@ -180,13 +180,16 @@ def load(path: Path) -> tuple[Labelled, dict[str, Any]]:
     """What `save` wrote, its check sums verified.
 
     Raises:
-      ConfigError: the file is damaged.
+      ConfigError: the file is damaged or of another version.
     """
-    named = "game", "settings", "scores", "plies"
-    arrays = workdir.read_arrays(path, named, "delete it, and it is made again")
-    game = make_game(str(arrays["game"]))
-    start, structure = jax.tree.flatten(game.init())
-    leaves = [arrays[f"state_{i}"] for i in range(len(start))]
+    remedy = "delete it, and it is made again"
+    arrays = workdir.read_arrays(path, ("game", "settings", "scores", "plies"), remedy)
+    try:
+        game = make_game(str(arrays["game"]))
+        start, structure = jax.tree.flatten(game.init())
+        leaves = [arrays[f"state_{i}"] for i in range(len(start))]
+        settings = json.loads(str(arrays["settings"]))
+    except (KeyError, ValueError) as error:
+        raise ConfigError(f"{path} is damaged ({error}): {remedy}") from error
     states = jax.tree.unflatten(structure, leaves)
-    settings = json.loads(str(arrays["settings"]))
     return Labelled(game, states, arrays["scores"], arrays["plies"]), settings

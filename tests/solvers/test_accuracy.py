@@ -144,6 +144,11 @@ def test_a_file_of_labels_comes_back_or_is_refused(labelled: Labelled, tmp_path:
         path.write_bytes(damaged)
         with pytest.raises(ConfigError, match="is damaged"):
             solvers.load(path)
+    arrays = {"game": GAME.name, "settings": "{}", "scores": found.scores, "plies": found.plies}
+    for other in (arrays, arrays | {"state_0": found.plies, "settings": "{"}):  # other versions'
+        np.savez(path, **other)
+        with pytest.raises(ConfigError, match=r"is damaged .*: delete it"):
+            solvers.load(path)
 
 
 def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
