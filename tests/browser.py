@@ -1,6 +1,5 @@
 """Debian's Chromium, driven by Playwright, for the tests of pages."""
 
-import os
 import shutil
 from collections.abc import Iterator
 from importlib.util import find_spec
@@ -9,16 +8,17 @@ from typing import Any
 
 import pytest
 
+from tests.programs import found
+
 SIZES = {"desktop": (1300, 900), "phone": (390, 844)}
 NEEDS = "needs Chromium and Playwright: apt-get install chromium, pip install -e '.[dev]'"
 
 
 def has_browser() -> bool:
-    """Whether there is one; with `CI` set, a test that asks for it in vain fails in one line."""
-    found = shutil.which("chromium") is not None and find_spec("playwright") is not None
-    if not found and os.environ.get("CI"):
-        pytest.fail(NEEDS, pytrace=False)
-    return found
+    """Whether there is one, as `programs.found`."""
+    return found(
+        shutil.which("chromium") is not None and find_spec("playwright") is not None, NEEDS
+    )
 
 
 def opened() -> Iterator[Any]:
