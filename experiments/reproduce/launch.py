@@ -128,10 +128,9 @@ def run(shares: Sequence[Share], launcher: str, slurm: Mapping[str, Any], machin
     def hand_in(index: int, share: Share, tries: int) -> None:
         if launcher == "local":
             _take_gpu(executor, index, machine)
+        # Its processes inherit this; else submitit's would kill the part on Ctrl-C.
         interrupt = signal.signal(signal.SIGINT, signal.SIG_IGN)
-        job = executor.submit(
-            share
-        )  # its processes inherit this: on Ctrl-C they would kill the part
+        job = executor.submit(share)
         jobs[job] = index, share, tries
         signal.signal(signal.SIGINT, interrupt)
         say(f"job {job.job_id}: {share.name}")
