@@ -20,8 +20,6 @@ from jaxzero.settings.config import ConfigError, flatten, nearest
 from jaxzero.tracking import Table
 
 _TIMED = 2.0  # seconds of each phase
-
-
 _WIDTH = 760  # pixels of a report's figure
 _COLOURS = 64  # of it: a tenth of the file
 
