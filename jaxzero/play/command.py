@@ -169,9 +169,8 @@ def _serve(given: argparse.Namespace, console: Console) -> None:
         opponent=given.opponent,
         recorded=recorded,
     )
-    begin.serve(
-        catalogue, choice, side=side, seed=given.seed, port=given.port or 0, say=console.say
-    )
+    site = begin.make_site(catalogue, choice, side=side, seed=given.seed)
+    begin.serve(site, choice, seed=given.seed, port=given.port or 0, say=console.say)
 
 
 def _refuse_contradictions(given: argparse.Namespace) -> None:

@@ -3,7 +3,7 @@
 import functools
 import math
 import threading
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -25,13 +25,24 @@ _SEEDS = 2**31
 
 
 class Answers:
-    """Answers by name of the question. They hold no game: each question brings its moves."""
+    """Answers to questions. They hold no game: each question brings its moves.
+
+    Attributes:
+      by_name: of the question.
+    """
 
     def __init__(self, catalogue: Catalogue) -> None:
         self._catalogue = catalogue
         self._search = functools.lru_cache(maxsize=4096)(self._searched)
         self._solve = functools.lru_cache(maxsize=4096)(_solved)
         self._locks = (threading.Lock(), threading.Lock())  # one search and one solver at a time
+        self.by_name: Mapping[str, Callable[[Given], dict[str, Any]]] = {
+            "position": self.position,
+            "analysis": self.analysis,
+            "verdicts": self.verdicts,
+            "record": self.record,
+            "file": lambda given: {"text": self.file(_text(given, "name"), given)},
+        }
 
     def position(self, given: Given) -> dict[str, Any]:
         """The board and what can be played on it."""

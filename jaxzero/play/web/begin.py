@@ -76,27 +76,14 @@ def choose(
     return catalogue, Choice(name, wanted, m, recorded)
 
 
-def serve(
-    catalogue: Catalogue,
-    choice: Choice,
-    *,
-    side: int,
-    seed: int,
-    port: int,
-    say: Callable[..., None],
-) -> None:
-    """Compiles, says where the page is, and answers until it is interrupted.
+def make_site(catalogue: Catalogue, choice: Choice, *, side: int, seed: int) -> Site:
+    """The page as it begins.
 
     Args:
       catalogue: what it offers.
       choice: how it begins.
       side: the person's, 0 or 1.
       seed: of what is random.
-      port: 0 for a free one.
-      say: prints lines.
-
-    Raises:
-      ConfigError: the port can't be had.
     """
     opponent = {"name": choice.opponent, "simulations": choice.simulations}
     seats: list[dict[str, object]] = [{"name": "you"}, {"name": "you"}, opponent]
@@ -106,14 +93,33 @@ def serve(
     else:
         names = make_notation(choice.recorded.game).names
         moves = [names[action] for action in choice.recorded.actions]
-    start = {"game": choice.game, "moves": moves, "seats": seats, "seed": seed}
-    site = Site(catalogue, start)
+    return Site(catalogue, {"game": choice.game, "moves": moves, "seats": seats, "seed": seed})
+
+
+def warm_up(site: Site, choice: Choice, seed: int) -> None:
+    """Compiles the opponent's search."""
+    first = {"game": choice.game, "moves": [], "player": choice.opponent, "seed": seed}
+    site.answers.position(first)
+    site.answers.analysis(first | {"simulations": choice.simulations})
+
+
+def serve(site: Site, choice: Choice, *, seed: int, port: int, say: Callable[..., None]) -> None:
+    """Compiles, says where the page is, and answers until it is interrupted.
+
+    Args:
+      site: the page.
+      choice: how it begins.
+      seed: of what is random.
+      port: 0 for a free one.
+      say: prints lines.
+
+    Raises:
+      ConfigError: the port can't be had.
+    """
     server = bind(site, port)
     with contextlib.closing(server.socket):
         say(f"compiling {choice.game} and {choice.opponent}...")
-        first = {"game": choice.game, "moves": [], "player": choice.opponent, "seed": seed}
-        site.answers.position(first)
-        site.answers.analysis(first | {"simulations": choice.simulations})
+        warm_up(site, choice, seed)
         say(f"play at http://{HOST}:{server.port}/ (this machine only; Ctrl-C ends it)")
         server.serve_forever()  # returns when interrupted
         say("", "stopped")

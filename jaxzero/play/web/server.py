@@ -28,7 +28,12 @@ _FILES = {"game.txt": "text/plain", "game.svg": "image/svg+xml", "game.play.svg"
 
 
 class Site:
-    """The page and its answers, as a WSGI application."""
+    """The page and its answers, as a WSGI application.
+
+    Attributes:
+      page: its HTML.
+      answers: to what it asks.
+    """
 
     def __init__(self, catalogue: Catalogue, start: Mapping[str, Any]) -> None:
         """Makes the page.
@@ -40,8 +45,8 @@ class Site:
         """
         self.answers = Answers(catalogue)
         setup = json.dumps({"games": catalogue.describe(), "start": start})
-        self._page = _PAGE.read_text().replace("SETUP", setup.replace("<", "\\u003c"))
-        [script] = re.findall("<script>(.*)</script>", self._page, re.DOTALL)
+        self.page = _PAGE.read_text().replace("SETUP", setup.replace("<", "\\u003c"))
+        [script] = re.findall("<script>(.*)</script>", self.page, re.DOTALL)
         digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
         self._headers = {
             "Content-Security-Policy": f"default-src 'none'; script-src 'sha256-{digest}'; "
@@ -77,21 +82,15 @@ class Site:
         name = request.path.removeprefix("/")
         if request.method == "GET":
             if not name:
-                return Response(self._page, mimetype="text/html")
+                return Response(self.page, mimetype="text/html")
             if name in _FILES:
                 return Response(self.answers.file(name, request.args), mimetype=_FILES[name])
-        questions = {
-            "position": self.answers.position,
-            "analysis": self.answers.analysis,
-            "verdicts": self.answers.verdicts,
-            "record": self.answers.record,
-        }
-        if request.method != "POST" or name not in questions:
+        if request.method != "POST" or name not in self.answers.by_name:
             return _refusal(f"there is no {request.method} {request.path}", 404)
         given = request.get_json()  # refuses what another page can send without asking
         if not isinstance(given, dict):
             return _refusal("send an object", 400)
-        return _json(questions[name](given))
+        return _json(self.answers.by_name[name](given))
 
 
 def _json(content: Any, status: int = 200) -> Response:

@@ -1,0 +1,70 @@
+"""The page as a widget: its frame in a browser, its answers from Python, nothing between them."""
+
+import base64
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from jaxzero.play.web import widget
+from jaxzero.play.web.server import Site
+from tests.browser import watched
+
+# What a notebook does: renders the module in a cell, and hands messages to Python and back.
+CELL = """
+window.heard = [];
+const model = {
+  get: name => name === "page" ? PAGE : 900,
+  on: (name, handler) => heard.push(handler),
+  off: () => {},
+  send: async message => { const said = await python(message); heard.forEach(hear => hear(said)); },
+};
+const {default: module} = await import("data:text/javascript;base64," + MODULE);
+module.render({model, el: document.body});
+"""
+
+
+@pytest.fixture
+def cell(browser: Any, site: Site, monkeypatch: pytest.MonkeyPatch) -> Any:
+    """The frame of a cell, its faults in `faults`."""
+    shown = widget.PageWidget(site, 900)
+    sent: list[Any] = []
+    monkeypatch.setattr(shown, "send", sent.append)
+
+    def python(message: Any) -> Any:
+        shown._handle_custom_msg(message, [])
+        return sent.pop()
+
+    faults: list[str] = []
+    page = watched(browser, faults)
+    page.expose_function("python", python)
+    page.evaluate(
+        f"async ([PAGE, MODULE]) => {{ {CELL} }}",
+        [
+            shown.page,
+            base64.b64encode(Path(widget.__file__).with_name("widget.js").read_bytes()).decode(),
+        ],
+    )
+    yield page.frames[1]
+    page.context.close()
+    assert not faults
+
+
+def test_a_cell_of_a_notebook_plays(cell: Any, tmp_path: Path) -> None:
+    cell.locator(".target[data-name='3']").click()
+    cell.locator("#moves button").nth(1).wait_for()  # the network has answered
+    cell.locator("#said", has_text="plays").wait_for()
+    cell.fill("#move", "9")
+    cell.press("#move", "Enter")
+    cell.locator("#said", has_text="9 is not legal here").wait_for()
+    assert not cell.locator("#copy").is_visible()
+    with cell.page.expect_download() as download:
+        cell.click("a[data-file='game.txt']")
+    download.value.save_as(tmp_path / "game.txt")
+    cell.click("#new")
+    cell.locator("#moves button").first.wait_for(state="detached")
+    cell.set_input_files("#open", tmp_path / "game.txt")
+    cell.locator("#moves button").nth(1).wait_for()
+    (tmp_path / "game.txt").write_text("nothing")
+    cell.set_input_files("#open", tmp_path / "game.txt")
+    cell.locator("#said.bad", has_text="the file").wait_for()
