@@ -48,6 +48,7 @@ def compare(number: int) -> tuple[int, list[str]]:
             common.check_search(name, positions, m, c, options)
         except AssertionError as error:
             said = " ".join(str(error).split())[:200]
-            differs.append(f"{name} {options}, m={m}, c={c}: {said}")
+            own = {key: getattr(options, key) for key in _LEVELS}
+            differs.append(f"{name} {own}, m={m}, c={c}: {said}")
     common.compiled.cache_clear()  # no other number has this program
     return BATCHES * common.LANES, differs

@@ -55,7 +55,8 @@ class Tree:
         c * P * (sqrt(N) + 1e-5) / (1 + n).
       draw_value: worth of a draw, in [-1, 1], to whoever is to move.
       terminal_value: (outcome, player to move) -> zero-sum value of a finished position to that
-        player. The draw probability of a finished position is 1 where both results are equal.
+        player. The draw probability of a drawn position is 1 - |that value|: who has lost it, has
+        not drawn.
       noise: vector over the actions; the root's prior is (1 - f) * prior + f * noise.
       noise_fraction: f.
       capacity: how many nodes, root and finished ones included, are stored. In a full tree a new
@@ -239,7 +240,7 @@ class Tree:
         if finished:
             outcome = self.game.outcome(state)
             value = dtype(self.terminal_value(outcome, to_move))
-            draw = dtype(outcome[0] == outcome[1])
+            draw = dtype(1) - abs(value) if outcome[0] == outcome[1] else dtype(0)
             legal = np.zeros_like(legal)
             prior = np.zeros(legal.size, dtype)
         else:

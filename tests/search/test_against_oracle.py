@@ -50,6 +50,7 @@ VARIATIONS: dict[str, dict[str, Any]] = {
     "draws pay, unit q": {"draw_value": 0.4, "q_scale": "unit"},
     "draw lost by the asked": {"draw_for_asked": -1.0},
     "draw nearly nothing": {"draw_for_asked": 1e-4},
+    "draw lost, and worth more": {"draw_for_asked": -1.0, "draw_value": 0.4},
     "root expansion counts": {"root_expansion_counts": True},
 }
 
