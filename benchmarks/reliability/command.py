@@ -5,6 +5,7 @@ python -m benchmarks.reliability traced --count=100           # accepted ones, f
 python -m benchmarks.reliability trained --count=10           # and trained for two iterations
 python -m benchmarks.reliability positions --count=1000000    # of each game, by independent engines
 python -m benchmarks.reliability searches --count=10000       # by a plain-Python search
+python -m benchmarks.reliability kills --count=50             # of each study, in runs/reliability
 python -m benchmarks.reliability --page                       # docs/reliability.md, from the counts
 
 A number stands for one random case (a batch of games, of searches), always the same. The same
@@ -19,7 +20,7 @@ from typing import NamedTuple
 
 import jax
 
-from benchmarks.reliability import configs, mutations, page, positions, searches
+from benchmarks.reliability import configs, kills, mutations, page, positions, searches
 from benchmarks.reliability.tally import Step, Tally
 from experiments.shell import arguments
 from jaxzero.runs import runner
@@ -87,12 +88,18 @@ def _searched(_: str, number: int) -> Step:
     return Step({"searches": count}, tuple(differs))
 
 
+def _killed(name: str, number: int) -> Step:
+    happened, wrong = kills.kill(name, number)
+    return Step({"studies": 1, happened: 1}, (wrong,) if wrong else ())
+
+
 PIECES = {
     "configs": Piece("cases", _checked),
     "traced": Piece("programs", _traced),
     "trained": Piece("runs", _trained),
     "positions": Piece("positions", _played, positions.GAMES),
     "searches": Piece("searches", _searched),
+    "kills": Piece("studies", _killed, tuple(kills.STUDIES)),
 }
 
 

@@ -30,7 +30,7 @@ def begin(
             *(f"--config.{setting}" for setting in settings),
         ],
         cwd=Path(__file__).resolve().parents[2],
-        env={**os.environ, "XLA_FLAGS": f"{os.environ['XLA_FLAGS']} {ONE_DEVICE}", **environment},
+        env={**os.environ, "XLA_FLAGS": f"{os.environ.get('XLA_FLAGS', '')} {ONE_DEVICE}", **environment},
         stderr=directory.with_suffix(".log").open("a"),
     )
 
