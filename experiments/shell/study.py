@@ -17,6 +17,7 @@ from jaxzero.runs.processes import say
 from jaxzero.runs.runner import Trained
 from jaxzero.runs.stopping import minutes_left
 from jaxzero.settings import config as config_lib
+from jaxzero.settings import devices
 from jaxzero.settings.keys import Key
 from jaxzero.tracking import StudySummary, Tracker
 from jaxzero.training import spec as spec_lib
@@ -125,6 +126,7 @@ def begin(
     started = time.monotonic()
     runner.prepare(config)  # before anything looks for devices, as `validate` does for the dtype
     validate(config)
+    devices.choose(config)
     claim(directory, config, name, fixed=fixed)
     return StudyRun(name, config, directory, command, started)
 

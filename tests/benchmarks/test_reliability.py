@@ -1,15 +1,18 @@
 """The campaign's generators make what they say, and its checks see what is wrong."""
 
+import json
+import time
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from benchmarks.reliability import configs, mutations, page
+from benchmarks.reliability import configs, kills, mutations, page
 from benchmarks.reliability.mutations import Case
 from benchmarks.reliability.tally import Step, Tally
 from experiments import loss_ablation
 from jaxzero import workdir
+from jaxzero.runs.checkpoints import DIGEST
 from jaxzero.settings.config import ConfigError
 
 
@@ -29,6 +32,10 @@ def test_random_settings_are_refused_in_one_line_or_accepted() -> None:
         # seen in random settings: a section in place of a key, a value of several lines
         (asked(network={"epochs": 2}), "unknown key config.network: "),
         (asked(selfplay__share={"a": 1}), "config.selfplay.share={'a': 1}: give none, ply, cache"),
+        (
+            Case("hyperparameter_correlation", "quick", ("--config.execution.devices=999",), {}),
+            "config.execution.devices=999: this machine shows",
+        ),
         (asked(switches__keep_tree={"a": 1}), "config.switches.keep_tree=a: 1 : give True or"),
         (
             Case("recipe", "quick", ("--config.game=gobang_5x5",), {}),
@@ -75,6 +82,29 @@ def test_counts_are_resumed_and_shown(tmp_path: Path) -> None:
         tally.add("configs", number, Step({"cases": 1, "refused": 1}), 1.0)
     row = tally.rows["configs"]
     assert (row["next"], row["counts"], row["failures"]) == (2, {"cases": 2, "refused": 2}, [])
+
+
+def run_directory(folder: Path, loss: float, *, rows: int, saved: int) -> Path:
+    """What a study leaves, in little."""
+    (folder / "arm" / "checkpoints" / str(saved)).mkdir(parents=True)
+    (folder / "arm" / "checkpoints" / str(saved) / DIGEST).touch()
+    row = {"loss": loss, "seconds/all": time.time()}
+    lines = "".join(json.dumps({"iteration": i} | row) + "\n" for i in range(rows))
+    (folder / "arm" / workdir.METRICS).write_text(lines)
+    workdir.write_json(folder / workdir.RESULTS, {"loss": loss, "wall_seconds": time.time()})
+    return folder
+
+
+def test_what_a_kill_may_cost(tmp_path: Path) -> None:
+    whole = run_directory(tmp_path / "whole", 1.0, rows=4, saved=3)
+    same = run_directory(tmp_path / "same", 1.0, rows=4, saved=2)
+    assert kills.differing(whole, same) is None
+    assert kills.lost(same) is None
+    other = run_directory(tmp_path / "other", 1.5, rows=4, saved=1)
+    assert "metrics.jsonl is not that" in str(kills.differing(whole, other))
+    assert "iteration 3 was done, 1 is saved" in str(kills.lost(other))
+    (same / workdir.RESULTS).unlink()
+    assert "results.json is not that" in str(kills.differing(whole, same))
 
 
 def test_the_page_holds_the_committed_counts() -> None:

@@ -13,7 +13,7 @@ from typing import Any
 
 ONE_DEVICE = "--xla_force_host_platform_device_count=1"
 # Of one process, not of what was computed.
-TIMES = re.compile(r"seconds|phases|programs|environment|command|noise")
+TIMES = re.compile(r"seconds|minutes|phases|programs|environment|command|noise")
 
 
 def begin(
@@ -30,7 +30,11 @@ def begin(
             *(f"--config.{setting}" for setting in settings),
         ],
         cwd=Path(__file__).resolve().parents[2],
-        env={**os.environ, "XLA_FLAGS": f"{os.environ.get('XLA_FLAGS', '')} {ONE_DEVICE}", **environment},
+        env={
+            **os.environ,
+            "XLA_FLAGS": f"{os.environ.get('XLA_FLAGS', '')} {ONE_DEVICE}",
+            **environment,
+        },
         stderr=directory.with_suffix(".log").open("a"),
     )
 

@@ -44,3 +44,14 @@ def test_same_games_as_the_plain_rules(name):
         same_position=lambda state, plain: board(game, state) == plain.text(),
     )
     assert check_batch(name, game, random_playout(game, num_games=NUM_GAMES[name])) > 0
+
+
+@pytest.mark.parametrize("what", ["legal", "terminal", "outcome", "to_move"])
+def test_a_wrong_rule_is_seen(what):
+    name = "gobang_3x3_line3"
+    game = make_game(name)
+    playout = random_playout(game, num_games=NUM_GAMES[name])
+    seen = getattr(playout.views, what).copy()
+    seen[4, 7] = ~seen[4, 7] if seen.dtype == bool else 1 - seen[4, 7]
+    with pytest.raises(AssertionError, match="ply 4, game"):
+        check_batch(name, game, playout._replace(views=playout.views._replace(**{what: seen})))
