@@ -12,7 +12,7 @@ from typing import Any
 import jax
 from ml_collections import ConfigDict
 
-from experiments.configs.connect_four_extensions import CONSTANTS, POPULATIONS
+from experiments.configs.connect_four_extensions import CONSTANTS, KEYS, POPULATIONS
 from experiments.connect_four import arms, solved_accuracy
 from jaxzero import runs, solvers
 from jaxzero.runs import generations
@@ -20,6 +20,7 @@ from jaxzero.runs.generations import Generations
 from jaxzero.runs.runner import Observer
 from jaxzero.settings import config as config_lib
 from jaxzero.settings.config import ConfigError
+from jaxzero.settings.league import EVOLVING
 from jaxzero.solvers import Labelled
 from jaxzero.training import learner
 from jaxzero.training import spec as spec_lib
@@ -31,13 +32,22 @@ def check(config: ConfigDict) -> None:
     if not {*POPULATIONS} & {*config.study.arms}:
         return
     solved_accuracy.check(config, beside=config.study.fitness_positions)
-    for key, needed in (("study.marked_with", "puct"), ("search.key", "game")):
-        given = config_lib.get(config, key)
-        if given in ("selfplay", "position"):
+    if config.study.marked_with == "selfplay":
+        raise ConfigError(
+            "config.study.marked_with='selfplay': the runs of a population are compared with one "
+            "search, set 'puct' or leave the arms "
+            f"{' and '.join(POPULATIONS)} out of config.study.arms"
+        )
+    searched = tuple(name for name in config.study.evolves if name in EVOLVING)
+    alike = {"selfplay.league": "wins", "selfplay.league_evolves": searched}
+    if searched:
+        try:
+            config_lib.validate(config_lib.changed(config, alike), KEYS)
+        except ConfigError as error:
             raise ConfigError(
-                f"config.{key}={given!r}: the runs of a population differ in their searches, set "
-                f"{needed!r} or leave the arms {' and '.join(POPULATIONS)} out of config.study.arms"
-            )
+                "config.study.evolves: the runs of a population search with numbers of their own, "
+                f"as players of a league do: {error}"
+            ) from error
 
 
 def group_of(arm: str, own: ConfigDict, directory: Path, test: Labelled) -> arms.Group | None:

@@ -65,11 +65,19 @@ def test_every_arm_has_its_accuracies_and_its_costs(tmp_path: Path) -> None:
     assert "extensions_population" in report
 
 
-@pytest.mark.parametrize("changes", [{"study.marked_with": "selfplay"}, {"search.key": "position"}])
-def test_runs_of_a_population_differ_in_their_searches(changes: dict[str, Any]) -> None:
-    [(key, value)] = changes.items()
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"study.marked_with": "selfplay"}, r"config\.study\.marked_with='selfplay': the runs of"),
+        ({"search.key": "position"}, r"config\.study\.evolves: .*set config.search.key='game'"),
+        ({"search.dirichlet_fraction": 0.0}, "there is no root noise"),
+    ],
+)
+def test_runs_of_a_population_differ_in_their_searches(
+    changes: dict[str, Any], message: str
+) -> None:
     arms = {"study.arms": ("extended", *POPULATIONS)}
-    with pytest.raises(ConfigError, match=rf"config\.{key}='{value}': the runs of a population"):
+    with pytest.raises(ConfigError, match=message):
         study.validate(tiny(arms | changes))
 
 
