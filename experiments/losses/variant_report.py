@@ -8,6 +8,7 @@ import numpy as np
 
 from experiments.claims import inference
 from experiments.claims.decision import METHOD, coverage
+from experiments.configs.arms import ARMS, PLAIN, PUBLISHED
 from experiments.losses import variant_figures
 from experiments.losses.variant_results import SearchVariants, load
 from experiments.pages import learning_section, page, style
@@ -41,21 +42,28 @@ def build(found: SearchVariants) -> Page:
         verdicts=sentences(results),
         missing=_missing(found),
         facts=_facts(found),
-        sections=[_strength(found), _effects(found), _sweep(found), _self_play(found)],
+        sections=[
+            _strength(found),
+            _effects(found),
+            _defects(found),
+            _sweep(found),
+            _self_play(found),
+        ],
     )
 
 
 def sentences(results: dict[str, Any]) -> list[str]:
-    """What noise and search change between l_v and its rivals, each with its error."""
+    """What the arms change between l_v and its rivals, each with its error."""
     said = []
     for row in results.get("effects") or []:
         if row["kind"] == "change":
-            plain = _find(results, "loss", "plain", row["target"])
+            reference = ARMS[row["arm"]].reference
+            there = _find(results, "loss", reference, row["target"])
             here = _find(results, "loss", row["arm"], row["target"])
-            if plain and here:
+            if there and here:
                 said.append(
-                    f"Value less {row['target']}: {_told(plain)} Elo in plain, {_told(here)} in "
-                    f"{row['arm']}; {_change(row)}"
+                    f"Value less {row['target']}: {_told(there)} Elo in {reference}, {_told(here)} "
+                    f"in {row['arm']}; {_change(row)}"
                 )
     return said
 
@@ -161,8 +169,8 @@ def _final_table(found: SearchVariants) -> Table:
 def _effects(found: SearchVariants) -> Section:
     titles = {
         "loss": "l_v against its rivals within an arm",
-        "change": "Change of those differences from the plain arm",
-        "arm": "Each loss in an arm against the plain arm",
+        "change": "Change of those differences from the arm that it is held against",
+        "arm": "Each loss in an arm against the same in that other arm",
     }
     note = (
         "Differences of strength at the end, seed by seed (runs of a seed begin with the same "
@@ -191,6 +199,46 @@ def _effects(found: SearchVariants) -> Section:
 def _coverage(row: dict[str, Any]) -> str:
     level = row.get("level", inference.LEVEL)  # old files: 95 %
     return NONE if row["low"] is None else coverage(level)
+
+
+# ---- defects of the published programs
+
+
+def _defects(found: SearchVariants) -> Section:
+    """Trained and judged in both ways, then each defect alone and left out."""
+    title = "Which defect of the published programs turns the order?"
+    judged = found.results.get("judged_as_published")
+    if not judged:
+        return section(title)
+    ways = {"judged as corrected": found.results, "judged as published": judged}
+    rivals = [row["target"] for row in found.results["effects"] if row["arm"] == PLAIN]
+
+    def cell(results: dict[str, Any], arm: str, rival: str) -> str:
+        row = _find(results, "loss", arm, rival)
+        return f"{_told(row)}, {interval((row['low'], row['high']))}" if row else NONE
+
+    rows = tuple(
+        (f"value less {rival}", trained, *(cell(results, arm, rival) for results in ways.values()))
+        for rival in dict.fromkeys(rivals)
+        for arm, trained in ((PLAIN, "corrected"), (PUBLISHED, "published"))
+    )
+    note = (
+        "Elo of l_v less that of a rival, seed by seed: mean ± standard error and the interval "
+        "that decides. Judged as published: the search keeps its tree and games begin at the start."
+    )
+    return section(
+        title,
+        Table("Trained and judged", ("difference", "trained", *ways), rows, note, text_columns=2),
+        plate(
+            "arms_defects",
+            variant_figures.defects(found),
+            "Each defect alone, and all but it",
+            "Elo of l_v less that of a rival at the end, judged as corrected: mean over seeds; "
+            "bar: the interval that decides. Left of 0 the rival is stronger. A defect that turns "
+            "the order by itself lies near `published` when it is the only one, and near `plain` "
+            "when it is left out.",
+        ),
+    )
 
 
 # ---- lambda
