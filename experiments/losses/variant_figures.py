@@ -11,6 +11,7 @@ from experiments.losses.variant_results import SearchVariants
 from experiments.pages import draw, style
 from experiments.strength.ladder_figures import StrengthCurve
 
+_COLUMNS: Final = 6  # arms
 _MARKERS: Final = ("o", "s", "^", "D", "v", "P", "X")
 _WEIGHTS: Final = {"value": 0.0, "policy": 1.0}  # lambda of the targets that are ends of the sweep
 
@@ -33,9 +34,11 @@ def strength(found: SearchVariants) -> Figure:
 
 
 @style.styled
-def final(found: SearchVariants) -> Figure:
-    """Elo of the last measured networks by arm, losses side by side."""
+def final(found: SearchVariants) -> Figure | None:
+    """Elo of the last measured networks by arm, losses side by side; None: too many for a page."""
     targets, names = found.targets, found.names
+    if len(names) > _COLUMNS:
+        return None
     figure, (axes,) = style.new_figure(panel=(max(6.0, 1.9 * len(names)), 3.4))
     for place, name in enumerate(names):
         groups = found.curves(name)

@@ -27,6 +27,8 @@ from experiments.pages.wording import (
     short,
 )
 
+_SENTENCES = 6  # changes that are all spelled out
+
 
 def write_report(directory: Path) -> Path:
     """Writes figures and report.html from results.json; returns the latter's path."""
@@ -53,19 +55,23 @@ def build(found: SearchVariants) -> Page:
 
 
 def sentences(results: dict[str, Any]) -> list[str]:
-    """What the arms change between l_v and its rivals, each with its error."""
-    said = []
-    for row in results.get("effects") or []:
-        if row["kind"] == "change":
-            reference = ARMS[row["arm"]].reference
-            there = _find(results, "loss", reference, row["target"])
-            here = _find(results, "loss", row["arm"], row["target"])
-            if there and here:
-                said.append(
-                    f"Value less {row['target']}: {_told(there)} Elo in {reference}, {_told(here)} "
-                    f"in {row['arm']}; {_change(row)}"
-                )
-    return said
+    """What the arms change between l_v and its rivals; of many changes those beyond doubt."""
+    changes = [row for row in results.get("effects") or [] if row["kind"] == "change"]
+    beyond_doubt = [row for row in changes if _is_sure(row)]
+    if len(changes) <= _SENTENCES or not any(row["low"] is not None for row in changes):
+        return [_sentence(results, row) for row in changes[:_SENTENCES]]
+    others = plural(len(changes) - len(beyond_doubt), "other change")
+    return [*(_sentence(results, row) for row in beyond_doubt), f"{others} may be nothing."]
+
+
+def _sentence(results: dict[str, Any], row: dict[str, Any]) -> str:
+    """A change between an arm and its reference, which the differences in both go before."""
+    reference = ARMS[row["arm"]].reference
+    told = [_told(_find(results, "loss", a, row["target"])) for a in (reference, row["arm"])]
+    return (
+        f"Value less {row['target']}: {told[0]} Elo in {reference}, {told[1]} in {row['arm']}; "
+        f"{_change(row)}"
+    )
 
 
 def _find(results: dict[str, Any], kind: str, arm: str, target: str) -> dict[str, Any] | None:
@@ -73,17 +79,21 @@ def _find(results: dict[str, Any], kind: str, arm: str, target: str) -> dict[str
     return next((r for r in rows if (r["kind"], r["arm"], r["target"]) == wanted), None)
 
 
-def _told(row: dict[str, Any]) -> str:
-    return plus_minus(row["effect"], row["stderr"])
+def _told(row: dict[str, Any] | None) -> str:
+    return NONE if row is None else plus_minus(row["effect"], row["stderr"])
 
 
 def _change(row: dict[str, Any]) -> str:
     told = f"changed by {_told(row)}"
     if row["low"] is None:
         return f"{told}, no interval from {plural(row['seeds'], 'seed')}."
-    surely = row["low"] > 0 or row["high"] < 0
     ends = f"{_coverage(row)} interval {interval((row['low'], row['high']))}"
-    return f"{told}, {ends}: {'the arm matters' if surely else 'may be nothing'}."
+    return f"{told}, {ends}: {'the arm matters' if _is_sure(row) else 'may be nothing'}."
+
+
+def _is_sure(row: dict[str, Any]) -> bool:
+    """Whether there is an effect beyond doubt."""
+    return row["low"] is not None and (row["low"] > 0 or row["high"] < 0)
 
 
 def _missing(found: SearchVariants) -> list[str]:
@@ -148,19 +158,17 @@ def _strength(found: SearchVariants) -> Section:
 
 
 def _final_table(found: SearchVariants) -> Table:
-    groups = {name: found.curves(name) for name in found.names}
-    rows = tuple(
-        (
-            style.label(target),
-            *(
-                own[target].mean_and_error(own[target].band.last) if target in own else NONE
-                for own in groups.values()
-            ),
+    rows = []
+    for name in found.names:
+        own = found.curves(name)
+        cells = (
+            own[target].mean_and_error(own[target].band.last) if target in own else NONE
+            for target in found.targets
         )
-        for target in found.targets
-    )
+        rows.append((name, *cells))
+    headers = ("arm", *map(style.label, found.targets))
     note = "Means over seeds ± standard error."
-    return Table("Elo above random at the end", ("minimised", *groups), rows, note)
+    return Table("Elo above random at the end", headers, tuple(rows), note)
 
 
 # ---- differences

@@ -304,6 +304,21 @@ def test_the_page_of_defects_has_both_ways_of_judging(tmp_path: Path) -> None:
     assert [plate.name for plate in section.plates] == ["arms_defects"]
 
 
+def test_of_many_arms_the_summary_has_those_that_matter() -> None:
+    names = [*SEARCHES, PUBLISHED, *(f"only_{name}" for name in DEFECTS)]
+    spread = np.random.default_rng(0).normal(size=(len(names), 2, 6))
+    strengths = {
+        (arm, target): dict(enumerate(spread[i, j] + 300 * (j and arm == PUBLISHED)))
+        for i, arm in enumerate(names)
+        for j, target in enumerate(("sum", "value"))
+    }
+    rows = variant_effects.effects(strengths)
+    first, *others = variant_report.sentences({"effects": rows})
+    assert "in published; changed by" in first
+    assert first.endswith("the arm matters.")
+    assert others == [f"{len(names) - 2} other changes may be nothing."]
+
+
 def test_a_page_without_strengths_says_so(tmp_path: Path) -> None:
     results = made_up()
     del results["ladder"], results["effects"]
