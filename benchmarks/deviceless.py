@@ -34,6 +34,7 @@ gpu_device_info {
   cuda_compute_capability { major: 9 }
   registers_per_core_limit: 65536
   registers_per_block_limit: 65536
+  driver_version: "12.8.0"
 }
 platform_name: "CUDA"
 dnn_version_info { major: 9 minor: 7 }

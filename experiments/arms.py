@@ -7,16 +7,29 @@ noise, with few simulations, with Gumbel search), with l_lambda at several lambd
 Each arm is a run directory of its own in the workdir, a population that any command takes. At the
 end all networks of all arms are measured with one and the same search against fixed opponents, on
 one scale, and `results.json` and `report.html` say what each arm changed.
+
+`arms.py:defects` asks which of the published programs' defects turns the order of the losses:
+networks trained with each alone, and with all but it. Judging can turn it too, so those trained
+with none and with all are judged both ways.
 """
 
 import dataclasses
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from ml_collections import ConfigDict
 
 from experiments import ladder, loss_ablation, notebook
-from experiments.configs.arms import ARMS, KEYS, PLAIN, arm_config
+from experiments.configs.arms import (
+    ARMS,
+    DEFECT_ARMS,
+    KEYS,
+    PLAIN,
+    PUBLISHED,
+    arm_config,
+    defect_arms,
+)
 from experiments.losses import variant_effects, variant_report
 from experiments.losses.report import write_report
 from experiments.shell import cli
@@ -42,12 +55,26 @@ def validate(config: ConfigDict) -> None:
     for name in config.study.arms:
         try:
             loss_ablation.validate(arm_config(config, name))
+            _check_defect(config, name)
         except ConfigError as error:
             raise ConfigError(
                 f"arm {name!r} of config.study.arms: {error}, or leave the arm out"
             ) from error
     if config.study.ladder_games:
         fixed_opponents.check(loss_ablation.ladder_settings(config), "config.study.ladder_")
+
+
+def _check_defect(config: ConfigDict, name: str) -> None:
+    """Refuses an arm of a defect that would not be held against what its name says."""
+    if name not in DEFECT_ARMS:
+        return
+    if config.semantics != "corrected" or any(v is not None for v in config.switches.values()):
+        raise ConfigError(
+            f"config.semantics={config.semantics}: it sets config.semantics and config.switches "
+            "itself and is held against the corrected ones; leave them as they are"
+        )
+    if name not in defect_arms(config.game):
+        raise ConfigError(f"config.game={config.game}: its programs had no such defect")
 
 
 def run(config: ConfigDict, directory: Path, command: str | None = None) -> None:
@@ -73,9 +100,9 @@ def train(study: StudyRun, name: str) -> None:
     loss_ablation.run(study.within(own, f"arm {name}"), place, notebook.command(own, place))
 
 
-def open_arms(config: ConfigDict, directory: Path) -> dict[str, Run]:
-    """The arms' runs, all with the search of the plain arm: arms train networks, not searches."""
-    spec = spec_lib.make_spec(arm_config(config, PLAIN))
+def open_arms(config: ConfigDict, directory: Path, judge: str = PLAIN) -> dict[str, Run]:
+    """The arms' runs, all with the search of one arm: arms train networks, not searches."""
+    spec = spec_lib.make_spec(arm_config(config, judge))
     return {
         name: dataclasses.replace(runs.open_run(directory / name), spec=spec)
         for name in config.study.arms
@@ -95,16 +122,27 @@ def compare(study: StudyRun) -> None:
         for (name, arm), one in zip(opened.items(), found, strict=True):
             ladder.write(arm, one)
             write_report(directory / name)  # the arm's own page, now with its curves
-        results["ladder"] = found[0] | {
-            "runs": {
-                f"{name}/{run}": curve
-                for name, one in zip(opened, found, strict=True)
-                for run, curve in one["runs"].items()
-            }
-        }
-        strengths = variant_effects.final_strengths(results["runs"], results["ladder"]["runs"])
-        results["effects"] = variant_effects.effects(strengths)
+        results |= _measured(opened, found, results["runs"])
+        if PUBLISHED in opened:
+            as_published = open_arms(config, directory, PUBLISHED)
+            judged = {name: as_published[name] for name in (PLAIN, PUBLISHED)}
+            settings = dataclasses.replace(settings, iterations="last", openings=0)
+            found = fixed_opponents.measure(list(judged.values()), settings)
+            results["judged_as_published"] = _measured(judged, found, results["runs"])
     study.conclude(results, variant_report.write_report)
+
+
+def _measured(
+    opened: Mapping[str, Run], found: Sequence[dict[str, Any]], runs: Sequence[dict[str, Any]]
+) -> dict[str, Any]:
+    """A ladder of several arms as one, and what it says of them."""
+    curves = {
+        f"{name}/{run}": curve
+        for name, one in zip(opened, found, strict=True)
+        for run, curve in one["runs"].items()
+    }
+    strengths = variant_effects.final_strengths(runs, curves)
+    return {"ladder": found[0] | {"runs": curves}, "effects": variant_effects.effects(strengths)}
 
 
 def describe(config: ConfigDict, directory: Path, opened: dict[str, Run]) -> dict[str, Any]:

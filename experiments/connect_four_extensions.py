@@ -30,6 +30,15 @@ and each RUN (a seed) its `name`, `seed`, `ended` and `points`, one for each kep
     network      in which the network alone plays a best move
     result       whose result the network knows
 
+The runs of the arms `population` and `population_alone` are members of one population, with
+constants of their own; these arms also have `generations`, a list of
+
+    iteration    after which the runs were compared; 0 is the beginning
+    fitness      of each run: share of other solved positions in which search with its network plays
+                 a best move; null at the beginning
+    donor        whose state each run went on with
+    constants    that it went on with: {NAME: [NUMBER, ...], ...}
+
 `channels`, `positions` and `new_share` are of iteration n, all other costs of 1 to n: what it took
 to get network n, not what it played afterwards (the paper's figures place it one later).
 """
@@ -38,26 +47,36 @@ from pathlib import Path
 
 from ml_collections import ConfigDict
 
-from experiments.configs.connect_four_extensions import KEYS, get_config
-from experiments.connect_four import arms, claims, extension_arms, extensions_report
+from experiments.configs.connect_four_extensions import KEYS, POPULATIONS, get_config
+from experiments.connect_four import (
+    arms,
+    claims,
+    extension_arms,
+    extensions_report,
+    populations,
+)
 from experiments.shell import cli
 from experiments.shell import study as shell
+from jaxzero.runs import generations
 
 STUDY = "connect_four_extensions"
 
 
 def validate(config: ConfigDict) -> None:
     """Refuses what this study can't do, before anything compiles."""
-    shell.check(config, KEYS, "arms", "extended")
+    shell.check(config, KEYS, "arms", "extended", "evolves")
     arms.check(config, KEYS, extension_arms.changes, get_config(config.preset))
+    populations.check(config)
 
 
 def run(config: ConfigDict, directory: Path, command: str | None = None) -> None:
     """The whole study, or the rest of it: (config, workdir) -> results.json, report.html."""
     study = shell.begin(STUDY, config, directory, command, validate=validate)
-    results = arms.measure(study, extension_arms.changes(config))
+    results = arms.measure(study, extension_arms.changes(config), populations.group_of)
     for arm in results["arms"]:
         arm["changes"] = extension_arms.added(config)[arm["arm"]]
+        if arm["arm"] in POPULATIONS:
+            arm["generations"] = generations.read(directory / arms.ARMS / arm["arm"])
     results = study.header() | results
     study.conclude(results | {"claims": claims.rows(results)}, extensions_report.write_report)
 

@@ -1,6 +1,7 @@
 """The arms' settings: `arms.py:quick`, `:gpu`, `:paper`; all keys of the loss ablation and its own.
 
-An arm changes settings of the loss ablation; `ARMS` says which, and why one would.
+An arm changes settings of the loss ablation; `ARMS` says which, and why one would. `:defects` asks
+which of the published programs' defects turns the order of the losses: each alone, each left out.
 """
 
 import dataclasses
@@ -12,6 +13,7 @@ from ml_collections import ConfigDict
 from experiments.configs import loss_ablation
 from jaxzero.settings.config import Key, Preset, flatten, preset_config
 from jaxzero.settings.keys import table
+from jaxzero.settings.switches import SWITCHES, Switch, game_family
 
 
 class Arm(NamedTuple):
@@ -20,13 +22,18 @@ class Arm(NamedTuple):
     Attributes:
       meaning: in a line.
       changes: study's settings -> dotted keys of the loss ablation.
+      reference: the arm that it is held against.
     """
 
     meaning: str
     changes: Callable[[ConfigDict], Mapping[str, Any]]
+    reference: str = "plain"
 
 
 PLAIN = "plain"  # the papers' own search, what the others are held against
+PUBLISHED = "published"
+_JUDGING = ("tournament_one_model_per_target", "elo_first_listed_advantage")  # train nothing
+DEFECTS: dict[str, Switch] = {n: s for n, s in SWITCHES.items() if n not in _JUDGING}
 ARMS: dict[str, Arm] = {
     PLAIN: Arm("the papers' search: no noise", lambda config: {}),
     "dirichlet": Arm(
@@ -49,13 +56,42 @@ ARMS: dict[str, Arm] = {
         },
     ),
 }
+_SEARCHES = tuple(ARMS)
+
+
+def _semantics(meaning: str, changes: Mapping[str, Any], reference: str = PLAIN) -> Arm:
+    return Arm(meaning, lambda config: changes, reference)
+
+
+ARMS[PUBLISHED] = _semantics("all that the published programs did", {"semantics": "published"})
+for _name, _switch in DEFECTS.items():
+    _key = f"switches.{_name}"
+    ARMS[f"only_{_name}"] = _semantics(
+        f"of it only: {_switch.meaning}", {"semantics": "corrected", _key: _switch.published}
+    )
+    ARMS[f"without_{_name}"] = _semantics(
+        f"all of it but: {_switch.meaning}",
+        {"semantics": "published", _key: _switch.corrected},
+        PUBLISHED,
+    )
+DEFECT_ARMS = tuple(name for name in ARMS if name not in _SEARCHES)
+
+
+def defect_arms(game: str) -> tuple[str, ...]:
+    """Corrected, published, and each defect that concerns a game alone and left out."""
+    family = game_family(game)
+    names = [n for n, s in DEFECTS.items() if not s.families or family in s.families]
+    each = (f"{prefix}_{name}" for prefix in ("only", "without") for name in names)
+    return (PLAIN, PUBLISHED, *each)
+
 
 OWN: tuple[Key, ...] = (
     Key(
         "study.arms",
-        tuple(ARMS),
+        _SEARCHES,
         "each trains all targets and seeds: "
-        + "; ".join(f"{n}: {a.meaning}" for n, a in ARMS.items()),
+        + "; ".join(f"{n}: {ARMS[n].meaning}" for n in (*_SEARCHES, PUBLISHED))
+        + "; only_SWITCH, without_SWITCH: of that only one of config.switches, or all but it",
         choices=tuple(ARMS),
     ),
     Key(
@@ -81,6 +117,24 @@ _SMALLER: dict[str, Any] = {
     "study.tournament_games": 10,
     "train.iterations": 10,
 }
+# As the recorded runs whose order it explains (docs/results/losses.md).
+_DEFECTS: dict[str, Any] = {
+    "study.arms": defect_arms("connect_four_5x5"),
+    "study.targets": ("value", "sum"),
+    "study.seeds": 5,
+    "study.tournament_games": 2,  # of each arm by itself; the arms meet on the ladder
+    "study.tournament_simulations": 100,
+    "study.ladder_games": 40,
+    "study.ladder_opponents": ("random", "greedy", "mcts_50", "mcts_200"),
+    "search.num_simulations": 50,
+    "selfplay.episodes": 48,
+    "replay.window": 8,
+    "train.iterations": 80,
+    "train.epochs": 2,
+    "arena.games": 20,
+    "evaluation.learning_positions": 0,
+    "execution.snapshot_every": 80,
+}
 
 
 def _preset(name: str, meaning: str, changes: Mapping[str, Any]) -> Preset:
@@ -91,16 +145,20 @@ PRESETS: dict[str, Preset] = {
     "quick": _preset("quick", "Connect Four 5x5, 4 arms of 6 losses x 2 seeds, small", _SMALLER),
     "gpu": _preset("gpu", "Connect Four 5x5, 4 arms of 10 losses x 8 seeds: one GPU", _LAMBDAS),
     "paper": _preset("paper", "Othello 6x6, Table 1, 4 arms of 10 losses x 8 seeds", _LAMBDAS),
+    "defects": _preset(
+        "quick", "which defect turns the order? 18 arms of 2 losses x 5 seeds", _DEFECTS
+    ),
 }
-_MEANINGS = {
-    "study.ladder_games": "games of each kept network of every arm against each fixed opponent; "
-    "0: no ladder, and no comparison",
+_BASE = {"defects": "quick"}  # of the loss ablation, where the names differ
+_OTHERWISE: dict[str, dict[str, Any]] = {
+    "preset": {"choices": tuple(PRESETS)},
+    "study.ladder_games": {
+        "meaning": "games of each kept network of every arm against each fixed opponent; "
+        "0: no ladder, and no comparison"
+    },
 }
 KEYS: tuple[Key, ...] = (
-    *(
-        dataclasses.replace(key, meaning=_MEANINGS.get(key.name, key.meaning))
-        for key in loss_ablation.KEYS
-    ),
+    *(dataclasses.replace(key, **_OTHERWISE.get(key.name, {})) for key in loss_ablation.KEYS),
     *OWN,
 )
 
@@ -114,14 +172,17 @@ def get_config(preset: str = "quick") -> ConfigDict:
     name, dot, board = preset.partition(".")
     config = preset_config(name, PRESETS, KEYS)
     if dot:
-        config.game = loss_ablation.get_config(f"{name}.{board}").game
+        config.game = loss_ablation.get_config(f"{_BASE.get(name, name)}.{board}").game
+    if name == "defects":
+        config.study.arms = defect_arms(config.game)
     return config
 
 
 def arm_config(config: ConfigDict, arm: str) -> ConfigDict:
     """The loss ablation's settings of one arm, without a ladder of its own."""
-    made = loss_ablation.get_config(config.preset)
-    shared = {name: v for name, v in flatten(config).items() if name not in table(OWN)}
+    made = loss_ablation.get_config(_BASE.get(config.preset, config.preset))
+    own = {"preset", *table(OWN)}
+    shared = {name: v for name, v in flatten(config).items() if name not in own}
     made.update_from_flattened_dict(
         {**shared, **ARMS[arm].changes(config), "study.ladder_games": 0}
     )

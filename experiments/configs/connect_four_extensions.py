@@ -24,7 +24,11 @@ ARMS = (
     "growing_net2net",
     "growing_parallel",
     "cached_growing",
+    "population",
+    "population_alone",
 )
+CONSTANTS = ("c_puct", "unvisited_q", "draw_value", "dirichlet_alpha", "learning_rate")
+POPULATIONS = ("population", "population_alone")  # whose runs have constants of their own
 
 PRESETS: dict[str, Preset] = {
     "quick": Preset(
@@ -40,6 +44,20 @@ PRESETS: dict[str, Preset] = {
             "study.test_positions": 300,
             "study.grow_channels": (8, 16),
             "study.grow_at": (3,),
+        },
+    ),
+    "population": Preset(
+        "quick's sizes, 12 iterations: 5 runs with constants of their own, with and without copies",
+        dict(efficiency.PRESETS["quick"].changes)
+        | {
+            "execution.snapshot_every": 3,
+            "execution.checkpoint_every": 3,
+            "evaluation.learning_positions": 0,
+            "study.arms": ("extended", *POPULATIONS),
+            "study.seeds": 5,
+            "study.population": 5,
+            "study.generation": 3,
+            "study.fitness_positions": 500,
         },
     ),
     "laptop": Preset(
@@ -94,6 +112,26 @@ KEYS: tuple[Key, ...] = tuple(
                 high=4096,
             ),
             Key("study.grow_at", (4, 8, 16, 32), "of the arms that grow: network.grow_at", low=1),
+            Key("study.population", 10, "of the arms population: runs, side by side", low=2),
+            Key(
+                "study.generation",
+                4,
+                "iterations after which the worst fifth of these runs go on as changed copies of "
+                "the best fifth",
+                low=1,
+            ),
+            Key(
+                "study.evolves",
+                CONSTANTS,
+                "their constants: each run has its own",
+                choices=CONSTANTS,
+            ),
+            Key(
+                "study.fitness_positions",
+                1000,
+                "solved positions, none of the test positions, by which these runs are compared",
+                low=10,
+            ),
         ),
     ).values()
 )

@@ -17,8 +17,9 @@ from experiments.connect_four.solved_accuracy import Accuracies
 from experiments.shell import study as shell
 from experiments.shell.study import StudyRun
 from jaxzero import runs, workdir
-from jaxzero.runs import Run, flops, learning, runner
+from jaxzero.runs import Member, Run, flops, learning, runner
 from jaxzero.runs.checkpoints import Checkpoints
+from jaxzero.runs.runner import Observer
 from jaxzero.settings import config as config_lib
 from jaxzero.settings import devices
 from jaxzero.settings.config import ConfigError
@@ -34,6 +35,9 @@ ACCURACY = "accuracy.json"
 _TIMED = 3  # self-play programs, of which the fastest counts
 
 Changes = Mapping[str, Any]  # dotted keys that an arm sets
+# (arm, its settings, its run directory, test positions) -> its members and who looks at them
+Group = tuple[list[Member], Observer]
+GroupOf = Callable[[str, ConfigDict, Path, Labelled], Group | None]
 
 
 def check(
@@ -77,8 +81,16 @@ def check(
     devices.choose(config)
 
 
-def measure(study: StudyRun, arms: Mapping[str, Changes]) -> dict[str, Any]:
+def measure(
+    study: StudyRun, arms: Mapping[str, Changes], group_of: GroupOf = lambda *_: None
+) -> dict[str, Any]:
     """Trains and measures all arms, or the rest of them: the sections of `results.json`.
+
+    Args:
+      study: that it is part of.
+      arms: what each sets.
+      group_of: of an arm whose members are no seeds of one run, which `study.patience` does not
+        end; None: it has a member for each seed.
 
     Returns:
       `positions`, `examination`: of the measurement; `arms`: for each its name, `arm`, and what
@@ -92,8 +104,11 @@ def measure(study: StudyRun, arms: Mapping[str, Changes]) -> dict[str, Any]:
         path = place / ACCURACY
         if not is_done(config, place):
             own = config_lib.changed(config, changes)
-            accuracies = train(study, arm, own, place, test)
-            told = describe(runs.open_run(place), accuracies, config.study.patience)
+            group = group_of(arm, own, place, test)
+            if group:
+                own = config_lib.changed(own, {"study.patience": 0})
+            accuracies = train(study, arm, own, place, test, group)
+            told = describe(runs.open_run(place), accuracies, own.study.patience)
             workdir.write_json(path, told)
         found.append({"arm": arm} | workdir.read_json(path))
     return {
@@ -115,9 +130,14 @@ def is_done(config: ConfigDict, directory: Path) -> bool:
 
 
 def train(
-    study: StudyRun, arm: str, own: ConfigDict, directory: Path, test: Labelled
+    study: StudyRun,
+    arm: str,
+    own: ConfigDict,
+    directory: Path,
+    test: Labelled,
+    group: Group | None = None,
 ) -> Accuracies:
-    """All seeds of an arm as one population, from the newest checkpoint on; its accuracies.
+    """All members of an arm as one population, from the newest checkpoint on; its accuracies.
 
     With `study.patience` the training goes in stretches from one checkpoint to the next, and ends
     when no seed has improved for that many iterations.
@@ -128,14 +148,15 @@ def train(
       own: its settings.
       directory: its run directory.
       test: what the networks are measured on.
+      group: its members and who looks at them; None: its seeds and nobody.
     """
     shell.claim(directory, own, study.name)
     with Tracker(directory, own, study.name) as tracker:
         for until in stretches(own, max(Checkpoints.steps(directory / "checkpoints"), default=0)):
             part = config_lib.changed(own, {"train.iterations": until})
             part = study.within(part, f"iteration {until} of {arm}")
-            members = runs.one_for_each_seed(part, arm)
-            runner.train(part, members, directory, tracker)
+            members, observer = group or (runs.one_for_each_seed(part, arm), None)
+            runner.train(part, members, directory, tracker, observer=observer)
             accuracies = solved_accuracy.update(directory, test)
             if all(
                 solved_accuracy.ended(accuracies, j, own.study.patience)

@@ -54,6 +54,8 @@ def added(config: ConfigDict) -> dict[str, dict[str, Any]]:
         "growing_net2net": growing["net2net"],
         "growing_parallel": growing["parallel"],
         "cached_growing": _CACHED | growing["net2net"],
+        "population": {},  # see `populations`
+        "population_alone": {},
     }
 
 

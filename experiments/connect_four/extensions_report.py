@@ -6,7 +6,13 @@ from typing import Any
 import numpy as np
 
 from experiments import published
-from experiments.connect_four import claims, extension_figures, learning_lines, search_report
+from experiments.connect_four import (
+    claims,
+    extension_figures,
+    learning_lines,
+    population_section,
+    search_report,
+)
 from experiments.connect_four import efficiency_report as efficiency
 from experiments.pages import learning_section, page
 from experiments.pages.page import Page, section
@@ -19,15 +25,17 @@ def write_report(directory: Path) -> Path:
     """Writes figures and page of a finished study; returns the page's path."""
     results = workdir.read_json(directory / workdir.RESULTS)
     arms = {arm["arm"]: arm for arm in results["arms"]}
-    ours = learning_lines.of_arms(results["arms"], results["config"]["network"]["channels"])
+    seeds = {name: arm for name, arm in arms.items() if "generations" not in arm}
+    ours = learning_lines.of_arms([*seeds.values()], results["config"]["network"]["channels"])
     as_drawn = bool(results["config"]["study"].get("curves_as_drawn", False))
     theirs = learning_lines.of_paper(as_drawn=as_drawn)
     if results["game"] != "connect_four_6x7":
         theirs = {}
+    evolved = population_section.shown(arms, results["positions"]["number"])
     built = Page(
         title=f"The extensions of section 4: {game_title(results['game'])}",
         subtitle=f"{results['game']}, preset {results['preset']}",
-        verdicts=efficiency.sentences(arms, results["positions"]["random"]["strong"]),
+        verdicts=efficiency.sentences(seeds, results["positions"]["random"]["strong"]),
         missing=() if theirs else ("There is no published data for this board.",),
         facts=efficiency.facts(results),
         sections=[
@@ -35,10 +43,11 @@ def write_report(directory: Path) -> Path:
                 "Accuracy by network and by cost",
                 *extension_figures.plates(ours, theirs, as_drawn=as_drawn),
             ),
+            *([evolved] if evolved else []),
             section("The paper's claims", claims.table(results)),
             section("What a level costs", *extension_figures.costs(ours, theirs)),
             section(
-                "Numbers", efficiency.accuracy_and_cost(arms, {}), searches(arms), players(arms)
+                "Numbers", efficiency.accuracy_and_cost(seeds, {}), searches(arms), players(arms)
             ),
         ],
     )
@@ -46,16 +55,19 @@ def write_report(directory: Path) -> Path:
 
 
 def players(arms: dict[str, Any]) -> Table:
-    """What the players of a league became, beside 002's constants."""
+    """What the players of leagues and the runs of populations became, beside 002's constants."""
     theirs = published.load(search_report.PUBLISHED) or {}
-    labels = search_report.LABELS | {"kld_stop": "log2 of the gain that ends a search"}
+    labels = search_report.LABELS | {
+        "kld_stop": "log2 of the gain that ends a search",
+        "learning_rate": "learning rate",
+    }
     ours = [
         {"name": f"{name}, ours", "constants": found}
         for name, arm in arms.items()
         if (found := _constants(_ends(arm)))
-    ]
+    ] + population_section.became(arms)
     return table(
-        "What players became",
+        "What players and populations became",
         [*ours, *theirs["players"], *theirs["sets"][:1]] if ours else [],
         {
             "players": lambda row: row["name"],
@@ -65,8 +77,10 @@ def players(arms: dict[str, Any]) -> Table:
             },
             "accuracy, %": lambda row: maybe(row.get("accuracy"), 2),
         },
-        "Ours: mean of the league's best after the last iteration, over the seeds; all others are "
-        "002's, with one network each.",
+        "Ours: of leagues the mean of the best after the last iteration, over the seeds; of "
+        "populations the best run by fitness, its accuracy on the test positions. All others are "
+        "002's, with one network each; accuracies of other networks, searches and positions do not "
+        "compare.",
     )
 
 

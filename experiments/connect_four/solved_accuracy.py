@@ -44,8 +44,12 @@ _AT_ONCE = 256  # positions searched together
 Accuracies = dict[int, list[dict[str, float]]]  # by iteration, one for each member
 
 
-def check(config: ConfigDict) -> None:
+def check(config: ConfigDict, *, beside: int = 0) -> None:
     """Refuses, before anything is written, what there are no solved positions of.
+
+    Args:
+      config: the study's.
+      beside: positions that are needed besides the test positions.
 
     Raises:
       ConfigError: in one line, with what to do: another game; positions that are too few or can't
@@ -58,16 +62,18 @@ def check(config: ConfigDict) -> None:
         )
     if config.game != solved_positions.GAME:
         return
-    count, folder = config.study.test_positions, Path(config.study.data)
+    count, folder = config.study.test_positions + beside, Path(config.study.data)
     held = solved_positions.describe(folder)
     if held is None:
         made = solved_positions.describe(folder / solved_set.default_directory(RECIPE).name)
         if made is None or made["positions"] < count:
             solver.check_installed()
     elif held["positions"] < count:
+        others = f" and config.study.fitness_positions={beside}" if beside else ""
         raise ConfigError(
-            f"config.study.test_positions={count}: {folder} holds {held['positions']}, choose "
-            "fewer, or make the set larger with python -m experiments.connect_four_data"
+            f"config.study.test_positions={count - beside}{others}: {folder} holds "
+            f"{held['positions']}, choose fewer, or make the set larger with python -m "
+            "experiments.connect_four_data"
         )
 
 
@@ -79,22 +85,39 @@ def test_positions(config: ConfigDict, directory: Path) -> Labelled:
         board are kept.
       directory: the study's, which keeps those of other boards.
     """
-    game = parts.build_game(config)
     count = config.study.test_positions
     if config.game == solved_positions.GAME:
-        folder = solved_set.place_of(RECIPE, Path(config.study.data))
-        held = solved_positions.describe(folder)
-        if held is None or held["positions"] < count:
-            say(f"making {count} test positions in {folder}")
-            solved_set.make(RECIPE, count, folder)
-        some = solved_positions.load(folder).labelled.take(slice(count))
-        return dataclasses.replace(some, game=game)
-    path = directory / "positions.npz"
+        return _of_recipe(config, slice(count))
+    return _of_random_games(config, directory / "positions.npz", count, seed=0)
+
+
+def fitness_positions(config: ConfigDict, directory: Path, test: Labelled) -> Labelled:
+    """Others than the test positions, made as these: `study.fitness_positions`, or a few fewer."""
+    first, count = config.study.test_positions, config.study.fitness_positions
+    if config.game == solved_positions.GAME:
+        return _of_recipe(config, slice(first, first + count))
+    some = _of_random_games(config, directory / "fitness.npz", count, seed=1)
+    known = {stones.tobytes() for stones in test.states.stones}
+    return some.take(np.array([one.tobytes() not in known for one in some.states.stones]))
+
+
+def _of_recipe(config: ConfigDict, chosen: slice) -> Labelled:
+    folder = solved_set.place_of(RECIPE, Path(config.study.data))
+    held = solved_positions.describe(folder)
+    if held is None or held["positions"] < chosen.stop:
+        say(f"making {chosen.stop} solved positions in {folder}")
+        solved_set.make(RECIPE, chosen.stop, folder)
+    some = solved_positions.load(folder).labelled.take(chosen)
+    return dataclasses.replace(some, game=parts.build_game(config))
+
+
+def _of_random_games(config: ConfigDict, path: Path, count: int, *, seed: int) -> Labelled:
+    game = parts.build_game(config)
     if not path.is_file():
         squares = int(np.prod(game.observation_shape[:2]))
         plies = solvers.default_plies(game)
         plies = range(max(plies.start, squares // 2), plies.stop)  # earlier ones take too long
-        states = solvers.sample(game, positions=count, plies=plies, seed=0)
+        states = solvers.sample(game, positions=count, plies=plies, seed=seed)
         solvers.save(path, solvers.label(game, states), {"positions": count})
     return dataclasses.replace(solvers.load(path)[0], game=game)
 

@@ -6,7 +6,7 @@ from typing import Any, TypeAlias
 from experiments.claims import decision, inference
 from experiments.claims.inference import Estimate
 from experiments.claims.papers import Contrast
-from experiments.configs.arms import PLAIN
+from experiments.configs.arms import ARMS
 
 VALUE = "value"
 RIVALS = ("policy", "sum", "product")  # whom the papers found l_v to beat (000, section 6.3.3)
@@ -37,8 +37,8 @@ def effects(strengths: Strengths) -> list[dict[str, Any]]:
     """All differences that the runs allow, as results.json has them.
 
     Seed by seed, over the seeds that all sides have. Of three kinds, each one table, read together:
-    `loss` (l_v less a rival, in an arm), `change` (of that between an arm and the plain one) and
-    `arm` (a loss in an arm less the same in the plain one). `low` and `high` are the ends of the
+    `loss` (l_v less a rival, in an arm), `change` (of that between an arm and its reference) and
+    `arm` (a loss in an arm less the same in its reference). `low` and `high` are the ends of the
     interval of `level`, which say whether there is an effect.
     """
     arms = list(dict.fromkeys(arm for arm, _ in strengths))
@@ -50,17 +50,18 @@ def effects(strengths: Strengths) -> list[dict[str, Any]]:
             asked[kind].append((arm, target, words, inference.estimate([sample])))
 
     for arm in arms:
+        reference = ARMS[arm].reference
         targets = [target for a, target in strengths if a == arm]
         for rival in (r for r in RIVALS if r in targets and VALUE in targets):
             here = {(arm, VALUE): 1, (arm, rival): -1}
             ask("loss", arm, rival, f"{arm}: {VALUE} less {rival}", here)
-            if arm != PLAIN:
-                there = {(PLAIN, VALUE): -1, (PLAIN, rival): 1}
-                words = f"({VALUE} less {rival}) in {arm} less the same in {PLAIN}"
+            if arm != reference:
+                there = {(reference, VALUE): -1, (reference, rival): 1}
+                words = f"({VALUE} less {rival}) in {arm} less the same in {reference}"
                 ask("change", arm, rival, words, here | there)
-        for target in targets if arm != PLAIN else ():
-            sides = {(arm, target): 1, (PLAIN, target): -1}
-            ask("arm", arm, target, f"{target}: {arm} less {PLAIN}", sides)
+        for target in targets if arm != reference else ():
+            sides = {(arm, target): 1, (reference, target): -1}
+            ask("arm", arm, target, f"{target}: {arm} less {reference}", sides)
     found = []
     for kind, rows in asked.items():
         tests = decision.decide([Contrast()] * len(rows), [estimate for *_, estimate in rows])

@@ -11,6 +11,7 @@ from experiments.losses.variant_results import SearchVariants
 from experiments.pages import draw, style
 from experiments.strength.ladder_figures import StrengthCurve
 
+_COLUMNS: Final = 6  # arms
 _MARKERS: Final = ("o", "s", "^", "D", "v", "P", "X")
 _WEIGHTS: Final = {"value": 0.0, "policy": 1.0}  # lambda of the targets that are ends of the sweep
 
@@ -33,9 +34,11 @@ def strength(found: SearchVariants) -> Figure:
 
 
 @style.styled
-def final(found: SearchVariants) -> Figure:
-    """Elo of the last measured networks by arm, losses side by side."""
+def final(found: SearchVariants) -> Figure | None:
+    """Elo of the last measured networks by arm, losses side by side; None: too many for a page."""
     targets, names = found.targets, found.names
+    if len(names) > _COLUMNS:
+        return None
     figure, (axes,) = style.new_figure(panel=(max(6.0, 1.9 * len(names)), 3.4))
     for place, name in enumerate(names):
         groups = found.curves(name)
@@ -53,6 +56,28 @@ def final(found: SearchVariants) -> Figure:
         for target in targets
     ]
     style.legend_below(figure, handles, columns=6)
+    return figure
+
+
+@style.styled
+def defects(found: SearchVariants) -> Figure:
+    """Elo of l_v less that of each rival, a line for each arm, with its interval."""
+    rows = [row for row in found.results["effects"] if row["kind"] == "loss"]
+    names = [name for name in found.names if any(row["arm"] == name for row in rows)]
+    rivals = list(dict.fromkeys(row["target"] for row in rows))
+    figure, (axes,) = style.new_figure(panel=(7.0, 0.8 + 0.3 * len(names)))
+    for row in rows:
+        shift = 0.5 * ((rivals.index(row["target"]) + 0.5) / len(rivals) - 0.5)
+        y, shade = names.index(row["arm"]) + shift, style.colour(row["target"])
+        if row["low"] is not None:
+            axes.plot([row["low"], row["high"]], [y, y], color=shade, linewidth=1.5)
+        axes.plot(row["effect"], y, "o", color=shade, markersize=4)
+    axes.axvline(0, color="#777777", linewidth=0.8, zorder=0)
+    axes.set_yticks(range(len(names)), names)
+    axes.invert_yaxis()
+    axes.set_xlabel("Elo of l_v less that of the rival")
+    handles = [style.handle(rival, linestyle="", marker="o") for rival in rivals]
+    style.legend_below(figure, handles, columns=4)
     return figure
 
 

@@ -8,6 +8,7 @@ import numpy as np
 
 from experiments.claims import inference
 from experiments.claims.decision import METHOD, coverage
+from experiments.configs.arms import ARMS, PLAIN, PUBLISHED
 from experiments.losses import variant_figures
 from experiments.losses.variant_results import SearchVariants, load
 from experiments.pages import learning_section, page, style
@@ -26,6 +27,8 @@ from experiments.pages.wording import (
     short,
 )
 
+_SENTENCES = 6  # changes that are all spelled out
+
 
 def write_report(directory: Path) -> Path:
     """Writes figures and report.html from results.json; returns the latter's path."""
@@ -41,23 +44,34 @@ def build(found: SearchVariants) -> Page:
         verdicts=sentences(results),
         missing=_missing(found),
         facts=_facts(found),
-        sections=[_strength(found), _effects(found), _sweep(found), _self_play(found)],
+        sections=[
+            _strength(found),
+            _effects(found),
+            _defects(found),
+            _sweep(found),
+            _self_play(found),
+        ],
     )
 
 
 def sentences(results: dict[str, Any]) -> list[str]:
-    """What noise and search change between l_v and its rivals, each with its error."""
-    said = []
-    for row in results.get("effects") or []:
-        if row["kind"] == "change":
-            plain = _find(results, "loss", "plain", row["target"])
-            here = _find(results, "loss", row["arm"], row["target"])
-            if plain and here:
-                said.append(
-                    f"Value less {row['target']}: {_told(plain)} Elo in plain, {_told(here)} in "
-                    f"{row['arm']}; {_change(row)}"
-                )
-    return said
+    """What the arms change between l_v and its rivals; of many changes those beyond doubt."""
+    changes = [row for row in results.get("effects") or [] if row["kind"] == "change"]
+    beyond_doubt = [row for row in changes if _is_sure(row)]
+    if len(changes) <= _SENTENCES or not any(row["low"] is not None for row in changes):
+        return [_sentence(results, row) for row in changes[:_SENTENCES]]
+    others = plural(len(changes) - len(beyond_doubt), "other change")
+    return [*(_sentence(results, row) for row in beyond_doubt), f"{others} may be nothing."]
+
+
+def _sentence(results: dict[str, Any], row: dict[str, Any]) -> str:
+    """A change between an arm and its reference, which the differences in both go before."""
+    reference = ARMS[row["arm"]].reference
+    told = [_told(_find(results, "loss", a, row["target"])) for a in (reference, row["arm"])]
+    return (
+        f"Value less {row['target']}: {told[0]} Elo in {reference}, {told[1]} in {row['arm']}; "
+        f"{_change(row)}"
+    )
 
 
 def _find(results: dict[str, Any], kind: str, arm: str, target: str) -> dict[str, Any] | None:
@@ -65,17 +79,21 @@ def _find(results: dict[str, Any], kind: str, arm: str, target: str) -> dict[str
     return next((r for r in rows if (r["kind"], r["arm"], r["target"]) == wanted), None)
 
 
-def _told(row: dict[str, Any]) -> str:
-    return plus_minus(row["effect"], row["stderr"])
+def _told(row: dict[str, Any] | None) -> str:
+    return NONE if row is None else plus_minus(row["effect"], row["stderr"])
 
 
 def _change(row: dict[str, Any]) -> str:
     told = f"changed by {_told(row)}"
     if row["low"] is None:
         return f"{told}, no interval from {plural(row['seeds'], 'seed')}."
-    surely = row["low"] > 0 or row["high"] < 0
     ends = f"{_coverage(row)} interval {interval((row['low'], row['high']))}"
-    return f"{told}, {ends}: {'the arm matters' if surely else 'may be nothing'}."
+    return f"{told}, {ends}: {'the arm matters' if _is_sure(row) else 'may be nothing'}."
+
+
+def _is_sure(row: dict[str, Any]) -> bool:
+    """Whether there is an effect beyond doubt."""
+    return row["low"] is not None and (row["low"] > 0 or row["high"] < 0)
 
 
 def _missing(found: SearchVariants) -> list[str]:
@@ -140,19 +158,17 @@ def _strength(found: SearchVariants) -> Section:
 
 
 def _final_table(found: SearchVariants) -> Table:
-    groups = {name: found.curves(name) for name in found.names}
-    rows = tuple(
-        (
-            style.label(target),
-            *(
-                own[target].mean_and_error(own[target].band.last) if target in own else NONE
-                for own in groups.values()
-            ),
+    rows = []
+    for name in found.names:
+        own = found.curves(name)
+        cells = (
+            own[target].mean_and_error(own[target].band.last) if target in own else NONE
+            for target in found.targets
         )
-        for target in found.targets
-    )
+        rows.append((name, *cells))
+    headers = ("arm", *map(style.label, found.targets))
     note = "Means over seeds ± standard error."
-    return Table("Elo above random at the end", ("minimised", *groups), rows, note)
+    return Table("Elo above random at the end", headers, tuple(rows), note)
 
 
 # ---- differences
@@ -161,8 +177,8 @@ def _final_table(found: SearchVariants) -> Table:
 def _effects(found: SearchVariants) -> Section:
     titles = {
         "loss": "l_v against its rivals within an arm",
-        "change": "Change of those differences from the plain arm",
-        "arm": "Each loss in an arm against the plain arm",
+        "change": "Change of those differences from the arm that it is held against",
+        "arm": "Each loss in an arm against the same in that other arm",
     }
     note = (
         "Differences of strength at the end, seed by seed (runs of a seed begin with the same "
@@ -191,6 +207,46 @@ def _effects(found: SearchVariants) -> Section:
 def _coverage(row: dict[str, Any]) -> str:
     level = row.get("level", inference.LEVEL)  # old files: 95 %
     return NONE if row["low"] is None else coverage(level)
+
+
+# ---- defects of the published programs
+
+
+def _defects(found: SearchVariants) -> Section:
+    """Trained and judged in both ways, then each defect alone and left out."""
+    title = "Which defect of the published programs turns the order?"
+    judged = found.results.get("judged_as_published")
+    if not judged:
+        return section(title)
+    ways = {"judged as corrected": found.results, "judged as published": judged}
+    rivals = [row["target"] for row in found.results["effects"] if row["arm"] == PLAIN]
+
+    def cell(results: dict[str, Any], arm: str, rival: str) -> str:
+        row = _find(results, "loss", arm, rival)
+        return f"{_told(row)}, {interval((row['low'], row['high']))}" if row else NONE
+
+    rows = tuple(
+        (f"value less {rival}", trained, *(cell(results, arm, rival) for results in ways.values()))
+        for rival in dict.fromkeys(rivals)
+        for arm, trained in ((PLAIN, "corrected"), (PUBLISHED, "published"))
+    )
+    note = (
+        "Elo of l_v less that of a rival, seed by seed: mean ± standard error and the interval "
+        "that decides. Judged as published: the search keeps its tree and games begin at the start."
+    )
+    return section(
+        title,
+        Table("Trained and judged", ("difference", "trained", *ways), rows, note, text_columns=2),
+        plate(
+            "arms_defects",
+            variant_figures.defects(found),
+            "Each defect alone, and all but it",
+            "Elo of l_v less that of a rival at the end, judged as corrected: mean over seeds; "
+            "bar: the interval that decides. Left of 0 the rival is stronger. A defect that turns "
+            "the order by itself lies near `published` when it is the only one, and near `plain` "
+            "when it is left out.",
+        ),
+    )
 
 
 # ---- lambda

@@ -21,6 +21,7 @@ from experiments import (
     hyperparameter_sweep,
     published,
 )
+from experiments.configs.connect_four_extensions import POPULATIONS
 from experiments.hyperparameters.settings import trainings
 from experiments.reproduce.papers import (
     CORRELATION,
@@ -125,6 +126,8 @@ def _runs(part: Part, config: ConfigDict) -> list[ConfigDict]:
     if part.study in (SWEEP, CORRELATION):
         module = hyperparameter_sweep if part.study == SWEEP else hyperparameter_correlation
         return [t.config for t in trainings(module.make_settings(config), range(s.seeds))]
+    if part.study == EXTENSIONS:
+        return [config] * sum(s.population if arm in POPULATIONS else s.seeds for arm in s.arms)
     if part.study == LOSSES:
         groups = len(s.targets) + len(s.lambdas)
     elif part.study == SUPERVISED:

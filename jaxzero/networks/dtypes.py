@@ -11,6 +11,8 @@ from flax.linen.dtypes import promote_dtype
 _BFLOAT16_CAPABILITY = 8.0  # NVIDIA GPUs before Ampere (a free Colab's T4 is 7.5) emulate bfloat16
 _DTYPES = {"float32": jnp.float32, "bfloat16": jnp.bfloat16}
 
+_HEADS = ("policy", "value", "outcome", "reply", "move_values")  # layers that compute in float32
+
 
 def default_dtype(platform: str | None = None) -> type:
     """bfloat16 where `platform` multiplies it in hardware, float32 elsewhere.
@@ -90,6 +92,23 @@ def with_frozen_bias(*arrays: Any, **kwargs: Any) -> list[Any]:
     """
     *others, bias = arrays
     return promote_dtype(*others, None if bias is None else jax.lax.stop_gradient(bias), **kwargs)
+
+
+def cast_kernels(params: Any, dtype: Any) -> Any:
+    """Parameters whose kernels have the number format that their layers compute in.
+
+    The same answers: a layer casts them itself, in a loop at every evaluation. Heads stay float32.
+
+    Args:
+      params: of either network, float32.
+      dtype: that the network computes in.
+    """
+
+    def cast(path: tuple, x: jax.Array) -> jax.Array:
+        is_cast = path[-1].key == "kernel" and path[0].key not in _HEADS
+        return x.astype(dtype) if is_cast else x
+
+    return jax.tree_util.tree_map_with_path(cast, params)
 
 
 def _gpu_capability() -> float:

@@ -13,7 +13,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax.experimental import multihost_utils
-from jax.sharding import AxisType, Mesh, NamedSharding
+from jax.sharding import AxisType, Mesh, NamedSharding, Sharding
 from jax.sharding import PartitionSpec as P
 
 from jaxzero.loops import DATA_AXIS, MEMBER_AXIS, RUN_AXIS
@@ -118,7 +118,7 @@ def make_program(spec: Spec, mesh: Mesh, mode: str, *, restart: int = 0) -> Prog
     )
 
 
-def place(tree: Any, sharding: NamedSharding) -> Any:
+def place(tree: Any, sharding: Sharding) -> Any:
     """Host arrays, the same on every process, onto the mesh."""
 
     def put(x: Any) -> jax.Array:

@@ -26,7 +26,7 @@ from jaxzero.tracking import Tracker
 from jaxzero.training import heldout, parts
 from jaxzero.training import spec as spec_lib
 from jaxzero.training.iteration import RunState
-from jaxzero.training.spec import Spec
+from jaxzero.training.spec import Hyper, Spec
 
 
 @dataclasses.dataclass(frozen=True)
@@ -51,16 +51,23 @@ class Trained:
     failed: Mapping[str, str] = dataclasses.field(default_factory=dict)
 
 
+def _unchanged(_: int, hypers: Hyper, states: RunState) -> tuple[Hyper, RunState]:
+    return hypers, states
+
+
 class Observer(NamedTuple):
-    """Somebody who looks at a population while it trains.
+    """Somebody who looks at a population while it trains, and may change it.
 
     Attributes:
       every: iterations between looks, which are kept; also before the first and after the last.
       look: (iteration, networks [R] on the host) -> whether to end the training.
+      change: (iterations done, settings [R], states [R]) -> those that the next iteration begins
+        with. Checkpoints hold the states before: asked again where training resumes.
     """
 
     every: int
     look: Callable[[int, Any], bool]
+    change: Callable[[int, Hyper, RunState], tuple[Hyper, RunState]] = _unchanged
 
 
 def prepare(config: ConfigDict) -> None:
@@ -168,15 +175,18 @@ def train(
     hypers = population.place(hypers, program.sharding)
     held = population.place(held, program.replicated)
     states = _begin_or_resume(job, stages, first)
+    change = observer.change if observer else _unchanged
     if first < total:
+        hypers, states = change(first, hypers, states)
         states = stages.prepare(first + 1, hypers, states, held)
-    states, seconds = _iterate(
-        job,
-        lambda number, states: stages.step(number, hypers, states, held),
-        states,
-        first,
-        started,
-    )
+
+    def iterate(number: int, states: RunState) -> tuple[RunState, dict[str, Any]]:
+        nonlocal hypers
+        if number > first + 1:
+            hypers, states = change(number - 1, hypers, states)
+        return stages.step(number, hypers, states, held)
+
+    states, seconds = _iterate(job, iterate, states, first, started)
     job.checkpoints.close()
     job.snapshots.close()
     network = parts.build_network(members[0].config, spec.game)

@@ -81,13 +81,13 @@ def simulate(
     """
     step = jax.vmap(game.step)
     leaf = tree.descend(trees, select_root, select, active)
-    states = step(tree.read_state(trees, leaf.node), leaf.action)
+    before = tree.read_state(trees, leaf.node)
+    states = step(before, leaf.action)
     needed = active
     if options.propagate_results:  # known edges back up their result
         needed = active & (known_results.of_edges(trees, leaf) == tree.UNKNOWN)
     position, made = look_at(game, evaluate, keys, states, options.draw_for_asked, needed)
-    mover = jnp.take_along_axis(trees.extra_data.to_move, leaf.node[:, None], 1)[:, 0]
-    same = mover == position.to_move
+    same = jax.vmap(game.to_move)(before) == position.to_move
     value = options.discount * jnp.where(same, position.value, -position.value)
     if options.propagate_results:
         trees, known = known_results.grow(
@@ -210,25 +210,26 @@ def run(
             game, evaluate, evaluation_i, trees, lanes, rule_root, rule, options
         )
         depth = jnp.where(lanes, leaf.depth, 0)
-        counts = Diagnostics(
+        counts = Diagnostics(  # of each lane: a sum over them would be a kernel a simulation
             evaluations=counts.evaluations + made,
-            useful_evaluations=counts.useful_evaluations + (lanes & ~finished).sum(),
-            finished_leaves=counts.finished_leaves + (lanes & finished).sum(),
-            depth_sum=counts.depth_sum + depth.sum(),
-            simulations=counts.simulations + lanes.sum(),
-            depth_max=jnp.maximum(counts.depth_max, depth.max()),
+            useful_evaluations=counts.useful_evaluations + (lanes & ~finished),
+            finished_leaves=counts.finished_leaves + (lanes & finished),
+            depth_sum=counts.depth_sum + depth,
+            simulations=counts.simulations + lanes,
+            depth_max=jnp.maximum(counts.depth_max, depth),
             nodes=counts.nodes,
         )
         return trees, counts
 
+    none = jnp.zeros((batch,), jnp.int32)
     counts = Diagnostics(
         evaluations=made,
-        useful_evaluations=(active & ~is_kept).sum().astype(jnp.float32),
-        finished_leaves=jnp.float32(0),
-        depth_sum=jnp.float32(0),
-        simulations=jnp.float32(0),
-        depth_max=jnp.int32(0),
-        nodes=trees.extra_data.size,
+        useful_evaluations=none + (active & ~is_kept),
+        finished_leaves=none,
+        depth_sum=none,
+        simulations=none,
+        depth_max=none,
+        nodes=none,
     )
     if options.kld_step:
         trees, counts = thinking.in_steps(
@@ -237,7 +238,15 @@ def run(
     else:
         bound, every = max_member(budget.max()), functools.partial(body, active)
         trees, counts = jax.lax.fori_loop(0, bound, every, (trees, counts))
-    return _read_off(trees, counts, active, choice_keys, c_puct, options, without_noise)
+    return _read_off(
+        trees, _over_lanes(counts), active, choice_keys, c_puct, options, without_noise
+    )
+
+
+def _over_lanes(counts: Diagnostics) -> Diagnostics:
+    """Counts int32[B] of each lane, those of all; nodes are read off the trees."""
+    total = jax.tree.map(lambda x: x.sum().astype(jnp.float32), counts)
+    return dataclasses.replace(total, depth_max=counts.depth_max.max())
 
 
 def _with_root_noise(

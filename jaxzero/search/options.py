@@ -155,6 +155,11 @@ class SearchOptions:
             object.__setattr__(own, name, getattr(numbers, name))
         return own
 
+    def numbers(self, c_puct: jax.Array | float) -> Numbers:
+        """Its own, with a c."""
+        rest = (getattr(self, name) for name in Numbers._fields[1:])
+        return Numbers(c_puct, *rest)
+
     @property
     def fixes_simulations(self) -> bool:
         """Whether m must be static: for sequential halving, and for mctx's own loop."""

@@ -159,14 +159,27 @@ def read_node(tree: mctx.Tree, index: jax.Array) -> Node:
     )
 
 
+def read_root(tree: mctx.Tree) -> Node:
+    """The roots, as `read_node` of node 0: slices cost a GPU no kernel of their own."""
+    known = tree.extra_data.known
+    return Node(
+        visits=tree.children_visits[:, 0],
+        q=tree.children_values[:, 0],
+        log_prior=tree.children_prior_logits[:, 0],
+        raw_value=tree.raw_values[:, 0],
+        known=None if known is None else known[:, 0],
+    )
+
+
 def read_state(tree: mctx.Tree, index: jax.Array) -> Any:
     """The game states [B, ...] at nodes `index` (int32[B])."""
     rows = jnp.arange(index.shape[0])
     return jax.tree.map(lambda x: x[rows, index], tree.embeddings)
 
 
-def _below(tree: mctx.Tree, rows: jax.Array, node: jax.Array, action: jax.Array) -> jax.Array:
+def _below(tree: mctx.Tree, node: jax.Array, action: jax.Array) -> jax.Array:
     """Where a descent goes on below edges, int32[B]; `UNVISITED` where it ends."""
+    rows = jnp.arange(node.shape[0])
     child = tree.children_index[rows, node, action]
     if tree.extra_data.known is None:
         return child
@@ -182,25 +195,28 @@ def descend(tree: mctx.Tree, select_root: Select, select: Select, active: jax.Ar
     The root is selected from outside the loop, so that its rule (noise, sequential halving) costs
     nothing at other depths. Lanes that are not active stop at the root's edge.
     """
-    rows = jnp.arange(active.shape[0])
+    actions = tree.children_index.shape[-1]
     root = jnp.zeros(active.shape, jnp.int32)
-    action = select_root(read_node(tree, root), jnp.int32(0))
-    child = _below(tree, rows, root, action)
-    going = active & (child >= 0)
+    edge = select_root(read_root(tree), jnp.int32(0))  # node * A + action
+    child = jnp.where(active, _below(tree, root, edge), mctx.Tree.UNVISITED)
 
     def body(carry: tuple) -> tuple:
-        node, action, child, depth, going = carry
-        node = jnp.where(going, child, node)
-        chosen = select(read_node(tree, node), depth.max())
-        action = jnp.where(going, chosen, action)
-        child = jnp.where(going, _below(tree, rows, node, action), child)
-        return node, action, child, depth + going, going & (child >= 0)
+        edge, child, depth = carry
+        action = select(read_node(tree, child), depth.max())  # of no use where it has ended
+        below = _below(tree, child, action)
+        going = child >= 0
+        edge = jnp.where(going, child * actions + action, edge)
+        return edge, jnp.where(going, below, child), depth + going
 
-    depth = jnp.ones_like(root)
-    node, action, child, depth, _ = jax.lax.while_loop(
-        lambda carry: any_member(carry[-1]), body, (root, action, child, depth, going)
+    edge, _, depth = jax.lax.while_loop(
+        lambda carry: any_member(carry[1] >= 0), body, (edge, child, jnp.ones_like(root))
     )
-    return Leaf(node, action, depth)
+    return Leaf(*_node_and_action(edge, actions), depth)
+
+
+def _node_and_action(edge: jax.Array, actions: int) -> tuple[jax.Array, jax.Array]:
+    """Of an edge's number, int32[B] each."""
+    return jax.lax.div(edge, jnp.int32(actions)), jax.lax.rem(edge, jnp.int32(actions))
 
 
 def expand(tree: mctx.Tree, leaf: Leaf, new: NewNode, keep: jax.Array) -> mctx.Tree:
@@ -255,42 +271,43 @@ def backup(
       discount: of the value, per ply.
       alternating: turns alternate strictly, so that the sign flips at every level.
     """
-    rows = jnp.arange(active.shape[0])
-    capacity = tree.node_visits.shape[1]
-
+    batch, capacity, actions = tree.children_visits.shape
+    nowhere = capacity * actions  # edges are numbered through; this one is dropped
     draw_worth = draw_value * draw
 
+    def flat(x: jax.Array | None) -> jax.Array | None:
+        return None if x is None else x.reshape(batch, nowhere)
+
     def body(carry: tuple) -> tuple:
-        visits, q, draws, node, action, value, going = carry
-        index = jnp.where(going, node, capacity)
-        count = visits[rows, node, action]
-        mean = (q[rows, node, action] * count + value + draw_worth) / (count + 1)
-        visits = visits.at[rows, index, action].set(count + 1, mode="drop")
-        q = q.at[rows, index, action].set(mean, mode="drop")
+        visits, q, draws, edge, value = carry
+        rows = jnp.arange(batch)
+        count = visits[rows, edge]
+        mean = (q[rows, edge] * count + value + draw_worth) / (count + 1)
+        visits = visits.at[rows, edge].set(count + 1, mode="drop")
+        q = q.at[rows, edge].set(mean, mode="drop")
         if draws is not None:
-            mean = (draws[rows, node, action] * count + draw) / (count + 1)
-            draws = draws.at[rows, index, action].set(mean, mode="drop")
-        going = going & (node != 0)
-        parent = jnp.where(going, tree.parents[rows, node], node)
-        action = jnp.where(going, tree.action_from_parent[rows, node], action)
+            mean = (draws[rows, edge] * count + draw) / (count + 1)
+            draws = draws.at[rows, edge].set(mean, mode="drop")
+        node, _ = _node_and_action(edge, actions)
+        parent = tree.parents[rows, node]
+        above = parent * actions + tree.action_from_parent[rows, node]
         if alternating:
             value = -discount * value
         else:
             to_move = tree.extra_data.to_move
             same = to_move[rows, parent] == to_move[rows, node]
             value = discount * jnp.where(same, value, -value)
-        return visits, q, draws, parent, action, value, going
+        return visits, q, draws, jnp.where((edge < nowhere) & (node != 0), above, nowhere), value
 
     carry = (
-        tree.children_visits,
-        tree.children_values,
-        tree.extra_data.draws,
-        leaf.node,
-        leaf.action,
+        flat(tree.children_visits),
+        flat(tree.children_values),
+        flat(tree.extra_data.draws),
+        jnp.where(active, leaf.node * actions + leaf.action, nowhere),
         value,
-        active,
     )
-    visits, q, draws, *_ = jax.lax.while_loop(lambda carry: any_member(carry[-1]), body, carry)
+    carry = jax.lax.while_loop(lambda carry: any_member(carry[3] < nowhere), body, carry)
+    visits, q, draws = (x if x is None else x.reshape(batch, capacity, actions) for x in carry[:3])
     return tree.replace(
         children_visits=visits,
         children_values=q,

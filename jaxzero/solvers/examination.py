@@ -114,17 +114,27 @@ def ask(
     *,
     at_once: int = 512,
 ) -> list[Answers]:
+    """What P networks answer about all positions: `asker`, for variables with leaves [P, ...]."""
+    return asker(respond_with, states, key, at_once=at_once)(variables)
+
+
+def asker(
+    respond_with: Callable[[Any], Respond],
+    states: State,
+    key: jax.Array,
+    *,
+    at_once: int = 512,
+) -> Callable[[Any], list[Answers]]:
     """Asks networks about all positions, compiled as one program, a part at a time.
 
     Args:
       respond_with: variables of one network -> what answers, see `Respond`.
-      variables: of P networks, leaves [P, ...].
       states: unfinished, leaves [N, ...].
       key: consumed; all networks get the same ones.
       at_once: positions evaluated together.
 
     Returns:
-      P times `Answers` [N].
+      Variables of P networks, leaves [P, ...] -> P times `Answers` [N].
     """
     count = jax.tree.leaves(states)[0].shape[0]
     at_once = min(at_once, count)
@@ -142,10 +152,14 @@ def ask(
 
         return jax.lax.map(one, variables)  # not vmap: a search is slow below one
 
-    keys = jax.random.split(key, parts)
-    given = everything(variables, jax.tree.map(in_parts, states), keys)
-    actions, results = (np.asarray(x).reshape(x.shape[0], -1)[:, :count] for x in given)
-    return [Answers(a, r) for a, r in zip(actions, results, strict=True)]
+    asked, keys = jax.tree.map(in_parts, states), jax.random.split(key, parts)
+
+    def ask_all(variables: Any) -> list[Answers]:
+        given = everything(variables, asked, keys)
+        actions, results = (np.asarray(x).reshape(x.shape[0], -1)[:, :count] for x in given)
+        return [Answers(a, r) for a, r in zip(actions, results, strict=True)]
+
+    return ask_all
 
 
 def answer_accuracy(labelled: Labelled, answers: Answers) -> dict[str, dict[str, float]]:

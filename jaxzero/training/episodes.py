@@ -202,14 +202,12 @@ def self_play(
 def _players(
     spec: Spec, hyper: Hyper, key: jax.Array, number: jax.Array, past: Past
 ) -> Numbers | None:
-    """Numbers of the searches of who plays games of these numbers, [B, 2]; None: all the same."""
-    own, search = spec.selfplay, spec.search
+    """Numbers of the searches of who plays games of these numbers, [B, 2]; None: the spec's."""
+    own, search, others = spec.selfplay, spec.search, hyper.numbers
     if past.league is None:
-        return None
+        return jax.tree.map(lambda x: jnp.broadcast_to(x, (len(number), 2)), others)
     who = league.pairs(own, past.league, key, len(number) * spec.data_devices)[number]
-    others = Numbers(
-        hyper.c_puct, search.unvisited_q, search.draw_value, search.dirichlet_alpha, search.kld_stop
-    )
+    others = others or search.numbers(hyper.c_puct)
     return league.numbers(own, past.league, who, others)
 
 

@@ -16,7 +16,7 @@ import jax.numpy as jnp
 from flax import struct
 
 from jaxzero.loops import DATA_AXIS, masked, repeat
-from jaxzero.networks import NetworkOutput, widening
+from jaxzero.networks import NetworkOutput, dtypes, widening
 from jaxzero.search.evaluation import ChunkedEvaluate, Evaluate
 from jaxzero.training import losses, replay, schedules
 from jaxzero.training.averages import Averaged
@@ -75,6 +75,9 @@ def infer(spec: Spec, learner: Learner, observation: jax.Array) -> NetworkOutput
 
 def acting(spec: Spec, learner: Learner) -> Evaluate:
     """`infer` as search wants it: observation -> (logits, value, draw probability)."""
+    acts = without_optimiser(learner)
+    params = dtypes.cast_kernels(acts.params, spec.network.dtype)
+    learner = dataclasses.replace(acts, params=params)
 
     def evaluate(observation: jax.Array) -> tuple:
         out = infer(spec, learner, observation)

@@ -16,7 +16,7 @@ from ml_collections import ConfigDict
 
 from jaxzero import loops
 from jaxzero.games.base import Game
-from jaxzero.search.options import SearchOptions
+from jaxzero.search.options import Numbers, SearchOptions
 from jaxzero.settings import config as config_lib
 from jaxzero.settings.config import ConfigError, Switches
 from jaxzero.training import losses, parts
@@ -198,7 +198,8 @@ class Hyper:
     """Traced settings of a run: float32 and int32 scalars, named as their keys (`_TRACED`).
 
     Sizes and trip counts are at most the spec's. `loss`: float32[3], coefficients of l_p, l_v and
-    l_p l_v. `arena_games` is even, 0 without a gate.
+    l_p l_v. `arena_games` is even, 0 without a gate. `numbers`: of the searches of self-play, in
+    place of those of `Spec.search`; None: these.
     """
 
     learning_rate: jax.Array
@@ -212,6 +213,7 @@ class Hyper:
     window: jax.Array
     arena_games: jax.Array
     threshold: jax.Array
+    numbers: Numbers | None = None
 
 
 _TRACED = {

@@ -16,6 +16,7 @@ from jaxzero.networks import (
     resolve_convolution,
     resolve_dtype,
 )
+from jaxzero.networks.dtypes import cast_kernels
 
 SHAPE = (6, 7, 2)
 SMALL = {
@@ -202,6 +203,10 @@ def test_bfloat16_keeps_float32_at_both_ends(name):
     expected = _apply(exact, variables, boards, train=True)
     np.testing.assert_allclose(output.value, expected.value, atol=0.1)
     assert not np.array_equal(output.value, expected.value)  # it did compute in bfloat16
+    cast = {**variables, "params": cast_kernels(variables["params"], jnp.bfloat16)}
+    assert jnp.dtype("bfloat16") in {leaf.dtype for leaf in jax.tree.leaves(cast)}
+    again = _apply(network, cast, boards, train=True)  # cast beforehand, not in every call
+    jax.tree.map(np.testing.assert_array_equal, again, output)
 
 
 @pytest.mark.parametrize("shape", [(4, 4, 1), (4, 9, 1), (9, 4, 1)])

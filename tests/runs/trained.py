@@ -8,7 +8,7 @@ from ml_collections import ConfigDict
 from jaxzero import workdir
 from jaxzero.runs import Member, runner
 from jaxzero.runs.failures import Failures
-from jaxzero.runs.runner import Trained
+from jaxzero.runs.runner import Observer, Trained
 from jaxzero.tracking import Tracker
 from tests import small
 
@@ -29,12 +29,14 @@ def train(
     changes: dict[str, Any],
     members: Any = members_of,
     failures: Failures | None = None,
+    observer: Observer | None = None,
 ) -> Trained:
     """Trains in a workdir of the changed settings."""
     config = small.small_config(changes)
     workdir.claim(directory, config, "test")
     tracker = Tracker(directory, config, "test")
-    return runner.train(config, members(config), directory, tracker, failures=failures)
+    given = {"failures": failures, "observer": observer}
+    return runner.train(config, members(config), directory, tracker, **given)
 
 
 def rows_of(directory: Path) -> Rows:

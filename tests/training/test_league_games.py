@@ -44,34 +44,54 @@ def batches(changes: tuple[tuple[str, Any], ...], count: int = 3) -> list[tuple[
     return found
 
 
+@jax.jit
+def search(states: Any, ply: Any, values: Any, actions: Any) -> tuple[jax.Array, Any]:
+    """The policies of a ply of the first batch, by numbers [B, 3], and where its moves lead."""
+    game_keys = jax.vmap(jax.random.fold_in, (None, 0))(jax.random.key(0), jnp.arange(16))
+    keys = jax.vmap(jax.random.fold_in, (0, None))(game_keys, ply)
+    c, unvisited_q, draw_value = values.T
+    own = Numbers(c, unvisited_q, draw_value, jnp.float32(0.3), 0.0)
+    policy = core.run(
+        SPEC.game,
+        learner.acting(SPEC, learner.init(SPEC, jax.random.key(1))),
+        jax.vmap(jax.random.split)(keys)[:, 0],
+        states,
+        options=SPEC.search.of_games(own),
+        num_simulations=6,
+        c_puct=c,
+    ).policy
+    return policy, jax.vmap(SPEC.game.step)(states, actions)
+
+
 def test_each_player_searches_with_its_own_numbers() -> None:
     games, before, _, _ = batches(())[0]
-    key, network = jax.random.key(0), learner.init(SPEC, jax.random.key(1))
-    who = np.asarray(league.pairs(OWN, before.league, key, 16))
-    game_keys = jax.vmap(jax.random.fold_in, (None, 0))(key, jnp.arange(16))
-
-    @jax.jit
-    def search(states: Any, ply: Any, values: Any) -> tuple[jax.Array, Any]:
-        keys = jax.vmap(jax.random.fold_in, (0, None))(game_keys, ply)
-        c, unvisited_q, draw_value = values.T
-        own = Numbers(c, unvisited_q, draw_value, jnp.float32(0.3), 0.0)
-        policy = core.run(
-            SPEC.game,
-            learner.acting(SPEC, network),
-            jax.vmap(jax.random.split)(keys)[:, 0],
-            states,
-            options=SPEC.search.of_games(own),
-            num_simulations=6,
-            c_puct=c,
-        ).policy
-        return policy, jax.vmap(SPEC.game.step)(states, jnp.asarray(games.action)[ply])
-
+    who = np.asarray(league.pairs(OWN, before.league, jax.random.key(0), 16))
     states = starts(SPEC.game, 16)
     for ply in (0, 1, 2):
         movers = who[np.arange(16), games.to_move[ply]]
-        policy, states = search(states, ply, before.league.values[movers])
+        values = before.league.values[movers]
+        policy, states = search(states, ply, values, games.action[ply])
         np.testing.assert_allclose(games.policy[ply], policy, atol=1e-5)
     assert len(np.unique(games.policy[0], axis=0)) > 3
+
+
+def test_a_run_searches_with_traced_numbers_of_its_own() -> None:
+    """In place of its spec's, and of its hyper-parameters' c."""
+    own = spec_of((("selfplay.league", "none"),))
+    hyper, network = small.small_hyper(SETTINGS), learner.init(own, jax.random.key(1))
+
+    @jax.jit
+    def play(numbers: Numbers) -> Trajectory:
+        given = hyper.replace(numbers=numbers)  # type: ignore[attr-defined]
+        return episodes.self_play(own, given, network, jax.random.key(0))[0]
+
+    for c, unvisited_q, draw_value in ((0.5, 0.9, -0.5), (3.0, 0.1, 0.5)):
+        games = play(Numbers(c, unvisited_q, draw_value, 0.3, 0.0))
+        states = starts(own.game, 16)
+        for ply in (0, 1):
+            values = np.tile(np.float32([c, unvisited_q, draw_value]), (16, 1))
+            policy, states = search(states, ply, values, games.action[ply])
+            np.testing.assert_allclose(games.policy[ply], policy, atol=1e-5)
 
 
 def test_a_league_of_wins_follows_its_rules_in_a_run() -> None:

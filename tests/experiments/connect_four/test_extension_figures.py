@@ -5,7 +5,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from experiments.connect_four import extension_figures, extensions_report, learning_lines
+from experiments.connect_four import (
+    extension_figures,
+    extensions_report,
+    learning_lines,
+    population_section,
+)
 from experiments.pages import style
 from experiments.pages.wording import NONE
 from tests.experiments.connect_four.test_claims import arm
@@ -101,3 +106,47 @@ def test_costs_of_levels() -> None:
     assert float(by_arm["extended"][2]) == pytest.approx(2.7, abs=0.1)
     assert by_arm["tree"][4:6] == (NONE, NONE)
     assert "dedupe" not in by_arm
+
+
+def populations() -> dict[str, Any]:
+    """Two runs; the first is the fitter one of `population`, as the copy of the second."""
+    found = {"extended": arm("extended", 0)}
+    for name, donors in (("population", [1, 1]), ("population_alone", [0, 1])):
+        found[name] = arm(name, 0, seeds=2)
+        held = [
+            {"iteration": 0, "fitness": None, "donor": [0, 1]},
+            {"iteration": 5, "fitness": [0.4, 0.5], "donor": donors},
+            {"iteration": 10, "fitness": [0.7, 0.6], "donor": [0, 0]},
+        ]
+        values = ([1.5, 0.5], [0.6, 0.5], [0.6, 0.7])
+        found[name]["generations"] = [
+            one | {"constants": {"c_puct": c, "draw_value": [-0.5, 0.5]}}
+            for one, c in zip(held, values, strict=True)
+        ]
+        for run, accuracy in zip(found[name]["runs"], (0.55, 0.9), strict=True):
+            run["points"][-1] |= {"search": accuracy, "searches": 1000}
+    return found
+
+
+def test_a_population_is_judged_by_positions_that_did_not_choose() -> None:
+    arms = populations()
+    shown = population_section.shown(arms, 400)
+    assert shown is not None
+    said = shown.text[0]
+    # Of the fitter run, not of the one that does best in the test; its last copy counts no more.
+    assert "55.0 % in population (2 runs, 1 copy, 2,000 searches)" in said
+    assert "55.0 % in population_alone (2 runs, 0 copies, 2,000 searches)" in said
+    assert "2.5 points" in said
+    accuracy, c, draw = shown.plates[0].figure.axes
+    fitness, tested = (line.get_ydata() for line in accuracy.lines[:2])
+    np.testing.assert_allclose(fitness, [50, 70])
+    np.testing.assert_allclose(tested[1], 55)
+    thick = next(line for line in c.lines if line.get_linewidth() > 1 and len(line.get_xdata()) > 2)
+    np.testing.assert_allclose(thick.get_ydata(), [0.5, 0.6, 0.6])  # by its ancestor
+    assert c.get_yscale() == "log"
+    assert draw.get_yscale() == "linear"
+    rows = {row[0]: row for row in extensions_report.players(arms).rows}
+    assert rows["population, best by fitness, ours"][1] == "0.600"
+    assert rows["population, best by fitness, ours"][4] == "0.250"
+    assert rows["population, mean of all runs, ours"][1] == "0.550"
+    assert population_section.shown({"extended": arms["extended"]}, 400) is None

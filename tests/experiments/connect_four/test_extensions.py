@@ -7,7 +7,7 @@ import pytest
 from ml_collections import ConfigDict
 
 from experiments import connect_four_extensions as study
-from experiments.configs.connect_four_extensions import ARMS, PRESETS, get_config
+from experiments.configs.connect_four_extensions import ARMS, POPULATIONS, PRESETS, get_config
 from experiments.connect_four import extension_arms, solved_accuracy
 from jaxzero import workdir
 from jaxzero.settings import config as config_lib
@@ -18,6 +18,7 @@ from tests.experiments.connect_four.test_efficiency import TINY
 
 def tiny(changes: dict[str, Any] | None = None) -> ConfigDict:
     arms = {"study.arms": ARMS, "study.grow_channels": (4, 6), "study.grow_at": (1,)}
+    arms |= {"study.population": 2, "study.generation": 1, "study.fitness_positions": 20}
     return small.changed(get_config("quick"), TINY | arms | (changes or {}))
 
 
@@ -56,7 +57,28 @@ def test_every_arm_has_its_accuracies_and_its_costs(tmp_path: Path) -> None:
             assert 0 <= point["search"] <= point["weak"] <= 1
         cached = arm["changes"].get("selfplay.share") == "cache"
         assert (points[-1]["searches"] < points[-1]["asked"]) == cached
-    assert "extensions_cached" in (tmp_path / "report.html").read_text()
+        assert len(arm["runs"]) == (2 if arm["arm"] in POPULATIONS else 1)
+    first, *_ = results["arms"][-1]["generations"]
+    assert first["donor"] == [0, 1]
+    report = (tmp_path / "report.html").read_text()
+    assert "extensions_cached" in report
+    assert "extensions_population" in report
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"study.marked_with": "selfplay"}, r"config\.study\.marked_with='selfplay': the runs of"),
+        ({"search.key": "position"}, r"config\.study\.evolves: .*set config.search.key='game'"),
+        ({"search.dirichlet_fraction": 0.0}, "there is no root noise"),
+    ],
+)
+def test_runs_of_a_population_differ_in_their_searches(
+    changes: dict[str, Any], message: str
+) -> None:
+    arms = {"study.arms": ("extended", *POPULATIONS)}
+    with pytest.raises(ConfigError, match=message):
+        study.validate(tiny(arms | changes))
 
 
 def test_a_setting_that_an_arm_would_change_back_is_refused(tmp_path: Path) -> None:

@@ -11,14 +11,24 @@ import pytest
 from ml_collections import ConfigDict
 
 from experiments import arms, loss_ablation
-from experiments.configs.arms import ARMS, KEYS, PRESETS, arm_config, get_config
+from experiments.configs.arms import (
+    ARMS,
+    DEFECTS,
+    KEYS,
+    PRESETS,
+    PUBLISHED,
+    arm_config,
+    get_config,
+)
 from experiments.configs.loss_ablation import get_config as get_study
 from experiments.losses import variant_effects, variant_report
 from experiments.pages import style
+from experiments.pages.wording import NONE
 from experiments.shell.study import StudyRun
 from jaxzero import workdir
 from jaxzero.runs.stopping import Stopped
 from jaxzero.settings.config import ConfigError, flatten
+from jaxzero.settings.switches import resolve_switches
 from jaxzero.training import losses
 from jaxzero.training import spec as spec_lib
 from tests import small
@@ -82,7 +92,10 @@ def test_lambdas_are_told_apart() -> None:
 # ---- arms
 
 
-@pytest.mark.parametrize("preset", PRESETS)
+SEARCHES = ("plain", "dirichlet", "few", "gumbel")
+
+
+@pytest.mark.parametrize("preset", [name for name in PRESETS if name != "defects"])
 def test_presets_are_those_of_the_loss_ablation(preset: str) -> None:
     config = loss_ablation.resolve(get_config(f"{preset}.othello_5x5"))
     arms.validate(config)
@@ -96,22 +109,58 @@ def test_presets_are_those_of_the_loss_ablation(preset: str) -> None:
 
 def test_what_each_arm_searches_with() -> None:
     config = tiny_arms()
-    specs = {name: spec_lib.make_spec(arm_config(config, name)) for name in ARMS}
+    specs = {name: spec_lib.make_spec(arm_config(config, name)) for name in SEARCHES}
     noisy = specs["dirichlet"]
     assert (noisy.search.dirichlet_fraction, noisy.search.dirichlet_alpha) == (0.25, 10.0)
     assert noisy.search.dirichlet_scaling == "per_legal_move"
     assert noisy.arena_search.dirichlet_fraction == 0  # to be measured, none explores
     assert specs["plain"].search.dirichlet_fraction == 0
     assert [specs[name].num_simulations for name in ("few", "gumbel")] == [4, 4]
-    algorithms = [specs[name].search.algorithm for name in ARMS]
+    algorithms = [spec.search.algorithm for spec in specs.values()]
     assert algorithms == ["puct", "puct", "puct", "gumbel"]
     for one, other in itertools.combinations(specs.values(), 2):
         assert one != other  # not one program: each arm is a population of its own
 
 
+@pytest.mark.parametrize("board", ["connect_four_5x5", "othello_5x5"])
+def test_each_defect_is_alone_once_and_left_out_once(board: str) -> None:
+    config = loss_ablation.resolve(get_config(f"defects.{board}" if "oth" in board else "defects"))
+    arms.validate(config)
+    acting = {n: resolve_switches(arm_config(config, n)) for n in config.study.arms}
+    plain, published = acting.pop("plain"), acting.pop(PUBLISHED)
+    apart = [n for n in DEFECTS if getattr(plain, n) != getattr(published, n)]
+    assert len(apart) == (8 if "connect" in board else 7)
+    for name, found in acting.items():
+        kind, _, defect = name.partition("_")
+        start, other = (plain, published) if kind == "only" else (published, plain)
+        assert found == dataclasses.replace(start, **{defect: getattr(other, defect)})
+        assert ARMS[name].reference == ("plain" if kind == "only" else PUBLISHED)
+    assert sorted(name.partition("_")[2] for name in acting) == sorted(2 * apart)
+
+
+def test_a_defect_is_held_against_its_own_reference() -> None:
+    leads = {"plain": 0.0, PUBLISHED: 160.0, "only_keep_tree": 30.0, "without_keep_tree": 100.0}
+    strengths = {
+        (arm, target): {seed: (target == "value") * lead + seed for seed in range(5)}
+        for arm, lead in leads.items()
+        for target in ("value", "sum")
+    }
+    rows = variant_effects.effects(strengths)
+    changes = {row["arm"]: row["effect"] for row in rows if row["kind"] == "change"}
+    assert changes == {PUBLISHED: 160.0, "only_keep_tree": 30.0, "without_keep_tree": -60.0}
+
+
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
+        (
+            {"study.arms": ("plain", "only_mirror_without_policy"), "game": "othello_5x5"},
+            "arm 'only_mirror_without_policy' .*config.game=othello_5x5",
+        ),
+        (
+            {"study.arms": ("plain", PUBLISHED), "switches.keep_tree": True},
+            "arm 'published' of config.study.arms: config.semantics=corrected: it sets",
+        ),
         (
             {"study.arms": ("plain", "gumbel"), "switches.keep_tree": True},
             "arm 'gumbel' of config.study.arms: config.search.algorithm",
@@ -174,7 +223,7 @@ def test_the_minutes_are_those_of_all_arms(tmp_path: Path, monkeypatch: pytest.M
 def made_up(arm_names: tuple[str, ...] = ("plain", "dirichlet")) -> dict[str, Any]:
     """results.json of six seeds: value is 100 above policy in plain, 20 in the noisy arm."""
     rng = np.random.default_rng(0)
-    lead = {"plain": 100.0, "dirichlet": 20.0}
+    lead = {"plain": 100.0, "dirichlet": 20.0, PUBLISHED: 300.0, "without_keep_tree": 90.0}
     listed, curves = [], {}
     for arm in arm_names:
         for target in ("policy", "value", "lambda_0.5"):
@@ -236,6 +285,40 @@ def test_the_page_says_what_the_noise_changes(tmp_path: Path) -> None:
     assert "Arm plain has no directory." in text
 
 
+def test_the_page_of_defects_has_both_ways_of_judging(tmp_path: Path) -> None:
+    results = made_up(("plain", PUBLISHED, "without_keep_tree"))
+    results["judged_as_published"] = made_up(("plain", "dirichlet"))
+    del results["judged_as_published"]["runs"]
+    workdir.write_json(tmp_path / workdir.RESULTS, results)
+    page = variant_report.build(variant_report.load(tmp_path))
+    [section] = [s for s in page.sections if s.title.startswith("Which defect")]
+    [table] = section.tables
+    assert [row[:2] for row in table.rows] == [
+        (f"value less {rival}", trained)
+        for rival in ("policy",)
+        for trained in ("corrected", "published")
+    ]
+    numbers = [row[2].split()[0] for row in table.rows]
+    assert np.array(numbers, float) == pytest.approx([100, 300], abs=5)  # judged as corrected
+    assert table.rows[1][3] == NONE  # not judged so
+    assert [plate.name for plate in section.plates] == ["arms_defects"]
+
+
+def test_of_many_arms_the_summary_has_those_that_matter() -> None:
+    names = [*SEARCHES, PUBLISHED, *(f"only_{name}" for name in DEFECTS)]
+    spread = np.random.default_rng(0).normal(size=(len(names), 2, 6))
+    strengths = {
+        (arm, target): dict(enumerate(spread[i, j] + 300 * (j and arm == PUBLISHED)))
+        for i, arm in enumerate(names)
+        for j, target in enumerate(("sum", "value"))
+    }
+    rows = variant_effects.effects(strengths)
+    first, *others = variant_report.sentences({"effects": rows})
+    assert "in published; changed by" in first
+    assert first.endswith("the arm matters.")
+    assert others == [f"{len(names) - 2} other changes may be nothing."]
+
+
 def test_a_page_without_strengths_says_so(tmp_path: Path) -> None:
     results = made_up()
     del results["ladder"], results["effects"]
@@ -246,11 +329,11 @@ def test_a_page_without_strengths_says_so(tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_all_arms_from_settings_to_report(tmp_path: Path) -> None:
     config = tiny_arms(
-        {"study.arms": tuple(ARMS), "study.targets": ("policy", "value"), "study.lambdas": (0.5,)}
+        {"study.arms": SEARCHES, "study.targets": ("policy", "value"), "study.lambdas": (0.5,)}
     )
     arms.run(config, tmp_path)
     results = workdir.read_json(tmp_path / workdir.RESULTS)
-    assert [arm["name"] for arm in results["arms"]] == list(ARMS)
+    assert [arm["name"] for arm in results["arms"]] == list(SEARCHES)
     assert results["arms"][1]["changes"] == {
         "search.dirichlet_fraction": 0.25,
         "search.dirichlet_alpha": 10.0,
@@ -259,7 +342,7 @@ def test_all_arms_from_settings_to_report(tmp_path: Path) -> None:
     assert {run["name"] for run in results["runs"]} == set(results["ladder"]["runs"])
     kinds = [row["kind"] for row in results["effects"]]
     assert {kind: kinds.count(kind) for kind in kinds} == {"loss": 4, "change": 3, "arm": 9}
-    for name in ARMS:
+    for name in SEARCHES:
         page = (tmp_path / name / "report.html").read_text()
         assert "Strength against fixed opponents" in page
         assert (
@@ -270,3 +353,17 @@ def test_all_arms_from_settings_to_report(tmp_path: Path) -> None:
     before = (tmp_path / "plain" / workdir.METRICS).stat().st_mtime_ns
     arms.run(config, tmp_path)  # everything is there: compared again, trained no more
     assert (tmp_path / "plain" / workdir.METRICS).stat().st_mtime_ns == before
+
+
+@pytest.mark.slow
+def test_defects_from_settings_to_report(tmp_path: Path) -> None:
+    names = ("plain", PUBLISHED, "only_mirror_without_policy", "without_keep_tree")
+    config = tiny_arms({"study.arms": names, "study.targets": ("value", "sum")})
+    arms.run(config, tmp_path)
+    results = workdir.read_json(tmp_path / workdir.RESULTS)
+    kinds = [row["kind"] for row in results["effects"]]
+    assert {kind: kinds.count(kind) for kind in kinds} == {"loss": 4, "change": 3, "arm": 6}
+    judged = results["judged_as_published"]
+    assert judged["ladder"]["settings"]["openings"] == 0
+    assert {row["arm"] for row in judged["effects"]} == {"plain", PUBLISHED}
+    assert "Trained and judged" in (tmp_path / "report.html").read_text()
