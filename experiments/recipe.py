@@ -59,7 +59,10 @@ def validate(config: ConfigDict) -> None:
             spec_lib.make_spec(own)
         except ConfigError as error:
             raise ConfigError(f"arm {arm} of config.study.arms: {error}") from error
-    solvers.solver_of(spec_lib.make_spec(config).game)
+    try:
+        solvers.solver_of(spec_lib.make_spec(config).game)
+    except ConfigError as error:
+        raise ConfigError(f"config.game={config.game!r}: {error}") from error
     devices.choose(config)
 
 

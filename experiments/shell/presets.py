@@ -6,7 +6,8 @@ from typing import Any
 
 from ml_collections import ConfigDict
 
-from jaxzero.settings.config import ConfigError, flatten, nearest
+from jaxzero.settings.config import KEYS, ConfigError, nearest
+from jaxzero.settings.keys import table
 
 
 def names(study: str) -> tuple[str, ...]:
@@ -27,12 +28,12 @@ def settings(study: str, preset: str, changes: Mapping[str, Any] | None = None) 
     """
     file = importlib.import_module(f"experiments.configs.{study}")
     config: ConfigDict = file.get_config(preset).copy_and_resolve_references()
+    known = table(KEYS, file.KEYS)
     for key, value in (changes or {}).items():
+        if key not in known:
+            raise ConfigError(f"unknown key config.{key}: {nearest(key, known)}")
         try:
             config.update_from_flattened_dict({key: value})
-        except (KeyError, AttributeError) as error:
-            hint = nearest(key, flatten(config))
-            raise ConfigError(f"unknown key config.{key}: {hint}") from error
         except (TypeError, ValueError) as error:
-            raise ConfigError(f"config.{key}={value!r}: {error}") from error
+            raise known[key].refusal(repr(value)) from error
     return config

@@ -103,6 +103,7 @@ class Key:
     def refusal(self, said: str) -> ConfigError:
         """What is said about a value of the wrong kind, given as text."""
         example = f", e.g. {self.default}" if self.kind is tuple and self.default else ""
+        said = said.replace("\n", " ")
         return ConfigError(f"config.{self.name}={said}: give {self.allowed}{example}")
 
     def _is_of_kind(self, value: Any) -> bool:

@@ -1,0 +1,123 @@
+"""Counts how often it goes wrong: settings, positions, searches, kills, in pieces.
+
+python -m benchmarks.reliability configs --count=10000        # random settings, refused or accepted
+python -m benchmarks.reliability traced --count=100           # accepted ones, forecast and traced
+python -m benchmarks.reliability trained --count=10           # and trained for two iterations
+python -m benchmarks.reliability --page                       # docs/reliability.md, from the counts
+
+A number stands for one random case (a batch of games, of searches), always the same. The same
+command resumes after the last number that the file has; a larger --count adds to it.
+"""
+
+import sys
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import jax
+
+from benchmarks.reliability import configs, mutations, page
+from benchmarks.reliability.tally import Step, Tally
+from experiments.shell import arguments
+from jaxzero.runs import runner
+from jaxzero.settings.config import ConfigError, default_config, nearest
+
+
+class Piece(NamedTuple):
+    """Something to count.
+
+    Attributes:
+      unit: what `--count` is of.
+      step: (row, number) -> what it gave.
+      rows: counted one after another; one without a name is the piece's own.
+    """
+
+    unit: str
+    step: Callable[[str, int], Step]
+    rows: tuple[str, ...] = ("",)
+
+
+def _checked(_: str, number: int) -> Step:
+    case = mutations.case(number)
+    found = configs.check(case)
+    failures = (f"{case}: {found.said}",) if found.kind == "failed" else ()
+    return Step({"cases": 1, found.kind: 1}, failures)
+
+
+def _traced(_: str, number: int) -> Step:
+    case = mutations.case(number)
+    config = configs.check(case).config
+    if config is None:
+        return Step({})
+    try:
+        configs.trace(config)
+    except Exception as error:
+        return Step({"programs": 1}, (f"{case}: {type(error).__name__}: {str(error)[:300]}",))
+    return Step({"programs": 1})
+
+
+def _trained(_: str, number: int) -> Step:
+    case = mutations.case(number)
+    config = configs.check(case).config
+    small = None if config is None else configs.shrunk(config)
+    if small is None:
+        return Step({})
+    try:
+        broken = configs.train(small)
+    except Exception as error:
+        broken = [f"{type(error).__name__}: {str(error)[:300]}"]
+    jax.clear_caches()  # of programs that no other case has
+    return Step({"runs": 1}, (f"{case}: {', '.join(broken)}",) if broken else ())
+
+
+PIECES = {
+    "configs": Piece("cases", _checked),
+    "traced": Piece("programs", _traced),
+    "trained": Piece("runs", _trained),
+}
+
+
+def main(words: Sequence[str] | None = None) -> int:
+    """Counts what is asked for; the exit status: 0 if nothing has failed."""
+    parser = arguments.Parser(prog="python -m benchmarks.reliability", description=__doc__)
+    add = parser.add_argument
+    add("piece", nargs="?", help=f"one of {', '.join(PIECES)}")
+    add("--count", type=int, default=100, metavar="N", help="of each row, in all (default 100)")
+    add("--only", default="", metavar="WORD", help="rows with that word in their name")
+    add("--max-minutes", type=float, default=0.0, metavar="N", help="0: no limit")
+    add("--json", type=Path, default=page.COUNTS, metavar="FILE", help="where the counts are")
+    add("--page", action="store_true", help="writes docs/reliability.md")
+    asked = parser.parse(words)
+    if asked.piece is not None and asked.piece not in PIECES:
+        raise ConfigError(f"{asked.piece!r}: no such piece, {nearest(asked.piece, PIECES)}")
+    tally = Tally(asked.json)
+    if asked.piece is not None:
+        runner.prepare(default_config())
+        ends = time.monotonic() + 60 * (asked.max_minutes or float("inf"))
+        for name in PIECES[asked.piece].rows:
+            if asked.only in name:
+                _work(asked.piece, name, tally, asked.count, ends)
+    if asked.page:
+        page.write(tally.rows)
+    failed = {name: len(row["failures"]) for name, row in tally.rows.items() if row["failures"]}
+    for name, count in failed.items():
+        print(f"{name}: {count} failures, see {asked.json}", file=sys.stderr)
+    return 1 if failed else 0
+
+
+def _work(piece: str, name: str, tally: Tally, count: int, ends: float) -> None:
+    row, (unit, step, _) = f"{piece} {name}".strip(), PIECES[piece]
+    try:
+        while tally.count(row, unit) < count and time.monotonic() < ends:
+            number, begun = tally.next(row), time.monotonic()
+            tally.add(row, number, step(name, number), time.monotonic() - begun)
+    finally:
+        tally.write()
+    found = tally.rows.get(row, {"counts": {}})["counts"]
+    counts = ", ".join(f"{number:,} {what}" for what, number in found.items())
+    print(f"{row}: {counts}", file=sys.stderr, flush=True)
+
+
+if __name__ == "__main__":
+    arguments.run(lambda: sys.exit(main()))

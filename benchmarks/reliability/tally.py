@@ -1,0 +1,77 @@
+"""What was counted so far: a JSON file, written on the way, continued by the next command."""
+
+import datetime
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from jaxzero import workdir
+
+_EVERY = 5.0  # seconds between writes
+
+
+class Step(NamedTuple):
+    """What one number gave.
+
+    Attributes:
+      counts: by what was counted.
+      failures: what went wrong, in words.
+    """
+
+    counts: Mapping[str, int]
+    failures: tuple[str, ...] = ()
+
+
+class Tally:
+    """Counts by row, e.g. `configs` or `positions othello_6x6`.
+
+    Attributes:
+      rows: as in the file: the `next` number, `counts`, `failures`, `seconds`, `commits` and
+        `versions` that they were made with, the `first` and `last` day, `devices`.
+    """
+
+    def __init__(self, path: Path) -> None:
+        """Reads what is there.
+
+        Raises:
+          ConfigError: it is damaged.
+        """
+        self._path, self._written = path, time.monotonic()
+        self.rows: dict[str, Any] = workdir.read_json(path) if path.exists() else {}
+        found = workdir.environment()
+        packages = {"Python": found["python"], "JAX": found["jax"]}
+        packages |= {name: found["packages"][name] for name in ("flax", "mctx")}
+        self._now = {
+            "commits": found["commit"],
+            "versions": ", ".join(f"{name} {number}" for name, number in packages.items()),
+            "devices": found["device"],
+        }
+
+    def next(self, row: str) -> int:
+        """The first number of a row that was not tried yet."""
+        return self.rows.get(row, {}).get("next", 0)
+
+    def count(self, row: str, what: str) -> int:
+        """So many, so far."""
+        return self.rows.get(row, {}).get("counts", {}).get(what, 0)
+
+    def add(self, row: str, number: int, step: Step, seconds: float) -> None:
+        """Takes what a number gave."""
+        today = datetime.datetime.now(datetime.UTC).date().isoformat()
+        empty = {"next": 0, "counts": {}, "failures": [], "seconds": 0.0, "first": today}
+        found = self.rows.setdefault(row, empty)
+        for what, count in step.counts.items():
+            found["counts"][what] = found["counts"].get(what, 0) + count
+        found["failures"] += [{"number": number, "said": said} for said in step.failures]
+        found |= {"next": number + 1, "seconds": found["seconds"] + seconds, "last": today}
+        for name, value in self._now.items():
+            found[name] = sorted({*found.get(name, []), value})
+        if time.monotonic() - self._written > _EVERY:
+            self.write()
+
+    def write(self) -> None:
+        """The file, whole."""
+        self._path.parent.mkdir(parents=True, exist_ok=True)
+        workdir.write_json(self._path, self.rows)
+        self._written = time.monotonic()

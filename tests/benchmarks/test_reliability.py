@@ -1,0 +1,80 @@
+"""The campaign's generators make what they say, and its checks see what is wrong."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from benchmarks.reliability import configs, mutations, page
+from benchmarks.reliability.mutations import Case
+from benchmarks.reliability.tally import Step, Tally
+from experiments import loss_ablation
+from jaxzero import workdir
+from jaxzero.settings.config import ConfigError
+
+
+def asked(**changes: Any) -> Case:
+    return Case("loss_ablation", "quick", (), {k.replace("__", "."): v for k, v in changes.items()})
+
+
+def test_random_settings_are_refused_in_one_line_or_accepted() -> None:
+    found = [configs.check(mutations.case(number)) for number in range(24)]
+    assert {outcome.kind for outcome in found} == {"refused", "accepted"}, found
+    assert mutations.case(7) == mutations.case(7)
+
+
+@pytest.mark.parametrize(
+    ("case", "said"),
+    [
+        # seen in random settings: a section in place of a key, a value of several lines
+        (asked(network={"epochs": 2}), "unknown key config.network: "),
+        (asked(selfplay__share={"a": 1}), "config.selfplay.share={'a': 1}: give none, ply, cache"),
+        (asked(switches__keep_tree={"a": 1}), "config.switches.keep_tree=a: 1 : give True or"),
+        (
+            Case("recipe", "quick", ("--config.game=gobang_5x5",), {}),
+            "config.game='gobang_5x5': gobang_5x5 has no solver",
+        ),
+    ],
+)
+def test_settings_that_once_went_wrong(case: Case, said: str) -> None:
+    found = configs.check(case)
+    assert (found.kind, said in found.said) == ("refused", True), found
+
+
+@pytest.mark.parametrize(
+    ("error", "said"),
+    [
+        (ConfigError("config.x=1:\nno"), "not one line"),
+        (ConfigError("no"), "names no key"),
+        (KeyError("name"), "KeyError"),
+    ],
+)
+def test_the_check_sees_what_is_wrong(
+    error: Exception, said: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def validate(_: Any) -> None:
+        raise error
+
+    monkeypatch.setattr(loss_ablation, "validate", validate)
+    found = configs.check(asked(seed=1))
+    assert (found.kind, said in found.said) == ("failed", True), found
+
+
+def test_counts_are_resumed_and_shown(tmp_path: Path) -> None:
+    tally = Tally(tmp_path / "counts.json")
+    tally.add("configs", 0, Step({"cases": 1, "refused": 1}), 1.0)
+    tally.write()
+    tally = Tally(tmp_path / "counts.json")
+    assert (tally.next("configs"), tally.count("configs", "cases")) == (1, 1)
+    tally.add("configs", 1, Step({"cases": 1, "failed": 1}, ("a traceback",)), 1.0)
+    assert tally.rows["configs"]["failures"] == [{"number": 1, "said": "a traceback"}]
+    shown = page.fill("<!-- counts -->\n<!-- end -->", tally.rows)
+    assert "| configs | 2 cases, 1 refused, 1 failed | 1 |" in shown
+    assert page.fill(shown, tally.rows) == shown
+
+
+def test_the_page_holds_the_committed_counts() -> None:
+    text = page.PAGE.read_text()
+    assert page.fill(text, workdir.read_json(page.COUNTS)) == text, (
+        "run: python -m benchmarks.reliability --page"
+    )
