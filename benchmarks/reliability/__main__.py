@@ -3,6 +3,8 @@
 python -m benchmarks.reliability configs --count=10000        # random settings, refused or accepted
 python -m benchmarks.reliability traced --count=100           # accepted ones, forecast and traced
 python -m benchmarks.reliability trained --count=10           # and trained for two iterations
+python -m benchmarks.reliability positions --count=1000000    # of each game, by independent engines
+python -m benchmarks.reliability searches --count=10000       # by a plain-Python search
 python -m benchmarks.reliability --page                       # docs/reliability.md, from the counts
 
 A number stands for one random case (a batch of games, of searches), always the same. The same
@@ -17,11 +19,13 @@ from typing import NamedTuple
 
 import jax
 
-from benchmarks.reliability import configs, mutations, page
+from benchmarks.reliability import configs, mutations, page, positions, searches
 from benchmarks.reliability.tally import Step, Tally
 from experiments.shell import arguments
 from jaxzero.runs import runner
 from jaxzero.settings.config import ConfigError, default_config, nearest
+
+_TOO_MANY = 20  # failed numbers of a row, after which it is not continued
 
 
 class Piece(NamedTuple):
@@ -71,10 +75,24 @@ def _trained(_: str, number: int) -> Step:
     return Step({"runs": 1}, (f"{case}: {', '.join(broken)}",) if broken else ())
 
 
+def _played(name: str, number: int) -> Step:
+    try:
+        return Step({"positions": positions.compare(name, number)})
+    except AssertionError as error:
+        return Step({"games": 1}, (str(error)[:500],))
+
+
+def _searched(_: str, number: int) -> Step:
+    count, differs = searches.compare(number)
+    return Step({"searches": count}, tuple(differs))
+
+
 PIECES = {
     "configs": Piece("cases", _checked),
     "traced": Piece("programs", _traced),
     "trained": Piece("runs", _trained),
+    "positions": Piece("positions", _played, positions.GAMES),
+    "searches": Piece("searches", _searched),
 }
 
 
@@ -87,6 +105,7 @@ def main(words: Sequence[str] | None = None) -> int:
     add("--only", default="", metavar="WORD", help="rows with that word in their name")
     add("--max-minutes", type=float, default=0.0, metavar="N", help="0: no limit")
     add("--json", type=Path, default=page.COUNTS, metavar="FILE", help="where the counts are")
+    add("--again", action="store_true", help="failed numbers are tried again, with today's code")
     add("--page", action="store_true", help="writes docs/reliability.md")
     asked = parser.parse(words)
     if asked.piece is not None and asked.piece not in PIECES:
@@ -97,7 +116,7 @@ def main(words: Sequence[str] | None = None) -> int:
         ends = time.monotonic() + 60 * (asked.max_minutes or float("inf"))
         for name in PIECES[asked.piece].rows:
             if asked.only in name:
-                _work(asked.piece, name, tally, asked.count, ends)
+                _work(asked.piece, name, tally, asked.count, ends, asked.again)
     if asked.page:
         page.write(tally.rows)
     failed = {name: len(row["failures"]) for name, row in tally.rows.items() if row["failures"]}
@@ -106,12 +125,22 @@ def main(words: Sequence[str] | None = None) -> int:
     return 1 if failed else 0
 
 
-def _work(piece: str, name: str, tally: Tally, count: int, ends: float) -> None:
+def _work(piece: str, name: str, tally: Tally, count: int, ends: float, again: bool) -> None:
     row, (unit, step, _) = f"{piece} {name}".strip(), PIECES[piece]
+
+    def take(number: int) -> None:
+        begun = time.monotonic()
+        tally.add(row, number, step(name, number), time.monotonic() - begun)
+
     try:
-        while tally.count(row, unit) < count and time.monotonic() < ends:
-            number, begun = tally.next(row), time.monotonic()
-            tally.add(row, number, step(name, number), time.monotonic() - begun)
+        for number in tally.forget_failures(row) if again else ():
+            take(number)
+        while (
+            tally.count(row, unit) < count
+            and time.monotonic() < ends
+            and tally.failed(row) < _TOO_MANY
+        ):
+            take(tally.next(row))
     finally:
         tally.write()
     found = tally.rows.get(row, {"counts": {}})["counts"]

@@ -56,6 +56,10 @@ class Tally:
         """So many, so far."""
         return self.rows.get(row, {}).get("counts", {}).get(what, 0)
 
+    def failed(self, row: str) -> int:
+        """Numbers that failed."""
+        return len(self.rows.get(row, {}).get("failures", []))
+
     def add(self, row: str, number: int, step: Step, seconds: float) -> None:
         """Takes what a number gave."""
         today = datetime.datetime.now(datetime.UTC).date().isoformat()
@@ -63,12 +67,29 @@ class Tally:
         found = self.rows.setdefault(row, empty)
         for what, count in step.counts.items():
             found["counts"][what] = found["counts"].get(what, 0) + count
-        found["failures"] += [{"number": number, "said": said} for said in step.failures]
-        found |= {"next": number + 1, "seconds": found["seconds"] + seconds, "last": today}
+        found["counts"] = {what: count for what, count in found["counts"].items() if count}
+        if step.failures:
+            failure = {"number": number, "said": list(step.failures), "counts": dict(step.counts)}
+            found["failures"].append(failure)
+        found |= {
+            "next": max(found["next"], number + 1),
+            "seconds": found["seconds"] + seconds,
+            "last": today,
+        }
         for name, value in self._now.items():
             found[name] = sorted({*found.get(name, []), value})
         if time.monotonic() - self._written > _EVERY:
             self.write()
+
+    def forget_failures(self, row: str) -> list[int]:
+        """The numbers that failed, whose counts are taken back: to be tried again."""
+        failures = self.rows.get(row, {}).get("failures", [])
+        for failure in failures:
+            for what, count in failure["counts"].items():
+                self.rows[row]["counts"][what] -= count
+        numbers = [failure["number"] for failure in failures]
+        failures.clear()
+        return numbers
 
     def write(self) -> None:
         """The file, whole."""

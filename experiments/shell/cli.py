@@ -58,7 +58,7 @@ def run(study: Program, name: str) -> None:
 
 
 def _stop(message: str, status: int) -> None:
-    print(message, file=sys.stderr)
+    print(message.replace("\n", " "), file=sys.stderr)  # a value may have several lines
     sys.exit(status)
 
 

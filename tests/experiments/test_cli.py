@@ -167,6 +167,7 @@ def test_the_default_settings_are_used(monkeypatch: pytest.MonkeyPatch, tmp_path
         (["--noconfig.execution.compilation_cache"], "unknown flag"),
         (["-x"], "unexpected argument '-x'"),
         (["--shard=1/2"], "--shard=1/2: this study has no shares"),
+        (["--shard=1\n2"], "--shard=1 2: this study has no shares"),
     ],
 )
 def test_a_wrong_word_is_answered_in_one_line(

@@ -4,7 +4,9 @@ import pytest
 
 from jaxzero.games import make_game
 from jaxzero.games.conformance import check_against_reference
+from jaxzero.games.playouts import random_playout
 from tests.games.boards import board, plain_game
+from tests.oracles.batches import check_batch
 
 NUM_GAMES = {
     "connect_four_2x3_line2": 20,
@@ -41,3 +43,4 @@ def test_same_games_as_the_plain_rules(name):
         num_games=NUM_GAMES[name],
         same_position=lambda state, plain: board(game, state) == plain.text(),
     )
+    assert check_batch(name, game, random_playout(game, num_games=NUM_GAMES[name])) > 0

@@ -1,10 +1,9 @@
 """Racing Kings against python-chess, move for move."""
 
-import functools
+from collections import Counter
 
 import jax
 import jax.numpy as jnp
-import numpy as np
 import pytest
 
 from jaxzero.games import RacingKings, conformance, make_game
@@ -18,64 +17,6 @@ MIXED = "4q3/8/8/3N4/5n2/K6b/3R4/7k b - - 130 40"
 NEAR = "8/K5k1/8/8/8/3q4/1R2B3/N7 w - - 0 1"
 
 
-@functools.partial(jax.jit, static_argnums=(0, 1))
-def _random_games(game, count, key):
-    def play(states, key):
-        legal = jax.vmap(game.legal_actions)(states)
-        logits = jnp.where(legal, 0.0, -1e9)
-        actions = jax.random.categorical(key, logits).astype(jnp.int32)
-        seen = (
-            jnp.packbits(legal, axis=-1),
-            jax.vmap(game.to_move)(states),
-            jax.vmap(game.is_terminal)(states),
-            jax.vmap(game.outcome)(states),
-            jax.vmap(game.observe)(states),
-            actions,
-        )
-        return jax.vmap(game.step)(states, actions), seen
-
-    start = game.init()
-    states = jax.tree.map(lambda x: jnp.stack([jnp.asarray(x)] * count), start)
-    return jax.lax.scan(play, states, jax.random.split(key, game.max_plies + 1))[1]
-
-
-def _same_games(game, count, seed):
-    """Plays random games on both; returns how they ended."""
-    legal, to_move, over, outcome, seen, actions = map(
-        np.asarray, _random_games(game, count, jax.random.key(seed))
-    )
-    endings = {"won": 0, "lost": 0, "drawn": 0, "stuck": 0, "clock": 0, "limit": 0}
-    for i in range(count):
-        theirs = oracle.ChessRacingKings(game.fen, game.max_plies)
-        for ply in range(game.max_plies + 1):
-            where = f"game {i}, ply {ply}: {theirs.board.fen()}"
-            ours = np.flatnonzero(np.unpackbits(legal[ply, i], count=game.num_actions))
-            assert set(ours.tolist()) == theirs.legal(), where
-            assert bool(over[ply, i]) == theirs.over, where
-            assert tuple(outcome[ply, i].tolist()) == theirs.result, where
-            if theirs.over:
-                break
-            assert to_move[ply, i] == theirs.to_move(), where
-            if ply % 7 == 0:
-                np.testing.assert_array_equal(seen[ply, i], _planes(theirs.board), where)
-            theirs.step(int(actions[ply, i]))
-        raced = theirs.board.is_variant_end()
-        how = {(1.0, -1.0): "won", (-1.0, 1.0): "lost"}.get(theirs.result, "drawn")
-        endings[how] += raced
-        endings["stuck"] += not raced and not theirs.moves
-        endings["clock"] += not raced and theirs.board.halfmove_clock >= oracle.CLOCK
-        endings["limit"] += not raced and theirs.plies >= game.max_plies
-    return endings
-
-
-def _planes(board):
-    planes = np.zeros((8, 8, 12), np.int8)
-    for square, piece in board.piece_map().items():
-        kind = piece.piece_type - 1 + 6 * (piece.color != board.turn)
-        planes[7 - square // 8, square % 8, kind] = 1
-    return planes
-
-
 @pytest.mark.parametrize(
     ("fen", "count", "plies", "ends"),
     [
@@ -86,12 +27,12 @@ def _planes(board):
     ],
 )
 def test_random_games_are_those_of_python_chess(fen, count, plies, ends):
-    endings = _same_games(RacingKings(fen, plies), count, seed=1)
+    endings = oracle.same_games(RacingKings(fen, plies), count, seed=1)
     assert all(endings[end] for end in ends), endings
 
 
 def test_the_limit_of_plies_is_a_draw():
-    assert _same_games(RacingKings(max_plies=20), 20, seed=2)["limit"]
+    assert oracle.same_games(RacingKings(max_plies=20), 20, seed=2)["limit"]
 
 
 @pytest.mark.slow
@@ -99,10 +40,9 @@ def test_the_limit_of_plies_is_a_draw():
     ("fen", "count"), [(rk.MODIFIED, 3000), (rk.STANDARD, 1000), (MIXED, 1000), (NEAR, 3000)]
 )
 def test_thousands_of_random_games_are_those_of_python_chess(fen, count):
-    total = dict.fromkeys(("won", "lost", "drawn", "stuck", "clock", "limit"), 0)
+    total = Counter()
     for seed in range(count // 250):
-        for ending, number in _same_games(RacingKings(fen), 250, seed=100 + seed).items():
-            total[ending] += number
+        total.update(oracle.same_games(RacingKings(fen), 250, seed=100 + seed))
     assert total["won"]
     assert total["lost"]
 

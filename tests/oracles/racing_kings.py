@@ -1,7 +1,12 @@
 """Racing Kings by python-chess: positions, legal moves and results in the conventions of ours."""
 
+import functools
+
 import chess
 import chess.variant
+import jax
+import jax.numpy as jnp
+import numpy as np
 
 CLOCK, DRAW = 150, (0.0, 0.0)
 
@@ -59,3 +64,63 @@ def leaves(fen: str, depth: int) -> int:
         return total
 
     return count(depth)
+
+
+@functools.partial(jax.jit, static_argnums=(0, 1))
+def _random_games(game, count, key):
+    def play(states, key):
+        legal = jax.vmap(game.legal_actions)(states)
+        logits = jnp.where(legal, 0.0, -1e9)
+        actions = jax.random.categorical(key, logits).astype(jnp.int32)
+        seen = (
+            jnp.packbits(legal, axis=-1),
+            jax.vmap(game.to_move)(states),
+            jax.vmap(game.is_terminal)(states),
+            jax.vmap(game.outcome)(states),
+            jax.vmap(game.observe)(states),
+            actions,
+        )
+        return jax.vmap(game.step)(states, actions), seen
+
+    start = game.init()
+    states = jax.tree.map(lambda x: jnp.stack([jnp.asarray(x)] * count), start)
+    return jax.lax.scan(play, states, jax.random.split(key, game.max_plies + 1))[1]
+
+
+def same_games(game, count, seed):
+    """Plays random games on both; returns how they ended, and how many positions they had."""
+    legal, to_move, over, outcome, seen, actions = map(
+        np.asarray, _random_games(game, count, jax.random.key(seed))
+    )
+    endings = {"won": 0, "lost": 0, "drawn": 0, "stuck": 0, "clock": 0, "limit": 0}
+    endings["positions"] = 0
+    for i in range(count):
+        theirs = ChessRacingKings(game.fen, game.max_plies)
+        for ply in range(game.max_plies + 1):
+            where = f"game {i}, ply {ply}: {theirs.board.fen()}"
+            ours = np.flatnonzero(np.unpackbits(legal[ply, i], count=game.num_actions))
+            assert set(ours.tolist()) == theirs.legal(), where
+            assert bool(over[ply, i]) == theirs.over, where
+            assert tuple(outcome[ply, i].tolist()) == theirs.result, where
+            endings["positions"] += 1
+            if theirs.over:
+                break
+            assert to_move[ply, i] == theirs.to_move(), where
+            if ply % 7 == 0:
+                np.testing.assert_array_equal(seen[ply, i], _planes(theirs.board), where)
+            theirs.step(int(actions[ply, i]))
+        raced = theirs.board.is_variant_end()
+        how = {(1.0, -1.0): "won", (-1.0, 1.0): "lost"}.get(theirs.result, "drawn")
+        endings[how] += raced
+        endings["stuck"] += not raced and not theirs.moves
+        endings["clock"] += not raced and theirs.board.halfmove_clock >= CLOCK
+        endings["limit"] += not raced and theirs.plies >= game.max_plies
+    return endings
+
+
+def _planes(board):
+    planes = np.zeros((8, 8, 12), np.int8)
+    for square, piece in board.piece_map().items():
+        kind = piece.piece_type - 1 + 6 * (piece.color != board.turn)
+        planes[7 - square // 8, square % 8, kind] = 1
+    return planes

@@ -13,6 +13,7 @@ import numpy as np
 from jaxzero.games import Game, make_game
 from jaxzero.search import SearchOptions, SearchResult, core, mctx_loop
 from tests.oracles.mcts import Tree
+from tests.oracles.mcts import search as plain_search
 from tests.oracles.mcts_games import JaxGame, Position
 from tests.oracles.stub_network import jax_stub_evaluate
 
@@ -263,3 +264,52 @@ def assert_same_search(result: SearchResult, lane: int, tree: Tree, what: str = 
     assert abs(result.value[lane] - tree.value()) <= 1e-5, message
     q = tree.zero_sum() + tree.draw_value * tree.draw()
     np.testing.assert_allclose(result.q[lane], q, rtol=0, atol=1e-5, err_msg=message)
+
+
+def plain_settings(options: SearchOptions) -> dict[str, Any]:
+    """What the plain-Python search calls these options; none of them draws random numbers."""
+
+    def value(outcome: tuple[float, float], to_move: int) -> float:
+        return options.draw_for_asked if outcome[0] == outcome[1] else outcome[to_move]
+
+    return {
+        "unvisited_q": options.unvisited_q,
+        "q_scale": options.q_scale,
+        "renormalise": options.renormalise_prior,
+        "sqrt_form": {"sqrt_total": "inside", "sqrt_total_plus": "plus"}[options.exploration],
+        "draw_value": options.draw_value,
+        "terminal_value": value,
+        "capacity": options.capacity,
+        "count_finished": False,
+        "discount": options.discount,
+        "propagate_results": options.propagate_results,
+        "dtype": np.float32,
+    }
+
+
+def check_search(
+    name: str,
+    positions: Sequence[Position],
+    num_simulations: int,
+    c_puct: float,
+    options: SearchOptions,
+) -> None:
+    """Searches positions as one batch, and one by one in plain Python.
+
+    Raises:
+      AssertionError: visits, values or choices differ.
+    """
+    result = search_all(name, positions, num_simulations, c_puct=c_puct, options=options)
+    simulations = num_simulations - options.root_expansion_counts
+    for lane, position in enumerate(positions):
+        tree = plain_search(
+            oracle_game(name),
+            position,
+            num_simulations=simulations,
+            c_puct=c_puct,
+            **plain_settings(options),
+        )
+        assert_same_search(result, lane, tree)
+        assert result.action[lane] == tree.choice()
+        if not options.propagate_results:
+            np.testing.assert_allclose(result.policy[lane], tree.visits() / simulations, rtol=1e-6)

@@ -8,47 +8,22 @@ import pytest
 
 from jaxzero.search import rules
 from jaxzero.search.tree import ILLEGAL, Node
-from tests.oracles.mcts import search
 from tests.search.common import (
     AGAIN,
     GAMES,
     SMALL,
-    assert_same_search,
+    check_search,
     options_of,
-    oracle_game,
     search_all,
     various_positions,
     visited_edges,
 )
 
 
-def check(
-    name: str, num_simulations: int, c_puct: float, options: dict[str, Any], oracle: dict[str, Any]
-) -> None:
-    """Searches the game's positions as one batch, and one by one with the oracle."""
-    positions = various_positions(name)
-    result = search_all(
-        name, positions, num_simulations, c_puct=c_puct, options=options_of(**options)
-    )
-    simulations = num_simulations - options.get("root_expansion_counts", 0)
-    for lane, position in enumerate(positions):
-        tree = search(
-            oracle_game(name),
-            position,
-            num_simulations=simulations,
-            c_puct=c_puct,
-            dtype=np.float32,
-            **oracle,
-        )
-        assert_same_search(result, lane, tree)
-        assert result.action[lane] == np.argmax(tree.visits())
-        np.testing.assert_allclose(result.policy[lane], tree.visits() / simulations, rtol=1e-6)
-
-
 @pytest.mark.parametrize(("num_simulations", "c_puct"), [(25, 1.0), (60, 1.0), (60, 3.0)])
 @pytest.mark.parametrize("name", GAMES)
 def test_visit_counts_equal(name: str, num_simulations: int, c_puct: float) -> None:
-    check(name, num_simulations, c_puct, {}, {})
+    check_search(name, various_positions(name), num_simulations, c_puct, options_of())
 
 
 @pytest.mark.parametrize("name", ["reversi_8x8", AGAIN])
@@ -65,48 +40,32 @@ def test_a_player_moves_twice_within_those_trees(name: str) -> None:
     assert twice > 0
 
 
-def draw_worth(asked: float) -> Any:
-    """The oracle's scoring of finished games: a draw is worth `asked` to the side to move."""
-
-    def value(outcome: tuple[float, float], to_move: int) -> float:
-        return asked if outcome[0] == outcome[1] else outcome[to_move]
-
-    return value
-
-
-VARIATIONS: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
-    "unvisited_q": ({"unvisited_q": -0.3}, {"unvisited_q": -0.3}),
-    "unit q": ({"q_scale": "unit", "unvisited_q": 0.85}, {"q_scale": "unit", "unvisited_q": 0.85}),
-    "sqrt_total_plus": ({"exploration": "sqrt_total_plus"}, {"sqrt_form": "plus"}),
-    "prior over all": ({"renormalise_prior": False}, {"renormalise": False}),
-    "draws cost": ({"draw_value": -0.5}, {"draw_value": -0.5}),
-    "discount": ({"discount": 0.8}, {"discount": 0.8}),
-    "draws pay, unit q": (
-        {"draw_value": 0.4, "q_scale": "unit"},
-        {"draw_value": 0.4, "q_scale": "unit"},
-    ),
-    "draw lost by the asked": ({"draw_for_asked": -1.0}, {"terminal_value": draw_worth(-1.0)}),
-    "draw nearly nothing": ({"draw_for_asked": 1e-4}, {"terminal_value": draw_worth(1e-4)}),
-    "root expansion counts": ({"root_expansion_counts": True}, {}),
+VARIATIONS: dict[str, dict[str, Any]] = {
+    "unvisited_q": {"unvisited_q": -0.3},
+    "unit q": {"q_scale": "unit", "unvisited_q": 0.85},
+    "sqrt_total_plus": {"exploration": "sqrt_total_plus"},
+    "prior over all": {"renormalise_prior": False},
+    "draws cost": {"draw_value": -0.5},
+    "discount": {"discount": 0.8},
+    "draws pay, unit q": {"draw_value": 0.4, "q_scale": "unit"},
+    "draw lost by the asked": {"draw_for_asked": -1.0},
+    "draw nearly nothing": {"draw_for_asked": 1e-4},
+    "root expansion counts": {"root_expansion_counts": True},
 }
 
 
 @pytest.mark.parametrize("variation", VARIATIONS)
 def test_options_have_the_same_effect(variation: str) -> None:
+    options = options_of(**VARIATIONS[variation])
     for num_simulations in (25, 60):
-        check(SMALL, num_simulations, 1.5, *VARIATIONS[variation])
+        check_search(SMALL, various_positions(SMALL), num_simulations, 1.5, options)
 
 
 def test_options_of_paper_002_together() -> None:
     options = {"q_scale": "unit", "unvisited_q": 0.85, "exploration": "sqrt_total_plus"}
-    oracle = {"q_scale": "unit", "unvisited_q": 0.85, "sqrt_form": "plus"}
-    check(
-        "connect_four_5x5",
-        60,
-        2.0,
-        {**options, "renormalise_prior": False, "draw_value": -0.2},
-        {**oracle, "renormalise": False, "draw_value": -0.2},
-    )
+    options |= {"renormalise_prior": False, "draw_value": -0.2}
+    name = "connect_four_5x5"
+    check_search(name, various_positions(name), 60, 2.0, options_of(**options))
 
 
 # Differences of 1e-4 and 1e-5 in the scores change a choice only where two actions nearly tie.
@@ -117,7 +76,7 @@ def test_every_option_changes_something(variation: str) -> None:
     positions = various_positions(SMALL)
     plain = search_all(SMALL, positions, 60, c_puct=1.5)
     varied = search_all(
-        SMALL, positions, 60, c_puct=1.5, options=options_of(**VARIATIONS[variation][0])
+        SMALL, positions, 60, c_puct=1.5, options=options_of(**VARIATIONS[variation])
     )
     assert (plain.visit_counts != varied.visit_counts).any()
 
