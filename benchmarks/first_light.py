@@ -100,6 +100,12 @@ def _kernels(small: bool) -> Sequence[Case]:
     return [kernels.case(kernels.Point(point, hidden)) for point in of]
 
 
+_GRAPHED = [
+    point
+    for algorithm in ("puct", "gumbel")
+    for point in search.LOOPS[algorithm]
+    if point.games == 50 and point.loop != "mctx"
+]
 _FIRST = presets.Point("loss_ablation")
 _FEW = "--config.study.test_positions=10"  # they are solved on the CPU before training begins
 _OTHERS = (
@@ -113,6 +119,10 @@ _OTHERS = (
     presets.Point("hyperparameter_search"),
     presets.Point("connect_four_search", changes=(_FEW,)),
 )  # connect_four_supervised has no iterations
+# Whole loops as one CUDA graph, their conditions too; by default XLA captures what is within.
+_GRAPHS = (
+    "--xla_gpu_enable_command_buffer=FUSION,CUBLAS,CUBLASLT,CUSTOM_CALL,CUDNN,CONDITIONAL,WHILE"
+)
 PIECES: Mapping[str, Piece] = {
     "device": Piece(functools.partial(_family, "device")),
     "tests": Piece(_tests),
@@ -125,6 +135,7 @@ PIECES: Mapping[str, Piece] = {
     "search_puct": Piece(functools.partial(_searches, search.LOOPS["puct"])),
     "search_gumbel": Piece(functools.partial(_searches, search.LOOPS["gumbel"])),
     "search_population": Piece(functools.partial(_searches, search.POPULATIONS)),
+    "search_graphs": Piece(functools.partial(_searches, _GRAPHED), _GRAPHS),
     "training": Piece(_trainings),
     "selfplay": Piece(functools.partial(_family, "selfplay")),
     **{f"preset_{point.study}": Piece(functools.partial(_preset, point)) for point in _OTHERS},

@@ -81,17 +81,17 @@ def search_work(move: Loop, simulations: int, levels: float, flop: float) -> Wor
     """Of a move.
 
     Args:
-      move: the program; its loop over simulations holds two loops, down and up the tree.
+      move: the program; its loop over simulations holds two loops, down and up the tree, or none
+        where these are a kernel each.
       simulations: m.
       levels: of a simulation's longest descent, mean.
       flop: of all evaluations.
     """
-    loop = next(loop for loop in move.walk() if len(loop.inner) == 2 and not loop.inner[0].inner)
-    down, up = loop.inner
-    turns = (max(levels - 1, 0.0), levels)
-    kernels = loop.kernels + turns[0] * down.kernels + turns[1] * up.kernels
-    traffic = loop.traffic + turns[0] * down.traffic + turns[1] * up.traffic
-    ends = 3 + sum(turns)  # one more than turns in each loop, and the simulations' own
+    loop = max(move.walk(), key=lambda loop: loop.kernels if loop != move else -1)
+    steps = list(zip(loop.inner, (max(levels - 1, 0.0), levels), strict=False))
+    kernels = loop.kernels + sum(turns * step.kernels for step, turns in steps)
+    traffic = loop.traffic + sum(turns * step.traffic for step, turns in steps)
+    ends = 1 + sum(turns + 1 for _, turns in steps)  # one more than turns, of the simulations' too
     return Work(kernels, ends, 0.0, traffic).times(simulations)._replace(flop=flop)
 
 
@@ -125,7 +125,8 @@ _ON_A_GPU = {"network.dtype": "bfloat16", "execution.evaluate_at_once": 0}
 
 
 def count_levels(point: search.Point) -> float:
-    """Of a search point, by searching with one network."""
+    """Of a search point, by searching with one network; kernels go the same way as loops."""
+    point = point._replace(loop="tree")
     spec, hyper = setups.make({**search.settings(point), "network.channels": 16})
     games = point.games * max(point.members, 1)
     network = setups.network(spec)
@@ -210,6 +211,9 @@ SEARCHES = (
     search.Point("puct", 100, 1600),
     search.Point("puct", 100, 1600, channels=256),
     search.Point("puct", 100, 50, channels=256, members=32),
+    search.Point("puct", 100, 50, loop="kernels"),
+    search.Point("gumbel", 100, 50, loop="kernels"),
+    search.Point("puct", 100, 50, channels=256, members=32, loop="kernels"),
 )
 TRAININGS = (
     training.Point(64, 1),
@@ -246,7 +250,7 @@ def predict(device: NamedSharding) -> list[dict[str, Any]]:
                 "examples_per_second": examples / taken,
                 "matmul_fraction": step.bare.on(machine) / taken,
             }
-    rows.append(_hours(moves[SEARCHES[-1]], steps[TRAININGS[-1]], members=32))
+    rows.append(_hours(moves[SEARCHES[6]], steps[TRAININGS[-1]], members=32))
     return rows
 
 

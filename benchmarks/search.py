@@ -34,7 +34,7 @@ class Point(NamedTuple):
     """One measurement: `games` searches of `m` simulations at once.
 
     `members` networks each search for their own `games`; 0 is one network without that axis.
-    `loop` is this package's over mctx's tree, or mctx's own.
+    `loop` is this package's over mctx's tree, the same with kernels of Pallas, or mctx's own.
     """
 
     algorithm: str
@@ -76,14 +76,15 @@ LOOPS = {
     algorithm: [
         Point(algorithm, 100, games, channels=256, loop=loop)
         for games in (50, 400, 1600)
-        for loop in ("tree", "mctx")
+        for loop in ("tree", "kernels", "mctx")
     ]
     for algorithm in ("puct", "gumbel")
-}  # both loops on a GPU, as the batch grows
+}  # all loops on a GPU, as the batch grows
 POPULATIONS = [
     Point("puct", 100, 50, channels=256, members=32),
     Point("gumbel", 100, 50, channels=256, members=32),
     Point("puct", 100, 50, channels=64, members=32),
+    Point("puct", 100, 50, channels=256, members=32, loop="kernels"),
 ]
 _GPU_FIRST = [
     *_MCTX,
@@ -100,6 +101,7 @@ _TINY = [
     Point("gumbel", 3, 4, "connect_four_5x5", channels=4),
     Point("puct", 3, 4, "connect_four_5x5", channels=4, members=2),
     Point("puct", 3, 4, "connect_four_5x5", channels=4, loop="mctx"),
+    Point("gumbel", 3, 4, "connect_four_5x5", channels=4, loop="kernels"),
 ]
 _EFFORT = {"cpu": Effort(30, 4.0), "gpu": Effort(20, 4.0), "tiny": Effort(1, 0.0, small=True)}
 
@@ -130,7 +132,7 @@ def name(point: Point) -> str:
     words = [f"search/{point.algorithm} m={point.m} {point.game} {point.channels}ch"]
     words.append(f"{point.members}x{point.games}" if point.members else str(point.games))
     words += ["games", *(["sharp"] if point.sharp else [])]
-    return " ".join([*words, *(["mctx"] if point.loop == "mctx" else [])])
+    return " ".join([*words, *([] if point.loop == "tree" else [point.loop])])
 
 
 def _guess(point: Point) -> float:
@@ -145,7 +147,8 @@ def settings(point: Point) -> dict[str, Any]:
         "network.channels": point.channels,
         "search.algorithm": point.algorithm,
         "search.num_simulations": point.m,
-        "search.loop": point.loop,
+        "search.loop": "mctx" if point.loop == "mctx" else "tree",
+        "execution.tree_steps": "kernels" if point.loop == "kernels" else "loops",
         "execution.evaluate_at_once": 0,  # the bare network's batches; no game is over here
     }
 

@@ -74,8 +74,8 @@ def table(findings: Findings) -> Table:
     ]
     note = (
         "A claim is reproduced if all its contrasts are, contradicted if one is; equivalent: a "
-        f"difference is surely below the margin. {plural(inference.FEWEST, 'seed')} are the fewest "
-        f"that can decide. {effort.FORMULA}"
+        "difference lies within the margin beyond doubt. "
+        f"{plural(inference.FEWEST, 'seed')} are the fewest that can decide. {effort.FORMULA}"
     )
     return _table("Verdicts on the papers' claims", rows, note, folded=len(rows) > _UNFOLDED)
 

@@ -91,7 +91,7 @@ def _facts(found: Study, values: dict[str, str]) -> page.Facts:
         ("Budget", _budget(values)),
         ("Runs", f"{len(found.runs)} (loss {TIMES} seeds: {seeds})"),
         ("Semantics", str(found.setting("semantics") or ABSENT)),
-        ("Wall time", f"{wall}, of which compiling {compiling}"),
+        ("Wall time", f"{wall}, of which compiling {compiling} in the last call"),
         ("Work", record.work_in_words(found)),
         *record.software(found.results),
         *page.origin(found.results),

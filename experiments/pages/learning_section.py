@@ -127,8 +127,9 @@ def sentences(group: Group) -> list[str]:
     margin = 2 * _error(group, first, "network")
     if last > first and now("network") <= group.at("network", first) + margin:
         told.append(
-            f"The network alone knows no more moves than before: {percent(now('network'))} after "
-            f"iteration {last}, {percent(group.at('network', first))} after {first}."
+            f"The network alone has not improved beyond doubt: {percent(now('network'))} after "
+            f"iteration {last}, {percent(group.at('network', first))} after {first}, of "
+            f"{plural(group.contested, 'contested position')}."
         )
     if not told:
         told.append(

@@ -95,7 +95,7 @@ def time(study: Study) -> Table | None:
     if not recorded:
         return None
     measured = [("wall time", recorded.get("wall_seconds"))]
-    measured += [("of which compiling", recorded.get("compile_seconds"))]
+    measured += [("of which compiling, in the last call", recorded.get("compile_seconds"))]
     measured += _flat(recorded.get("phases") or {})
     columns = {"phase": lambda m: m[0].replace("_", " "), "seconds": lambda m: short(m[1])}
     return table("Time", measured, columns)

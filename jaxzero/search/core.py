@@ -12,7 +12,7 @@ import mctx
 
 from jaxzero.games.base import Game, State
 from jaxzero.loops import max_member, where_lanes
-from jaxzero.search import known_results, mctx_loop, rules, thinking, tree
+from jaxzero.search import kernels, known_results, mctx_loop, rules, thinking, tree
 from jaxzero.search.evaluation import Evaluate, StateEvaluate, as_node, look_at
 from jaxzero.search.options import SearchOptions
 from jaxzero.search.result import Diagnostics, SearchResult
@@ -71,7 +71,7 @@ def simulate(
     trees: mctx.Tree,
     active: jax.Array,
     select_root: tree.Select,
-    select: tree.Select,
+    select: tree.Select | kernels.Rule,
     options: SearchOptions,
 ) -> tuple[mctx.Tree, tree.Leaf, jax.Array, jax.Array]:
     """One simulation in every active lane.
@@ -80,7 +80,8 @@ def simulate(
       The trees, where it went, whether the result there is known, and evaluations made.
     """
     step = jax.vmap(game.step)
-    leaf = tree.descend(trees, select_root, select, active)
+    steps: Any = kernels if options.tree_steps == "kernels" else tree
+    leaf = steps.descend(trees, select_root, select, active)
     before = tree.read_state(trees, leaf.node)
     states = step(before, leaf.action)
     needed = active
@@ -105,7 +106,7 @@ def simulate(
         return trees, leaf, known, made
     keep = active & ~position.is_terminal
     trees = tree.expand(trees, leaf, as_node(position, options), keep)
-    trees = tree.backup(
+    trees = steps.backup(
         trees,
         leaf,
         value,
@@ -176,6 +177,7 @@ def run(
     without_noise = trees.children_prior_logits[:, 0]
     trees = _with_root_noise(trees, noise_keys, legal, noise_scale, options)
     select_root, select = _selection(trees, num_simulations, c_puct, options)
+    kernel = kernels.rule(options, c_puct, legal.shape[1])
     if options.loop == "mctx":
         trees, counts, policy = mctx_loop.run(
             game,
@@ -205,9 +207,9 @@ def run(
         evaluation_i, selection_i = (
             jax.vmap(jax.random.fold_in, (0, None))(k, i) for k in (evaluation_keys, selection_keys)
         )
-        rule_root, rule = select_root(selection_i), select(selection_i)
+        rule = kernel if options.tree_steps == "kernels" else select(selection_i)
         trees, leaf, finished, made = simulate(
-            game, evaluate, evaluation_i, trees, lanes, rule_root, rule, options
+            game, evaluate, evaluation_i, trees, lanes, select_root(selection_i), rule, options
         )
         depth = jnp.where(lanes, leaf.depth, 0)
         counts = Diagnostics(  # of each lane: a sum over them would be a kernel a simulation

@@ -87,6 +87,7 @@ class SearchOptions:
         many went to moves that were dropped; `"policy"`, of completed Q under the improved policy.
       puct_target: PUCT's policy: the `"visits"`, or `"improved"` as Gumbel's, with the scale of the
         gumbel_* options, from the prior without root noise; known results rule moves out.
+      tree_steps: the way down and up the trees: `"loops"`, or one GPU kernel each (`kernels`).
     """
 
     algorithm: Literal["puct", "gumbel"] = "puct"
@@ -117,6 +118,7 @@ class SearchOptions:
     gumbel_target: Literal["improved", "visits"] = "improved"
     gumbel_root_value: Literal["visits", "policy"] = "visits"
     puct_target: Literal["visits", "improved"] = "visits"
+    tree_steps: Literal["loops", "kernels"] = "loops"
 
     def __post_init__(self) -> None:
         for name, kind in typing.get_type_hints(SearchOptions).items():
@@ -140,6 +142,13 @@ class SearchOptions:
             )
         if self.stop_when_known and not self.propagate_results:
             raise ValueError("search.stop_when_known=True: needs propagate_results=True")
+        kernels_lack = self.loop == "mctx" or self.ties == "random" or self.backs_up_draws
+        if self.tree_steps == "kernels" and (kernels_lack or self.propagate_results):
+            raise ValueError(
+                "execution.tree_steps='kernels': needs search.loop='tree', search.ties='lowest', "
+                "search.propagate_results=False and, with network.value_head='wdl', "
+                "train.root_value_share=0; set them, or 'loops'"
+            )
         for name in ("draw_value", "backs_up_draws", "discount", "propagate_results", "ties"):
             default = SearchOptions.__dataclass_fields__[name].default
             if self.loop == "mctx" and getattr(self, name) != default:

@@ -167,13 +167,16 @@ def gumbel_root(root_gumbel: jax.Array, num_simulations: int, options: SearchOpt
     return select
 
 
-def gumbel_interior(node: Node, depth: jax.Array, options: SearchOptions) -> jax.Array:
+def gumbel_interior(
+    node: Node, depth: jax.Array, options: SearchOptions, actions: int | None = None
+) -> jax.Array:
     """Gumbel MuZero's deterministic rule below the root (Danihelka et al. 2022, Equation 14).
 
     The same moves as `mctx.gumbel_muzero_interior_action_selection` with `q_transform`: Q without
     visits is a mixture of the node's value and of the visited edges' Q, weighted by their priors;
     then Q is scaled, by default to [0, 1] within the node. Written out for whole batches with the
-    actions along the first axis, over which XLA's CPU compiler reduces fastest.
+    actions along the first axis, over which XLA's CPU compiler reduces fastest. Edges from number
+    `actions` on are not there (see `kernels`).
     """
     del depth
     visits, q, log_prior = node.visits.T.astype(jnp.float32), node.q.T, node.log_prior.T  # [A, B]
@@ -184,6 +187,9 @@ def gumbel_interior(node: Node, depth: jax.Array, options: SearchOptions) -> jax
     mixed = (node.raw_value + total * average) / (1.0 + total)
     q = jnp.where(seen, q, mixed[None])
     low, high = q.min(0), q.max(0)
+    if actions is not None:
+        real = jnp.arange(len(q))[:, None] < actions
+        low, high = jnp.where(real, q, jnp.inf).min(0), jnp.where(real, q, -jnp.inf).max(0)
     scale = options.gumbel_value_scale * (options.gumbel_visit_offset + visits.max(0))
     if options.gumbel_rescale:
         scale = scale / jnp.maximum(high - low, 1e-8)

@@ -52,6 +52,13 @@ BESIDE: tuple[Key, ...] = (
         low=0,
         high=1_000_000,
     ),
+    Key(
+        "execution.tree_steps",
+        "loops",
+        "the way down and up a search's trees: XLA's loops, or one Pallas kernel each, for GPUs, "
+        "predicted faster there and not measured yet; on CPUs interpreted, slowly",
+        choices=("loops", "kernels"),
+    ),
     Key("execution.devices", 0, "devices to use; 0: all", low=0, high=1_000_000),
     Key(
         "execution.distributed",

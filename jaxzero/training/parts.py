@@ -63,6 +63,7 @@ def search_options(config: ConfigDict, switches: Switches) -> SearchOptions:
             SearchOptions,
             config.search,
             capacity=searches * config.search.num_simulations + 1,
+            tree_steps=config.execution.tree_steps,
             backs_up_draws=learns_draws_of_searches(config),
             draw_for_asked=switches.draw_for_asked,
             root_expansion_counts=switches.root_expansion_counts,

@@ -47,7 +47,7 @@ def test_a_run_that_learns_is_said_to_learn_with_its_numbers() -> None:
         ({"distinct_positions": (0.8, 0.7, 0.2)}, "of the positions of iteration 20 are distinct"),
         ({"search": (0.6, 0.98, 0.88)}, "the share with search was 98.0 % after iteration 10"),
         ({"value_error": (0.7, 0.3, 0.4)}, "The value has become worse after its best"),
-        ({"network": (0.4, 0.42, 0.45)}, "The network alone knows no more moves than before"),
+        ({"network": (0.4, 0.42, 0.45)}, "The network alone has not improved beyond doubt"),
     ],
 )
 def test_what_is_wrong_is_said_alone(changes: dict[str, Any], complaint: str) -> None:

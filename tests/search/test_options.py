@@ -32,6 +32,7 @@ def ask(**options: Any) -> None:
         ({"capacity": 1}, "capacity=1: choose from 2"),
         ({"loop": "mctx", "draw_value": 0.5}, "draw_value=0.5: .*loop='tree'"),
         ({"loop": "mctx", "ties": "random"}, "ties='random': .*loop='tree'"),
+        ({"tree_steps": "kernels", "ties": "random"}, "tree_steps='kernels': needs .*ties"),
         ({"propagate_results": True, "loop": "mctx"}, "propagate_results=True: .*loop='tree'"),
         ({"stop_when_known": True}, "stop_when_known=True: needs propagate_results"),
         ({"discount": 0.0}, "discount=0.0"),

@@ -97,6 +97,9 @@ def spec_with(switch: str, on: bool) -> Spec:
     return small.small_spec({"game": board, f"switches.{switch}": on})
 
 
+NOBODY = learner.Learner({}, {}, ())
+
+
 class Called(Exception):
     """Carries the options of a call that is not to be made."""
 
@@ -113,7 +116,7 @@ def self_play_options(spec: Spec, monkeypatch: pytest.MonkeyPatch) -> dict[str, 
     """What an iteration's self-play is called with."""
     monkeypatch.setattr(selfplay, "play", stop)
     with pytest.raises(Called) as caught:
-        episodes.self_play(spec, small.small_hyper(), None, jax.random.key(0))  # type: ignore[arg-type]
+        episodes.self_play(spec, small.small_hyper(), NOBODY, jax.random.key(0))
     return caught.value.options
 
 
