@@ -54,9 +54,7 @@ def run(study: Program, name: str) -> None:
     except Stopped as stopped:
         _stop(str(stopped), stopped.status)
     except KeyboardInterrupt:
-        _stop(
-            "interrupted; the same command resumes from the newest checkpoint, if there is one", 130
-        )
+        _stop("interrupted; the same command resumes from the newest checkpoint, if any", 130)
 
 
 def _stop(message: str, status: int) -> None:

@@ -71,9 +71,8 @@ def make_game(name: str, *, observation: str = "planes") -> Game:
         return make_racing_kings(name, observation)
     match = _NAME.fullmatch(name)
     if match is None or match[1] not in _FAMILIES:
-        raise ValueError(
-            f"unknown game {name!r}; {_suggestion(name)} (import a game of your own first)"
-        )
+        remedy = f"{_suggestion(name)} (a game of your own: import its module first)"
+        raise ValueError(f"unknown game {name!r}; {remedy}")
     rows, columns = int(match[2]), int(match[3])
     line = None if match[4] is None else int(match[4])
     if match[5] and match[1] != "reversi":
