@@ -57,7 +57,7 @@ def test_a_table_of_what_there_is(tmp_path: Path) -> None:
         }
         (tmp_path / f"{name}.json").write_text(json.dumps(found))
     said = first_light.table(tmp_path)
-    assert "| 0.0300 s | bare network 0.0200: 0.67 | 0.0424 s | depth max 6.00 |" in said
+    assert "| 0.0300 s | bare network 0.0200: 0.67 | 0.0347 s | depth max 6.00 |" in said
     assert "| `fusion_7` | 1,200 | 2.50 | 0.500 |" in said
 
 
