@@ -4,6 +4,7 @@ As loops they start some eight kernels a level, and at each level the host reads
 game goes on. Here one program follows one game through arrays that stay where they are. The loops
 of `tree` are the oracle. A program reads a node's edges up to the next power of two; those beyond
 the last are like illegal ones, and never chosen. Where there is no GPU, Pallas interprets: slowly.
+Pallas is experimental, so it is imported only where it is asked for.
 """
 
 import functools
@@ -13,8 +14,6 @@ from typing import Any, NamedTuple
 import jax
 import jax.numpy as jnp
 import mctx
-from jax.experimental import pallas as pl
-from jax.experimental.pallas import triton
 
 from jaxzero.search import rules
 from jaxzero.search.options import Numbers, SearchOptions
@@ -59,6 +58,9 @@ def _call(
       aliases: arguments that a result takes the place of, by their places.
     """
 
+    from jax.experimental import pallas as pl
+    from jax.experimental.pallas import triton
+
     def part(x: Any) -> pl.BlockSpec:
         return pl.BlockSpec((1, *x.shape[1:]), lambda game: (game, *[0] * (x.ndim - 1)))
 
@@ -100,6 +102,9 @@ def descend(tree: mctx.Tree, select_root: Select, rule: Rule, active: jax.Array)
 
 
 def _descend(make: Callable[..., Select], *refs: Any) -> None:
+    from jax.experimental import pallas as pl
+    from jax.experimental.pallas import triton
+
     first, active, below, raw_values, visits, q, log_prior, *numbers = refs[:-3]
     actions = below.shape[-1]
     places = jnp.arange(pl.next_power_of_2(actions))
