@@ -173,6 +173,7 @@ def test_all_sizes_give_a_network_batches_of_one_size() -> None:
     assert len(sharing.sizes(4096, 32)) == 5
 
 
+@pytest.mark.usefixtures("as_users_run")
 def test_an_iteration_with_a_network() -> None:
     """Settings reach the games, which are the same, and their costs reach the metrics."""
     results = {}
