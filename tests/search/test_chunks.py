@@ -90,6 +90,7 @@ def test_what_is_not_needed_is_not_evaluated() -> None:
     assert nobody.evaluations == 0
 
 
+@pytest.mark.usefixtures("as_users_run")
 def test_members_of_a_population_need_different_numbers() -> None:
     states = stack(positions_with_an_end(SMALL))
     active = np.stack([some_lanes(2), np.arange(LANES) == 0])
