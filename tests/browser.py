@@ -8,23 +8,15 @@ from typing import Any
 
 import pytest
 
-from tests.programs import found
-
 SIZES = {"desktop": (1300, 900), "phone": (390, 844)}
-NEEDS = "needs Chromium and Playwright: apt-get install chromium, pip install -e '.[dev]'"
-
-
-def has_browser() -> bool:
-    """Whether there is one, as `programs.found`."""
-    return found(
-        shutil.which("chromium") is not None and find_spec("playwright") is not None, NEEDS
-    )
 
 
 def opened() -> Iterator[Any]:
-    """A browser; skips with one line where there is none, or fails as `has_browser`."""
-    if not has_browser():
-        pytest.skip(NEEDS)
+    """A browser; skips with one line where there is none."""
+    if shutil.which("chromium") is None or find_spec("playwright") is None:
+        pytest.skip(
+            "needs Chromium and Playwright: apt-get install chromium, pip install -e '.[dev]'"
+        )
     from playwright import sync_api as driver
 
     with driver.sync_playwright() as playwright:

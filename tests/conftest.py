@@ -28,6 +28,8 @@ for _flag in (_DEVICES, *([_EMITTERS] if _plain and _old else [])):
 import jax  # noqa: E402
 import pytest  # noqa: E402
 
+from tests.skips import pytest_make_collect_report, pytest_runtest_makereport  # noqa: E402, F401
+
 jax.config.update("jax_compilation_cache_dir", os.environ["JAX_COMPILATION_CACHE_DIR"])
 jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.5)
 jax.config.update("jax_numpy_rank_promotion", "raise")

@@ -12,7 +12,6 @@ import pytest
 
 from experiments import completion
 from jaxzero.settings.config import ConfigError
-from tests.programs import found
 
 LOSSES = "python -m experiments.loss_ablation"
 FILE = "experiments/configs/loss_ablation.py"
@@ -73,10 +72,8 @@ def test_bash(tmp_path: Path) -> None:
     assert lines_after_tab(["bash", "--norc", "--noprofile", "-i"], tmp_path) == CASES
 
 
+@pytest.mark.skipif(shutil.which("zsh") is None, reason="needs zsh: apt-get install zsh")
 def test_zsh(tmp_path: Path) -> None:
-    needs = "needs zsh: apt-get install zsh"
-    if not found(shutil.which("zsh") is not None, needs):
-        pytest.skip(needs)
     shown = lines_after_tab(["zsh", "-f", "-i"], tmp_path)
     assert {line: text.rstrip() for line, text in shown.items()} == {
         line: text.rstrip() for line, text in CASES.items()

@@ -15,7 +15,7 @@ from experiments.strength import examinations
 from jaxzero import runs, workdir
 from jaxzero.settings.config import ConfigError
 from tests import small
-from tests.browser import check_report, has_browser
+from tests.browser import check_report
 
 TINY: dict[str, Any] = {
     "game": "connect_four_4x4",
@@ -77,11 +77,10 @@ def test_a_training_ends_with_the_best_network_as_a_player(
     assert card["measured"]["games"]["random"] == 4
     page = report.write(tmp_path / "run")
     assert "Strength over training" in page.read_text()
-    if has_browser():
-        check_report(request.getfixturevalue("browser"), page, tmp_path)
-
     # The same command has nothing left to train.
     assert train.Progress(StudyRun(train.STUDY, tiny(), tmp_path / "run")).is_done()
+
+    check_report(request.getfixturevalue("browser"), page, tmp_path)  # the rest needs none
 
 
 def test_the_best_is_the_newest_of_those_hardly_apart_and_patience_counts_from_the_first() -> None:
