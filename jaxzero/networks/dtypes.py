@@ -8,10 +8,10 @@ import jax
 import jax.numpy as jnp
 from flax.linen.dtypes import promote_dtype
 
+from jaxzero.networks.output import HEADS
+
 _BFLOAT16_CAPABILITY = 8.0  # NVIDIA GPUs before Ampere (a free Colab's T4 is 7.5) emulate bfloat16
 _DTYPES = {"float32": jnp.float32, "bfloat16": jnp.bfloat16}
-
-_HEADS = ("policy", "value", "outcome", "reply", "move_values")  # layers that compute in float32
 
 
 def default_dtype(platform: str | None = None) -> type:
@@ -105,7 +105,7 @@ def cast_kernels(params: Any, dtype: Any) -> Any:
     """
 
     def cast(path: tuple, x: jax.Array) -> jax.Array:
-        is_cast = path[-1].key == "kernel" and path[0].key not in _HEADS
+        is_cast = path[-1].key == "kernel" and path[0].key not in HEADS
         return x.astype(dtype) if is_cast else x
 
     return jax.tree_util.tree_map_with_path(cast, params)

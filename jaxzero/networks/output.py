@@ -1,10 +1,14 @@
 """What a network says about a position, and how the value heads are read."""
 
+from collections.abc import Callable
+
 import jax
 import jax.numpy as jnp
+from flax import linen as nn
 from flax import struct
 
 WIN, DRAW, LOSS = range(3)  # the order of `outcome_logits`
+HEADS = ("policy", "value", "outcome", "reply", "move_values")  # layers that compute in float32
 
 
 @struct.dataclass
@@ -39,6 +43,13 @@ class NetworkOutput:
     outcome_features: jax.Array | None = None
     block_features: jax.Array | None = None
     own_features: jax.Array | None = None
+
+
+def head(name: str, features: int, kernel_init: Callable) -> nn.Dense:
+    """The last layer before an output, one of `HEADS`: float32 whatever the network computes in."""
+    if name not in HEADS:
+        raise ValueError(f"unknown head {name!r}: HEADS has {', '.join(HEADS)}")
+    return nn.Dense(features, dtype=jnp.float32, kernel_init=kernel_init, name=name)
 
 
 def read_outcome(logits: jax.Array) -> tuple[jax.Array, jax.Array]:

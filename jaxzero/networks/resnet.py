@@ -11,7 +11,7 @@ from flax.linen.dtypes import promote_dtype
 
 from jaxzero.networks.dtypes import precisely, with_frozen_bias
 from jaxzero.networks.layers import Conv3x3, Dtype, Implementation
-from jaxzero.networks.output import NetworkOutput, read_outcome
+from jaxzero.networks.output import NetworkOutput, head, read_outcome
 
 # PyTorch's default, uniform in +-1/sqrt(fan_in), which paper 002 trained with (its biases are drawn
 # from the same range; ours start at zero).
@@ -151,23 +151,29 @@ class ResNet(nn.Module):
         policy_input = policy_features.reshape(policy_features.shape[0], -1)
         x = value_features.reshape(value_features.shape[0], -1)
         if self.style == "curriculum":
-            x = nn.relu(self._dense(self.value_hidden, "value_hidden", self.dtype)(x))
+            hidden = nn.Dense(
+                self.value_hidden,
+                dtype=self.dtype,
+                kernel_init=_torch_uniform,
+                name="value_hidden",
+            )
+            x = nn.relu(hidden(x))
         if self.value_head == "scalar":
             outcome_logits = draw_probability = None
-            value = jnp.tanh(self._dense(1, "value")(x))[:, 0]
+            value = jnp.tanh(self._head("value", 1)(x))[:, 0]
         else:
-            outcome_logits = self._dense(3, "outcome")(x)
+            outcome_logits = self._head("outcome", 3)(x)
             value, draw_probability = read_outcome(outcome_logits)
         return NetworkOutput(
-            policy_logits=self._dense(self.num_actions, "policy")(policy_input),
+            policy_logits=self._head("policy", self.num_actions)(policy_input),
             value=value,
             draw_probability=draw_probability,
             outcome_logits=outcome_logits,
             reply_logits=(
-                self._dense(self.num_actions, "reply")(policy_input) if self.reply_head else None
+                self._head("reply", self.num_actions)(policy_input) if self.reply_head else None
             ),
             move_values=(
-                jnp.tanh(self._dense(self.num_actions, "move_values")(policy_input))
+                jnp.tanh(self._head("move_values", self.num_actions)(policy_input))
                 if self.move_value_head
                 else None
             ),
@@ -201,8 +207,8 @@ class ResNet(nn.Module):
             name=name,
         )
 
-    def _dense(self, features: int, name: str, dtype: Dtype = jnp.float32) -> nn.Dense:
-        return nn.Dense(features, dtype=dtype, kernel_init=_torch_uniform, name=name)
+    def _head(self, name: str, features: int) -> nn.Dense:
+        return head(name, features, _torch_uniform)
 
     def _norm(self, name: str, train: bool) -> nn.BatchNorm:
         return nn.BatchNorm(

@@ -17,18 +17,20 @@ from jaxzero.networks import (
     resolve_dtype,
 )
 from jaxzero.networks.dtypes import cast_kernels
+from jaxzero.networks.output import head
 
 SHAPE = (6, 7, 2)
 SMALL = {
     "convnet": {"channels": 8, "hidden": (16, 12)},
     "resnet": {"blocks": 1, "filters": 8, "stem_filters": 4, "head_filters": 2},
 }
+CURRICULUM = {"style": "curriculum", "value_head": "scalar", "value_hidden": 8}
 VARIANTS = [
     ("convnet", {}),
     ("convnet", {"value_head": "wdl", "bias_before_norm": False}),
     ("resnet", {}),
     ("resnet", {"squeeze_excite": True, "reply_head": True, "expose_features": True}),
-    ("resnet", {"style": "curriculum", "value_head": "scalar", "value_hidden": 8}),
+    ("resnet", CURRICULUM),
 ]
 
 
@@ -192,10 +194,17 @@ def test_convolutions_agree_in_the_whole_network(name, settings, other, train):
     )
 
 
-@pytest.mark.parametrize("name", ["convnet", "resnet"])
-def test_bfloat16_keeps_float32_at_both_ends(name):
-    network, variables = _small(name, dtype="bfloat16")
-    exact, _ = _small(name)
+@pytest.mark.parametrize(
+    ("name", "settings"),
+    [
+        ("convnet", {}),
+        ("resnet", {"reply_head": True, "move_value_head": True}),
+        ("resnet", CURRICULUM),
+    ],
+)
+def test_bfloat16_keeps_float32_at_both_ends(name, settings):
+    network, variables = _small(name, dtype="bfloat16", **settings)
+    exact, _ = _small(name, **settings)
     boards = _boards(16)
     output = _apply(network, variables, boards, train=True)
     leaves = jax.tree.leaves((variables, output))
@@ -207,6 +216,11 @@ def test_bfloat16_keeps_float32_at_both_ends(name):
     assert jnp.dtype("bfloat16") in {leaf.dtype for leaf in jax.tree.leaves(cast)}
     again = _apply(network, cast, boards, train=True)  # cast beforehand, not in every call
     jax.tree.map(np.testing.assert_array_equal, again, output)
+
+
+def test_every_head_is_known_to_compute_in_float32():
+    with pytest.raises(ValueError, match="unknown head 'ownership': HEADS has policy"):
+        head("ownership", 3, jax.nn.initializers.zeros)
 
 
 @pytest.mark.parametrize("shape", [(4, 4, 1), (4, 9, 1), (9, 4, 1)])
