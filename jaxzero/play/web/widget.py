@@ -37,12 +37,14 @@ class PageWidget(anywidget.AnyWidget):
         self.on_msg(self._answer)
 
     def _answer(self, _: Any, message: dict[str, Any], buffers: Any) -> None:
-        """Sends back what one question asks for, or why it can't be had."""
+        """Sends back what one question asks for, or why it can't be had: no page waits for ever."""
+        said = {"error": "no answer: the notebook shows why"}
         try:
             said = self._answers.by_name[message["question"]](message["given"])
         except ConfigError as error:
             said = {"error": str(error)}
-        self.send({"id": message["id"], "said": said})
+        finally:
+            self.send({"id": message["id"], "said": said})
 
 
 def play_page(

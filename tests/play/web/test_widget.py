@@ -24,6 +24,17 @@ module.render({model, el: document.body});
 """
 
 
+def test_a_question_that_breaks_is_answered_and_shown(
+    site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shown = widget.PageWidget(site, 900)
+    sent: list[Any] = []
+    monkeypatch.setattr(shown, "send", sent.append)
+    with pytest.raises(KeyError, match="fortune"):
+        shown._answer(shown, {"id": 1, "question": "fortune", "given": {}}, [])
+    assert sent == [{"id": 1, "said": {"error": "no answer: the notebook shows why"}}]
+
+
 @pytest.fixture
 def cell(browser: Any, site: Site, monkeypatch: pytest.MonkeyPatch) -> Any:
     """The frame of a cell, its faults in `faults`."""
@@ -68,3 +79,4 @@ def test_a_cell_of_a_notebook_plays(cell: Any, tmp_path: Path) -> None:
     (tmp_path / "game.txt").write_text("nothing")
     cell.set_input_files("#open", tmp_path / "game.txt")
     cell.locator("#said.bad", has_text="the file").wait_for()
+    cell.wait_for_function("waiting.size === 0")
