@@ -89,15 +89,16 @@ def sentence(arms: Mapping[str, Any], positions: int) -> str:
         _, accuracy = best(arms[name], held[-1])
         searches = sum(run["points"][-1]["searches"] for run in arms[name]["runs"])
         copied = sum(i != d for g in held[1:-1] for i, d in enumerate(g.donor))
+        error = 100 * float(np.sqrt(accuracy * (1 - accuracy) / positions))
         told.append(
-            f"{100 * accuracy:.1f} % in {name} ({plural(len(held[0].donor), 'run')}, "
+            f"{100 * accuracy:.1f} \N{PLUS-MINUS SIGN} {error:.1f} % in {name} "
+            f"({plural(len(held[0].donor), 'run')}, "
             f"{plural(copied, 'copy', 'copies')}, {number(float(searches))} searches)"
         )
-    error = 100 * float(np.sqrt(accuracy * (1 - accuracy) / positions))
     return (
-        f"The best run by fitness plays a best move in {joined(told)}. Its choice of test "
-        f"positions alone gives each a standard error of {error:.1f} points, and each is one "
-        "population: which is better is undecided."
+        f"The best run by fitness plays a best move in {joined(told)}. Standard errors are those "
+        "of the choice of test positions alone, and each is one population: which is better is "
+        "undecided."
     )
 
 
