@@ -203,6 +203,9 @@ def predict_training(device: NamedSharding, point: training.Point) -> Predicted:
     return Predicted(work, Work(0, 0, flop, 0), {"kernels_per_step": step.kernels})
 
 
+# What the papers' 32 runs on 6x6 Othello consist of.
+RUNS_SEARCH = search.Point("puct", 100, 50, channels=256, members=32)
+RUNS_TRAINING = training.Point(256, 1, "after_step", members=32, mode="vmap")
 SEARCHES = (
     search.Point("puct", 100, 50),
     search.Point("gumbel", 100, 50),
@@ -210,10 +213,10 @@ SEARCHES = (
     search.Point("puct", 100, 50, channels=512),
     search.Point("puct", 100, 1600),
     search.Point("puct", 100, 1600, channels=256),
-    search.Point("puct", 100, 50, channels=256, members=32),
+    RUNS_SEARCH,
     search.Point("puct", 100, 50, loop="kernels"),
     search.Point("gumbel", 100, 50, loop="kernels"),
-    search.Point("puct", 100, 50, channels=256, members=32, loop="kernels"),
+    RUNS_SEARCH._replace(loop="kernels"),
 )
 TRAININGS = (
     training.Point(64, 1),
@@ -221,7 +224,7 @@ TRAININGS = (
     training.Point(512, 1),
     training.Point(256, 1, "after_step"),
     training.Point(256, 1, members=32, mode="vmap"),
-    training.Point(256, 1, "after_step", members=32, mode="vmap"),
+    RUNS_TRAINING,
 )
 
 
@@ -250,7 +253,7 @@ def predict(device: NamedSharding) -> list[dict[str, Any]]:
                 "examples_per_second": examples / taken,
                 "matmul_fraction": step.bare.on(machine) / taken,
             }
-    rows.append(_hours(moves[SEARCHES[6]], steps[TRAININGS[-1]], members=32))
+    rows.append(_hours(moves[RUNS_SEARCH], steps[RUNS_TRAINING], members=RUNS_SEARCH.members))
     return rows
 
 

@@ -19,13 +19,6 @@ GAMES = (
 _AT_ONCE, _WITH_CHESS = 2048, 64  # games of a number; python-chess takes one after another
 
 
-def engines(name: str) -> str:
-    """What a game is held against, for people."""
-    if name == RACING_KINGS:
-        return "python-chess"
-    return "NumPy and pgx" if name in pgx_games.PGX else "NumPy"
-
-
 def compare(name: str, number: int) -> int:
     """Plays the games of a number on both sides.
 
