@@ -76,6 +76,9 @@ def test_a_whole_game_against_a_network(open_page: Open, tmp_path: Path) -> None
         wait_for_moves(page, count := count + 1)
         if is_over(page):
             break
+        said(page, "Your move, first player")
+        answer = rf"plays {moves(page)[-1]} \(value for itself: [+\u2212]\d\.\d\d, "
+        assert re.search(answer, page.locator("#said").inner_text())
     notation = make_notation(make_game(GAME))
     end = session.replay(make_game(GAME), [notation.names.index(m) for m in moves(page)])
     assert end.now.is_terminal
