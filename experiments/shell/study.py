@@ -1,6 +1,7 @@
 """What every study does around its own work: directory begun, results and report written."""
 
 import dataclasses
+import json
 import shlex
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -12,6 +13,7 @@ from ml_collections import ConfigDict
 
 from experiments.shell.summary import summary_of
 from jaxzero import runs, workdir
+from jaxzero.games import make_game
 from jaxzero.runs import Member, learning, runner
 from jaxzero.runs.processes import say
 from jaxzero.runs.runner import Trained
@@ -84,7 +86,7 @@ class StudyRun:
         """Writes `results.json` and the report, says what is next; returns what is tracked."""
         workdir.write_json(self.directory / workdir.RESULTS, results)
         say(f"report: {write_report(self.directory)}")
-        say(play_it(self.directory))
+        say(play_it(self.directory, self.config.game))
         return summary_of(workdir.read_json(self.directory / workdir.RESULTS), self.directory)
 
     def conclude(self, results: Mapping[str, Any], write_report: Callable[[Path], Path]) -> None:
@@ -93,12 +95,21 @@ class StudyRun:
             tracker.finish(self.finish(results, write_report))
 
 
-def play_it(directory: Path) -> str | None:
-    """The command that plays against a network of a study; None where it keeps none."""
+def play_it(directory: Path, game: str) -> str | None:
+    """The command that plays against a network of a study; None where it keeps none.
+
+    For a game of the user's own it imports the game's module; a notebook's game has none.
+    """
     places = ("player", ".", "*", "*/*")
     kept = [one for at in places for one in sorted(directory.glob(f"{at}/{workdir.MEMBERS}"))]
-    run = shlex.quote(str(kept[0].parent)) if kept else ""
-    return f"next: python -m jaxzero.play --run={run}" if kept else None
+    module = type(make_game(game)).__module__
+    if not kept or module == "__main__":
+        return None
+    run = f"--run={kept[0].parent}"
+    if module.startswith("jaxzero."):
+        return f"next: python -m jaxzero.play {shlex.quote(run)}"
+    code = f"import {module}; from jaxzero.play import command; command.main([{json.dumps(run)}])"
+    return f"next: python -c {shlex.quote(code)}"
 
 
 def begin(
