@@ -1,4 +1,4 @@
-"""Do the four losses rank as they do because of the search? Arms beyond papers 000, 001 and 003.
+"""Do the four losses rank as they do because of the search? Arms beyond Wang 2019, 2020 and 2023.
 
     python -m experiments.arms --config=experiments/configs/arms.py:quick --workdir=runs/arms
 

@@ -1,4 +1,4 @@
-"""Makes a set of solved Connect Four positions, as paper 002's (section 3.2).
+"""Makes a set of solved Connect Four positions, as Clausen 2021's (section 3.2).
 
     python -m experiments.connect_four_data --positions=10000 --best-move-probability=0.5 \\
         --one-per-game

@@ -1,4 +1,4 @@
-"""Which extensions make AlphaZero cheaper on Connect Four? Paper 002, sections 3.3 and 3.4.
+"""Which extensions make AlphaZero cheaper on Connect Four? Clausen 2021, sections 3.3 and 3.4.
 
     python -m experiments.connect_four_efficiency \\
         --config=experiments/configs/connect_four_efficiency.py:quick --workdir=runs/efficiency

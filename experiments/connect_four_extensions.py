@@ -1,4 +1,4 @@
-"""What do the extensions of paper 002's section 4 save on Connect Four?
+"""What do the extensions of Clausen 2021's section 4 save on Connect Four?
 
     python -m experiments.connect_four_extensions \\
         --config=experiments/configs/connect_four_extensions.py:quick --workdir=runs/extensions
@@ -16,7 +16,7 @@ and each RUN (a seed) its `name`, `seed`, `ended` and `points`, one for each kep
 
     iteration    n, the index of the network: 0 is untrained, n was trained in iteration n
     asked        searches asked for until then (moves played)
-    searches     searches made until then: 002's cost, times the time of one
+    searches     searches made until then: Clausen 2021's cost, times the time of one
     hours        that product, on this machine, alone on it
     evaluations  of networks in self-play until then
     flop         floating-point operations of these: narrower networks take fewer

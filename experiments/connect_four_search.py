@@ -1,4 +1,4 @@
-"""Which constants of the search suit Connect Four? Paper 002's Bayesian search, with Optuna.
+"""Which constants of the search suit Connect Four? Clausen 2021's Bayesian search, with Optuna.
 
     python -m experiments.connect_four_search \\
         --config=experiments/configs/connect_four_search.py:quick --workdir=runs/constants

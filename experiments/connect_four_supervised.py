@@ -1,4 +1,4 @@
-"""How well can the network know Connect Four? Supervised on solved positions (002, Table 1).
+"""How well can the network know Connect Four? Supervised learning (Clausen 2021, Table 1).
 
     python -m experiments.connect_four_supervised \\
         --config=experiments/configs/connect_four_supervised.py:quick --workdir=runs/supervised

@@ -3,10 +3,11 @@
     python -m experiments.cost runs/quick
 
 Times self-play, training and arena of the run's own program for a short while (calibration), counts
-each run's work, and multiplies: the papers' time cost function (000 and 003, section 4.4, Equation
-2). Writes cost.json, figures and a section of report.html: cost of every run and phase, the model
-against the measured wall time, the papers' hours, strength over evaluations, floating-point
-operations and seconds (from ladder.json, see experiments.ladder), and the losses at equal cost.
+each run's work, and multiplies: the papers' time cost function (Wang 2020 and 2023, section 4.4,
+Equation 2). Writes cost.json, figures and a section of report.html: cost of every run and phase,
+the model against the measured wall time, the papers' hours, strength over evaluations,
+floating-point operations and seconds (from ladder.json, see experiments.ladder), and the losses at
+equal cost.
 """
 
 from collections.abc import Sequence

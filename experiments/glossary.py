@@ -35,7 +35,7 @@ TERMS: dict[str, str] = {
     "of a network",
     "self-play": "E games of the best network against itself, the examples of an iteration",
     "window": "the examples of the newest rs iterations, from which minibatches are drawn",
-    "iteration": "self-play, then training, then arena and gate (Algorithm 1 of 000)",
+    "iteration": "self-play, then training, then arena and gate (Algorithm 1 of Wang 2020)",
     "candidate, best": "the network after training; the network that plays until a candidate takes "
     "its place",
     "arena": "n games of the candidate against the best, half with each side first",
@@ -49,7 +49,7 @@ TERMS: dict[str, str] = {
     "Elo": "strength on a scale where 400 more means ten times the odds of winning; the mean of a "
     "pool is 0. Ratings are fitted to all results at once (Bayesian Elo) and carry standard errors",
     "training Elo": "ratings of one run's networks from their arena games alone; inflated, and not "
-    "to be compared between runs (001)",
+    "to be compared between runs (Wang 2019)",
     "tournament": "a round robin of final networks and fixed opponents, by which runs are compared",
     "opening": "random plies before a pair of games, the same for both colours, so that games of "
     "deterministic players differ",
@@ -65,7 +65,7 @@ def page() -> str:
         "# Glossary",
         "Made by `python -m experiments.glossary > docs/glossary.md` from the tables of keys "
         "(`jaxzero/settings/table.py`, `experiments/configs/`); edit those.",
-        "## Letters of papers 000 and 003",
+        "## Letters of Wang 2020 and 2023",
         Table(
             ("letter", "key", "default", "meaning"),
             tuple(
@@ -77,8 +77,8 @@ def page() -> str:
         "## Terms",
         Table(("term", "meaning"), tuple(TERMS.items())).markdown(),
         "## Settings",
-        "Every key of a run with its default (Table 1 of 000 and 003, 6x6 Othello). On the command "
-        "line: `--config.train.epochs=5`; presets change the values (`--help` shows them).",
+        "Every key of a run with its default (Table 1 of Wang 2020 and 2023, 6x6 Othello). On the "
+        "command line: `--config.train.epochs=5`; presets change the values (`--help` shows them).",
     ]
     for section, meaning in SECTIONS.items():
         keys = [key for key in KEYS if key.section == section]

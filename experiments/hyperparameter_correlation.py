@@ -1,4 +1,4 @@
-"""Outer or inner iterations? Papers 000 and 003, section 6.2: all combinations of I, E, m and ep.
+"""Outer or inner iterations? Wang 2020 and 2023, section 6.2: all combinations of I, E, m and ep.
 
     python -m experiments.hyperparameter_correlation \\
         --config=experiments/configs/hyperparameter_correlation.py:quick --workdir=runs/correlation

@@ -3,7 +3,7 @@
     python -m experiments.hyperparameter_search \\
         --config=experiments/configs/hyperparameter_search.py:quick --workdir=runs/search
 
-The correlation study of papers 000 and 003 (section 6.2) with two goals, Elo against fixed
+The correlation study of Wang 2020 and 2023 (section 6.2) with two goals, Elo against fixed
 opponents and seconds of a run. Needs the extra `search`. Writes `results.json` and `report.html`
 with the Pareto front; with `--config.study.grid=runs/correlation` the fronts of both play each
 other. A search that was stopped resumes from its trials, which are kept in the run directory.

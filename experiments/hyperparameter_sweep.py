@@ -1,4 +1,4 @@
-"""Which hyper-parameters matter? Papers 000 and 003, section 6.1: one changed at a time.
+"""Which hyper-parameters matter? Wang 2020 and 2023, section 6.1: one changed at a time.
 
     python -m experiments.hyperparameter_sweep \\
         --config=experiments/configs/hyperparameter_sweep.py:quick --workdir=runs/sweep

@@ -1,4 +1,4 @@
-"""Which loss should AlphaZero minimise? Papers 000 (6.3), 001 and 003 (6.3).
+"""Which loss should AlphaZero minimise? Wang 2020 (6.3), Wang 2019 and 2023 (6.3).
 
     python -m experiments.loss_ablation --config=experiments/configs/loss_ablation.py:quick \\
         --workdir=runs/quick

@@ -55,6 +55,11 @@ def test_no_word_comes_back() -> None:
     assert not [fault for place, text in lines() for fault in faults(place, text)]
 
 
+def test_papers_are_named_by_authors_and_years() -> None:
+    number = re.compile(r"(?<![\w.,-])00[0-4]\b")
+    assert not [place for place, text in lines() if place.endswith(".md") and number.search(text)]
+
+
 def test_the_check_sees_what_it_forbids_and_no_more() -> None:
     for bad in ("the marks are kept", "a result that is sure", "drawn by lot", "as was told"):
         assert faults("", bad), bad

@@ -16,6 +16,7 @@ import numpy as np
 from experiments.claims import inference
 from experiments.claims.inference import Estimate
 from experiments.claims.papers import Claim, Contrast
+from experiments.pages.wording import NONE, number, plural
 
 REPRODUCED, CONTRADICTED, EQUIVALENT, UNDECIDED = VERDICTS = (
     "reproduced",
@@ -29,6 +30,23 @@ METHOD = (
     f"{inference.FEWEST} seeds on, at the level at which Holm's method tests the contrast (95 % "
     "where it stands alone, more where several are read together); the verdict is read off them."
 )
+
+
+def too_few(seeds: int, of: str = "") -> str:
+    """`2 seeds a loss, 5 are the fewest that decide`, with `of` " a loss"; empty if enough."""
+    if seeds >= inference.FEWEST:
+        return ""
+    return f"{plural(seeds, 'seed')}{of}, {inference.FEWEST} are the fewest that decide"
+
+
+def seeds_to_decide(verdict: str, seeds: int, needed: int | None) -> str:
+    """In words, what `Tested` has; a dash for what is decided."""
+    if verdict != UNDECIDED:
+        return NONE
+    if needed is not None:
+        return number(needed)
+    over = f"over {number(inference.MOST_SEEDS)}"
+    return over if seeds > 1 else f"{inference.FEWEST} or more"  # one seed has no spread
 
 
 def coverage(level: float) -> str:
@@ -57,6 +75,16 @@ class Tested:
     needed: int | None
 
     @property
+    def seeds(self) -> int:
+        """That have all of it."""
+        return 0 if self.estimate is None else self.estimate.seeds
+
+    @property
+    def to_decide(self) -> str:
+        """See `seeds_to_decide`."""
+        return seeds_to_decide(self.verdict, self.seeds, self.needed)
+
+    @property
     def interval(self) -> tuple[float, float]:
         """Which decides it; NaN where not tested."""
         return (math.nan,) * 2 if self.estimate is None else self.estimate.interval(self.level)
@@ -70,7 +98,7 @@ class Tested:
             "stderr": None if found is None else found.stderr,
             "interval": None if found is None else self.interval,
             "level": self.level,
-            "seeds": 0 if found is None else found.seeds,
+            "seeds": self.seeds,
             "p_holm": self.adjusted,
             "seeds_to_decide": self.needed,
         }

@@ -25,7 +25,7 @@ from experiments.claims.papers import Contrast
 from experiments.pages import style
 from experiments.pages.page import Plate
 from experiments.pages.style import SYMBOLS
-from experiments.pages.wording import NO_DATA, NONE, game_title, number, plural
+from experiments.pages.wording import NO_DATA, game_title, number, plural
 
 COLOURS: Final = {
     REPRODUCED: "#009E73",
@@ -40,12 +40,12 @@ _KINDS: Final = (
     ("loss", ("epoch_fall", *LOSSES)),
 )
 _CAPTION: Final = (
-    "A line is one contrast, seed by seed, as written on the left with what is claimed; bar: "
-    f"the interval over seeds that decides (none with fewer than {inference.FEWEST}), of 95 % or, "
+    "A line is one contrast, seed by seed, as written on the left with what is claimed; bar: the "
+    f"interval over seeds that decides (none with fewer than {inference.FEWEST}), of 95 % or, "
     "where a claim has several contrasts, more; shaded: differences that count as none; open "
     "diamonds: the same in the papers' numbers (none: no numbers published); arrows: the interval "
-    "goes on. "
-    "Claims of 000, 001 and 003 (sections 6.3, V and 6.3); where each stands is in the table."
+    "goes on. Claims of Wang 2019, 2020 and 2023 (sections V, 6.3 and 6.3); where each stands is "
+    "in the table."
 )
 _WORDS_WIDE = 74  # characters of a claim over its contrasts
 
@@ -154,8 +154,7 @@ def _contrast(axes: Axes, place: int, test: Tested, reach: float) -> None:
                     axes.plot(end, place, arrow, color=shade, markersize=5, clip_on=False)
         axes.plot(test.estimate.effect, place, "o", color=shade, markersize=5, zorder=3)
         words = plural(test.estimate.seeds, "seed")
-        if (needed := seeds_to_decide(test)) not in (NONE, "not known"):
-            words += f", needs {needed}"
+        words += f", needs {test.to_decide}" if test.verdict == UNDECIDED else ""
     axes.annotate(
         f"{test.verdict}, {words}", (1.0, place), xycoords=("axes fraction", "data"),
         xytext=(7, 0), textcoords="offset points", va="center", fontsize=7.5, color=shade,
@@ -175,12 +174,3 @@ def words_of(contrast: Contrast) -> str:
     statistic = contrast.statistic.replace("_", " ").replace("elo", "Elo")
     claimed = relation[contrast.direction].replace("0", f"{contrast.than:g}")
     return f"{': '.join(filter(None, [statistic, what]))} {claimed}".strip()
-
-
-def seeds_to_decide(test: Tested) -> str:
-    """How many seeds an undecided contrast needs."""
-    if test.verdict != UNDECIDED:
-        return NONE
-    if test.estimate is None or math.isnan(test.estimate.sd):
-        return "not known"
-    return f"over {number(inference.MOST_SEEDS)}" if test.needed is None else str(test.needed)

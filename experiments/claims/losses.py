@@ -1,4 +1,4 @@
-"""The claims about the four losses (000, 001, 003), decided from finished loss studies."""
+"""The claims about the four losses (Wang 2019, 2020, 2023), decided from finished loss studies."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

@@ -5,8 +5,15 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from experiments.claims import decision, effort, inference, papers
-from experiments.claims.decision import REPRODUCED, UNDECIDED, VERDICTS, Decided, Tested
-from experiments.claims.figure import plates, seeds_to_decide, words_of
+from experiments.claims.decision import (
+    REPRODUCED,
+    UNDECIDED,
+    VERDICTS,
+    Decided,
+    Tested,
+    seeds_to_decide,
+)
+from experiments.claims.figure import plates, words_of
 from experiments.claims.losses import Findings, published_effect
 from experiments.pages import style
 from experiments.pages.page import Section
@@ -14,6 +21,10 @@ from experiments.pages.tables import Table
 from experiments.pages.wording import NONE, interval, joined, number, plural, short
 
 TITLE: Final = "The papers' claims"
+SEEDS_NOTE: Final = (
+    f"Seeds to decide: with probability {inference.POWER}, if effect and spread are the measured "
+    f"ones; {inference.FEWEST} are the fewest."
+)
 _UNFOLDED = 8  # rows that a table shows open
 
 
@@ -45,12 +56,8 @@ def summary(findings: Findings) -> list[str]:
             f"under {semantics} semantics and with at least {_computing(findings, own)} of the "
             f"papers' computing for a run: {counts}."
         )
-        seeds = min(0 if t.estimate is None else t.estimate.seeds for t in tests)
-        if seeds < inference.FEWEST:
-            sentences[-1] += (
-                f" Contrasts with fewer than {inference.FEWEST} seeds decide nothing "
-                f"(fewest here: {seeds})."
-            )
+        if few := decision.too_few(min(test.seeds for test in tests), " of some contrasts"):
+            sentences[-1] += f" {few}."
     return sentences
 
 
@@ -75,7 +82,7 @@ def table(findings: Findings) -> Table:
     note = (
         "A claim is reproduced if all its contrasts are, contradicted if one is; equivalent: a "
         "difference lies within the margin beyond doubt. "
-        f"{plural(inference.FEWEST, 'seed')} are the fewest that can decide. {effort.FORMULA}"
+        f"{SEEDS_NOTE} {effort.FORMULA}"
     )
     return _table("Verdicts on the papers' claims", rows, note, folded=len(rows) > _UNFOLDED)
 
@@ -95,10 +102,7 @@ def details(findings: Findings) -> Table:
         for one in findings.decided
         for test in one.tests
     ]
-    note = (
-        f"{decision.METHOD} Read together: the boards and contrasts of a claim. Seeds to decide: "
-        "with probability 0.8, if effect and spread are the measured ones."
-    )
+    note = f"{decision.METHOD} Read together: the boards and contrasts of a claim. {SEEDS_NOTE}"
     return _table("Contrasts of the claims", rows, note, folded=len(rows) > _UNFOLDED)
 
 
@@ -118,7 +122,9 @@ def of_results(
         if not claim.get("contrasts", [claim]):
             rows.append(said | {"contrast": f"needs {claim['needs']}"})
         for test in claim.get("contrasts", [claim]):
-            effect, needed = test["effect"], test.get("seeds_to_decide", claim.get("needed"))
+            effect, seeds = test["effect"], test.get("seeds")
+            needed = test.get("seeds_to_decide", claim.get("needed"))
+            wanted = "" if seeds is None else seeds_to_decide(test["verdict"], seeds, needed)
             ends = interval(test["interval"], digits)
             level = test.get("level", inference.LEVEL)  # older files have none
             row = said | {
@@ -128,8 +134,8 @@ def of_results(
                 "interval": ends,
                 "of": NONE if ends == NONE else decision.coverage(level),
                 "margin": f"{test['margin']:g}",
-                "seeds": str(test.get("seeds", NONE)),
-                "seeds to decide": NONE if needed is None else str(needed),
+                "seeds": NONE if seeds is None else number(seeds),
+                "seeds to decide": wanted or NONE,
             }
             if theirs := test.get("published") or claim.get("published"):
                 row["published"] = joined([f"{number(v, 3)} ({k})" for k, v in theirs.items()])
@@ -160,7 +166,7 @@ def _numbers(test: Tested) -> dict[str, str]:
         "of": decision.coverage(test.level) if tested else NONE,
         "p (Holm)": f"{test.adjusted:.2g}" if tested else NONE,
         "seeds": _seeds([test]),
-        "seeds to decide": NONE if found is None else seeds_to_decide(test),
+        "seeds to decide": test.to_decide,
         "published": NONE if theirs is None else number(theirs, digits),
     }
 
@@ -170,11 +176,11 @@ def _needed(one: Decided) -> str:
     undecided = [test for test in one.tests if test.verdict == UNDECIDED]
     if one.verdict != UNDECIDED:
         return NONE
-    return seeds_to_decide(max(undecided, key=lambda test: test.needed or math.inf))
+    return max(undecided, key=lambda test: test.needed or math.inf).to_decide
 
 
 def _seeds(tests: Sequence[Tested]) -> str:
-    counts = sorted({0 if test.estimate is None else test.estimate.seeds for test in tests})
+    counts = sorted({test.seeds for test in tests})
     return str(counts[0]) if len(counts) == 1 else f"{counts[0]} to {counts[-1]}"
 
 

@@ -1,6 +1,6 @@
 """Connect Four efficiency's settings: `:quick`, `:laptop`, `:cpu`, `:gpu`, `:gpu_hour`, `:paper`.
 
-Paper 002, sections 3.1, 3.3 and 3.4; what the paper does not say is that of the authors' program.
+Clausen 2021, sections 3.1, 3.3 and 3.4; what it does not say is that of the authors' program.
 """
 
 from jaxzero.settings.config import Key, Preset, preset_getter
@@ -226,7 +226,7 @@ KEYS: tuple[Key, ...] = (
         "study.patience",
         10,
         "an arm ends when the accuracy with search of none of its seeds has improved for so "
-        "many iterations (002: 10), looked at when a checkpoint is saved; 0: never before "
+        "many iterations (Clausen 2021: 10), looked at when a checkpoint is saved; 0: never before "
         "train.iterations",
         low=0,
     ),

@@ -1,6 +1,6 @@
 """Connect Four extensions' settings: `:quick`, `:laptop`, `:gpu`, `:paper`.
 
-Paper 002, section 4: all arms are its extended baseline with one thing more, or several.
+Clausen 2021, section 4: all arms are its extended baseline with one thing more, or several.
 """
 
 from experiments.configs import connect_four_efficiency as efficiency

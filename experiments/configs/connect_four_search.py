@@ -1,4 +1,4 @@
-"""Settings of the search for 002's constants: `connect_four_search.py:quick`, `:gpu`, `:paper`.
+"""The search for Clausen 2021's constants: `connect_four_search.py:quick`, `:gpu`, `:paper`.
 
 Ranges and budget are those of the authors' Bayesian search (named in section 4.3; their thesis and
 program); what the search begins from is the plain AlphaZero of the efficiency study.
@@ -83,8 +83,8 @@ KEYS: tuple[Key, ...] = (
     Key(
         "study.draw",
         (0.0, 1.0),
-        "smallest and largest worth of a draw as 002 counts it, a win being 1 and a loss 0; "
-        "search.draw_value is twice that less 1",
+        "smallest and largest worth of a draw as Clausen 2021 counts it, a win being 1 and a loss "
+        "0; search.draw_value is twice that less 1",
         low=0,
         high=1,
     ),

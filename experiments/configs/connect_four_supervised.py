@@ -1,6 +1,6 @@
 """Supervised Connect Four's settings: `:quick`, `:laptop`, `:gpu`, `:paper`.
 
-Paper 002, section 3.2 and Table 1; what the paper does not say is that of the authors' program.
+Clausen 2021, section 3.2 and Table 1; what the paper does not say is that of the authors' program.
 """
 
 from typing import Literal, NamedTuple
@@ -148,10 +148,10 @@ KEYS: tuple[Key, ...] = (
     Key(
         "study.features",
         ("none",),
-        "features of a small network that are learned too (002, section 4.2): of moves and results "
-        "of the position (0), and of one or two moves of the player later (1, 2); only: without "
-        "those before; in the heads' convolutions, the last block, or an output of their own; "
-        "random: of an untrained network",
+        "features of a small network that are learned too (Clausen 2021, section 4.2): of moves "
+        "and results of the position (0), and of one or two moves of the player later (1, 2); "
+        "only: without those before; in the heads' convolutions, the last block, or an output of "
+        "their own; random: of an untrained network",
         choices=("none", *FEATURES),
     ),
     Key("study.feature_weight", 1.0, "of their squared error", low=0, high=1e6),

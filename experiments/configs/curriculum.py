@@ -2,7 +2,7 @@
 
 Each is for Reversi; with `_racing_kings` or `_racing_kings_gate` behind it for the other game.
 
-Paper 004, Tables I and II, Equations 5 and 6. What the paper leaves unsaid is a key, its default
+West 2020, Tables I and II, Equations 5 and 6. What the paper leaves unsaid is a key, its default
 named in docs/curriculum.md.
 """
 
@@ -196,8 +196,10 @@ PRESETS: dict[str, Preset] = {
     "gpu_racing_kings_gate": Preset(
         "the same with AlphaGo Zero's evaluation (Fig. 6)", _gate(_GPU_RACING_KINGS, 400, 50)
     ),
-    "paper": Preset("004's Reversi (Fig. 5), 512 channels, 5 seeds of each", _REVERSI),
-    "paper_racing_kings": Preset("004's Racing Kings (Fig. 4) against Stockfish", _RACING_KINGS),
+    "paper": Preset("West 2020's Reversi (Fig. 5), 512 channels, 5 seeds of each", _REVERSI),
+    "paper_racing_kings": Preset(
+        "West 2020's Racing Kings (Fig. 4) against Stockfish", _RACING_KINGS
+    ),
     "paper_racing_kings_gate": Preset(
         "the same with AlphaGo Zero's evaluation (Fig. 6)", _gate(_RACING_KINGS, 2000, 50)
     ),
@@ -205,7 +207,7 @@ PRESETS: dict[str, Preset] = {
 
 KEYS: tuple[Key, ...] = (
     Key("preset", "quick", "what these settings began from", choices=tuple(PRESETS)),
-    Key("study.seeds", 5, "runs of each player, 5 are the fewest that decide; 004: 3", low=1),
+    Key("study.seeds", 5, "runs of each player, 5 are the fewest that decide; West 2020: 3", low=1),
     Key(
         "study.arms",
         ("curriculum", "baseline"),
@@ -224,13 +226,13 @@ KEYS: tuple[Key, ...] = (
     Key(
         "study.draw_points",
         0.0,
-        "what a draw adds to the win ratio; 004 does not say",
+        "what a draw adds to the win ratio; West 2020 does not say",
         low=0,
         high=1,
     ),
     Key("study.smoothing", 20, "points of the moving average", low=1),
     Key("study.engine_command", ("fairy-stockfish",), "UCI engine with its arguments"),
-    Key("study.engine_skill", 2, "its Skill Level, 004's level 2", low=-20, high=20),
+    Key("study.engine_skill", 2, "its Skill Level, West 2020's level 2", low=-20, high=20),
     Key("study.engine_nodes", 0, "nodes of its searches, at most; 0: no limit", low=0),
     Key("study.engine_depth", 0, "depth of its searches, at most; 0: no limit", low=0),
     Key("study.engine_seconds", 0.1, "seconds of its moves, at most", low=0.001, high=3600),

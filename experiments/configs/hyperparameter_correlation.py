@@ -1,6 +1,6 @@
 """The correlation study's settings: `:quick`, `:laptop`, `:gpu`, `:paper`.
 
-Papers 000 and 003, section 6.2: all combinations of I, E, m and ep, without an arena.
+Wang 2020 and 2023, section 6.2: all combinations of I, E, m and ep, without an arena.
 """
 
 import dataclasses
@@ -46,7 +46,7 @@ PRESETS: dict[str, Preset] = {
         },
     ),
     "paper": Preset(
-        "Othello 6x6, Table 2 of 000 and 003, 81 settings x 5 seeds, 256 channels",
+        "Othello 6x6, Table 2 of Wang 2020 and 2023, 81 settings x 5 seeds, 256 channels",
         NO_ARENA,
     ),
 }

@@ -1,6 +1,6 @@
 """The search's settings: `hyperparameter_search.py:quick`, `:gpu`, `:paper`.
 
-The correlation study of papers 000 and 003 (section 6.2) with Optuna in place of the grid.
+The correlation study of Wang 2020 and 2023 (section 6.2) with Optuna in place of the grid.
 """
 
 from experiments.configs.hyperparameter_correlation import MEDIUM, NO_ARENA, SMALL
@@ -33,7 +33,7 @@ PRESETS: dict[str, Preset] = {
         },
     ),
     "paper": Preset(
-        "Othello 6x6, the ranges of Table 2 of 000 and 003, 81 trials, 256 channels",
+        "Othello 6x6, the ranges of Table 2 of Wang 2020 and 2023, 81 trials, 256 channels",
         NO_ARENA,
     ),
 }

@@ -1,6 +1,6 @@
 """The sweep's settings: `hyperparameter_sweep.py:quick`, `:laptop`, `:gpu`, `:paper`.
 
-Papers 000 and 003, section 6.1: twelve hyper-parameters, one changed at a time. The middle value of
+Wang 2020 and 2023, section 6.1: twelve hyper-parameters, one changed at a time. The middle value of
 each is the run's own key, e.g. `--config.selfplay.episodes=50`.
 """
 
@@ -77,7 +77,7 @@ PRESETS: dict[str, Preset] = {
         },
     ),
     "paper": Preset(
-        "Othello 6x6, Table 1 of 000 and 003, 25 settings x 5 seeds, 256 channels",
+        "Othello 6x6, Table 1 of Wang 2020 and 2023, 25 settings x 5 seeds, 256 channels",
         {},
     ),
 }

@@ -1,6 +1,6 @@
 """The loss ablation's settings: `loss_ablation.py:quick`, `:laptop`, `:gpu`, `:paper`.
 
-Papers 000 (section 6.3), 001 and 003 (section 6.3). A preset on one of the papers' boards:
+Wang 2020 (section 6.3), Wang 2019 and 2023 (section 6.3). A preset on one of the papers' boards:
 `:paper.gobang_5x5`; on any board: `--config.game=gobang_5x5`.
 """
 
@@ -86,7 +86,7 @@ KEYS: tuple[Key, ...] = (
         "study.lambdas",
         (),
         "beside the targets: lambda l_p + (1 - lambda) l_v for each of these, e.g. 0,0.25,0.5,1 "
-        "(000, section 5.3, writes it down; 0 is l_v, 1 is l_p)",
+        "(Wang 2020, section 5.3, writes it down; 0 is l_v, 1 is l_p)",
         "lambda",
         low=0,
         high=1,
@@ -117,7 +117,8 @@ KEYS: tuple[Key, ...] = (
     dataclasses.replace(
         table(GENERAL_KEYS)["train.iterations"],
         default=None,
-        meaning="self-play, training and arena, so often; unset: 200 on 5x5 boards, else 100 (000)",
+        meaning="self-play, training and arena, so often; unset: 200 on 5x5 boards, else 100 (Wang "
+        "2020)",
     ),
     dataclasses.replace(
         table(GENERAL_KEYS)["network.channels"],

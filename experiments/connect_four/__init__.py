@@ -1,1 +1,1 @@
-"""Connect Four solved: positions with exact values on disk, and learning from them (002)."""
+"""Connect Four solved: positions with exact values, and learning from them (Clausen 2021)."""

@@ -1,4 +1,4 @@
-"""The extensions of paper 002's section 3.3, and what its extended baseline is made of."""
+"""The extensions of Clausen 2021's section 3.3, and what its extended baseline is made of."""
 
 from collections.abc import Sequence
 from typing import Any, Final

@@ -1,4 +1,4 @@
-"""Paper 002's claims, decided from finished studies of Connect Four."""
+"""Clausen 2021's claims, decided from finished studies of Connect Four."""
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
@@ -99,7 +99,7 @@ def _row(one: Decided) -> dict[str, Any]:
 
 
 def _named(effect: float | None) -> dict[str, float]:
-    return {} if effect is None else {"002": effect}
+    return {} if effect is None else {"Clausen 2021": effect}
 
 
 def published_effect(contrast: Contrast) -> float | None:

@@ -1,4 +1,4 @@
-"""The report of the efficiency study: paper 002's Figs. 1 to 7 with the published curves."""
+"""The report of the efficiency study: Clausen 2021's Figs. 1 to 7 with the published curves."""
 
 import itertools
 from pathlib import Path
@@ -208,7 +208,7 @@ def accuracy_and_cost(arms: dict[str, Any], theirs: dict[str, Any]) -> Table:
             x, y = curve["mean"].T
             hours = [maybe(hours_to(x, y, level), 1) for level in LEVELS]
             own = {"runs": curve["mean_of"], "best": float(curve["best"]), "hours": hours}
-            rows.append({"arm": name, "of": "002", **own})
+            rows.append({"arm": name, "of": "Clausen 2021", **own})
     return table(
         "Accuracy and cost",
         rows,

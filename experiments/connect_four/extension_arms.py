@@ -1,4 +1,4 @@
-"""The arms of the study of paper 002's section 4: what each adds to the extended baseline.
+"""The arms of the study of Clausen 2021's section 4: what each adds to the extended baseline.
 
 An arm is a name of `experiments.configs.connect_four_extensions.ARMS` and a table of dotted keys.
 """

@@ -1,4 +1,4 @@
-"""Figs. 8 to 13 of paper 002: accuracy and diversity by network and by cost, ours and published."""
+"""Clausen 2021, Figs. 8 to 13: accuracy and diversity by network and cost, ours and published."""
 
 import itertools
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""The report of the study of paper 002's section 4: Figs. 8 to 13, claims, costs."""
+"""The report of the study of Clausen 2021's section 4: Figs. 8 to 13, claims, costs."""
 
 from pathlib import Path
 from typing import Any
@@ -79,8 +79,8 @@ def players(arms: dict[str, Any]) -> Table:
         },
         "Ours: of leagues the mean of the best after the last iteration, over the seeds; of "
         "populations the best run by fitness, its accuracy on the test positions. All others are "
-        "002's, with one network each; accuracies of other networks, searches and positions do not "
-        "compare.",
+        "Clausen 2021's, with one network each; accuracies of other networks, searches and "
+        "positions do not compare.",
     )
 
 

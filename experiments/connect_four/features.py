@@ -1,4 +1,4 @@
-"""Features of a small network as further targets of a larger one (002, section 4.2; their thesis).
+"""Features of a small network as further targets of a larger one (Clausen 2021, 4.2; thesis).
 
 The small one's heads end in convolutions to one filter, 42 numbers each for moves and for results;
 the larger network learns them for a position, and for those one or two moves of the same player

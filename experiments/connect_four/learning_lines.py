@@ -1,4 +1,4 @@
-"""Accuracy, cost and diversity by network, ours and the published ones (002, Figs. 1 to 13)."""
+"""Accuracy, cost and diversity by network, ours and published (Clausen 2021, Figs. 1 to 13)."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

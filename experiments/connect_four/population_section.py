@@ -31,10 +31,10 @@ _METHOD: Final = (
 )
 _CAPTION: Final = (
     "First panel: fitness of the best run by fitness (solid), its accuracy on the test positions "
-    f"(dashed); grey: test accuracy of {EXTENDED}, mean over seeds. Others: constants of each "
-    "slot of the population; thick: of the run that was best at last, through those whose copy it "
-    "is. Dotted: 002's constants, from a Bayesian search over whole trainings; dash-dotted: those "
-    "of its Bayesian search for the best network alone."
+    f"(dashed); grey: test accuracy of {EXTENDED}, mean over seeds. Others: constants of each slot "
+    "of the population; thick: of the run that was best at last, through those whose copy it is. "
+    "Dotted: Clausen 2021's constants, from a Bayesian search over whole trainings; dash-dotted: "
+    "those of its Bayesian search for the best network alone."
 )
 
 

@@ -1,4 +1,4 @@
-"""The report of the search for 002's constants: all trials, the best beside the published ones."""
+"""The search for Clausen 2021's constants: all trials, the best beside the published ones."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -73,8 +73,8 @@ _METHOD: Final = (
     "with several seeds, before believing it."
 )
 _CAPTION: Final = (
-    "Each point is a trial; filled: the best. Dotted: the constants that 002 used, from a search "
-    "of 65 steps of two hours each."
+    "Each point is a trial; filled: the best. Dotted: the constants that Clausen 2021 used, from a "
+    "search of 65 steps of two hours each."
 )
 
 

@@ -1,9 +1,9 @@
-"""Connect Four games played partly at random, partly perfectly, with solved positions (002, 3.2).
+"""Connect Four games played partly at random, partly perfectly, and solved (Clausen 2021, 3.2).
 
 At every ply the player to move takes, with probability p, a uniformly random one of the best moves
 (quickest win, slowest loss), and otherwise a uniformly random legal one. Of a game either all
 positions are kept (version 1) or one random one (version 2). Positions in which every legal move is
-best are left out, and repeated ones. As the generator of paper 002's authors.
+best are left out, and repeated ones. As the authors' generator.
 """
 
 import random

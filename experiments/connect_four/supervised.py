@@ -1,4 +1,4 @@
-"""Learning from solved positions: epochs, the falling learning rate, stopping (002, 3.2).
+"""Learning from solved positions: epochs, the falling learning rate, stopping (Clausen 2021, 3.2).
 
 The authors' schedule: the learning rate is divided by ten after 8 epochs without a better
 validation score, training stops after 12, and the network of the best epoch counts. The score is

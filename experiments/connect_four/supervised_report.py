@@ -100,19 +100,19 @@ def accuracies(results: dict[str, Any]) -> Table:
             "parameters": lambda group: number(group["parameters"]),
             "trained on": lambda group: number(group["positions"]["train"]),
             "moves": lambda group: _percent(group["network"]["strong"]),
-            "moves, 002": lambda group: of_paper(group, "move"),
+            "moves, Clausen 2021": lambda group: of_paper(group, "move"),
             "results": lambda group: _percent(group["network"]["result"]),
-            "results, 002": lambda group: (
+            "results, Clausen 2021": lambda group: (
                 of_paper(group, "result") if group["labels"] == "published" else None
             ),
             "moves with search": lambda group: (
                 _percent(group["search"]["strong"]) if group.get("search") else None
             ),
         },
-        "Mean ± standard error over networks. 002: means of 5 networks of 128 channels, 800,000 "
-        "positions, published labels; shown where blocks, squeeze and excite, version and share of "
-        "best moves (hard or easy set) are the same, and results beside published labels only."
-        + supervised_rows.about_features(results),
+        "Mean ± standard error over networks. Clausen 2021: means of 5 networks of 128 channels, "
+        "800,000 positions, published labels; shown where blocks, squeeze and excite, version and "
+        "share of best moves (hard or easy set) are the same, and results beside published labels "
+        "only." + supervised_rows.about_features(results),
     )
 
 

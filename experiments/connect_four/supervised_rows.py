@@ -1,4 +1,4 @@
-"""Published accuracies of supervised networks (002, Table 1), matched to ours by their recipe."""
+"""Published accuracies of supervised networks (Clausen 2021, Table 1), matched to ours."""
 
 from collections.abc import Mapping
 from typing import Any, Final
@@ -58,7 +58,7 @@ def set_of(results: Mapping[str, Any], version: int) -> tuple[str, dict[str, Any
     probability = results["config"]["study"]["best_move_probability"]
     key = {0.5: f"hard_version_{version}", 0.9: "easy_test"}.get(probability, "")
     found = (published.load(PUBLISHED) or {})["sets"].get(key)
-    return None if found is None else (f"002's {key.replace('_', ' ')}", found)
+    return None if found is None else (f"Clausen 2021's {key.replace('_', ' ')}", found)
 
 
 def values(

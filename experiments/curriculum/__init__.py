@@ -1,1 +1,1 @@
-"""The end-game-first curriculum (paper 004): study, reference engines, report."""
+"""The end-game-first curriculum (West 2020): study, reference engines, report."""

@@ -1,4 +1,4 @@
-"""Paper 004's claims, decided from win ratios seed by seed."""
+"""West 2020's claims, decided from win ratios seed by seed."""
 
 from collections.abc import Sequence
 from typing import Any

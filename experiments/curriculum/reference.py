@@ -1,4 +1,4 @@
-"""Networks over training against one reference opponent (004 section II-B4): played and kept."""
+"""Networks over training against one reference opponent (West 2020, II-B4): played and kept."""
 
 import collections
 import dataclasses

@@ -1,4 +1,4 @@
-"""The report of the curriculum study: 004's Figures 1, 4, 5 and 6, and the verdicts."""
+"""The report of the curriculum study: West 2020's Figures 1, 4, 5 and 6, and the verdicts."""
 
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -81,7 +81,7 @@ def make_page(results: Mapping[str, Any], metrics: Mapping[str, Sequence[Any]]) 
     ]
     return Page(
         title=f"End games first on {game_title(config.game)}",
-        subtitle="West, Maire, Browne and Denman (004): a curriculum for AlphaZero",
+        subtitle="West, Maire, Browne and Denman (2020): a curriculum for AlphaZero",
         verdicts=[f"{c['words']} {c['verdict'].capitalize()}{_numbers(c)}." for c in claims],
         missing=_missing(results),
         facts=facts,
@@ -93,14 +93,16 @@ def make_page(results: Mapping[str, Any], metrics: Mapping[str, Sequence[Any]]) 
                     win_ratios(config, points),
                     f"Win ratio against {reference}",
                     f"Moving average of {plural(config.study.smoothing, 'point')} of all seeds "
-                    "together, as in 004's Figures 4 to 6; shaded: 95 % Wilson interval of the "
-                    "games. Minutes are the player's own wall time without compiling, all its "
+                    "together, as in West 2020's Figures 4 to 6; shaded: 95 % Wilson interval of "
+                    "the games. Minutes are the player's own wall time without compiling, all its "
                     "seeds together, alone on the devices. Second row: what the paper published, "
                     "on its own axes.",
                 ),
                 ratio_table(config, points),
             ),
-            section("Claims", claims_section.of_results("004's claims", claims, _CLAIMS_NOTE)),
+            section(
+                "Claims", claims_section.of_results("The paper's claims", claims, _CLAIMS_NOTE)
+            ),
             section(
                 "Self-play",
                 plate(
@@ -110,7 +112,7 @@ def make_page(results: Mapping[str, Any], metrics: Mapping[str, Sequence[Any]]) 
                     "Means over seeds.",
                 ),
             ),
-            section("The start", plate("start", start, "Where games begin", "004, Fig. 1.")),
+            section("The start", plate("start", start, "Where games begin", "West 2020, Fig. 1.")),
         ],
     )
 
@@ -145,7 +147,7 @@ def win_ratios(config: ConfigDict, points: Sequence[Point]) -> Figure:
     for axes, axis in zip(panels[3:], AXES, strict=False):
         for arm, line in theirs[axis].items():
             axes.plot(line["x"], line["y"], DASHES[arm], color=SHADES[arm], linewidth=1.5)
-        axes.set_xlabel(f"{LABELS[axis]} (004)")
+        axes.set_xlabel(f"{LABELS[axis]} (West 2020)")
         axes.set_ylim(0, None)
     if theirs:
         panels[3].set_ylabel("win ratio, published")

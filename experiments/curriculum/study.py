@@ -1,4 +1,4 @@
-"""Does learning the end of games first make AlphaZero learn faster? Paper 004.
+"""Does learning the end of games first make AlphaZero learn faster? West 2020.
 
     python -m experiments.curriculum --config=experiments/configs/curriculum.py:quick \\
         --workdir=runs/curriculum

@@ -1,7 +1,7 @@
-"""Win ratios over training: pooled curves with intervals, and what decides 004's claims.
+"""Win ratios over training: pooled curves with intervals, and what decides West 2020's claims.
 
-A point is one network against the reference. Curves pool the points of all seeds, as 004 does; what
-is decided is decided from one number per seed.
+A point is one network against the reference. Curves pool the points of all seeds, as in the paper;
+what is decided is decided from one number per seed.
 """
 
 import dataclasses

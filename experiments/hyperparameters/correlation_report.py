@@ -72,21 +72,21 @@ def _section(found: Study, played: Mapping[str, Any]) -> Section:
             f"{name}_panels",
             panels(found, played),
             "Elo over m and ep, a panel for each I and E",
-            "000, Fig. 4; 003, Fig. 5. Mean over seeds. The papers' ratings are published as a "
-            "picture.",
+            "Wang 2020, Fig. 4; Wang 2023, Fig. 5. Mean over seeds. The papers' ratings are "
+            "published as a picture.",
         ),
         plate(
             f"{name}_times",
             times(found, played),
             "Elo over the time of self-play and of training",
-            f"000, Fig. 5; 003, Fig. 6. {seconds}",
+            f"Wang 2020, Fig. 5; Wang 2023, Fig. 6. {seconds}",
         ),
         plate(
             f"{name}_fronts",
             front_panels(found, played),
             "Pareto fronts at the largest I and E",
-            "000, Fig. 6; 003, Fig. 7. Labels are (m, ep), bars standard errors of the ratings, "
-            f"the line is the front; pale: all other settings. {seconds}",
+            "Wang 2020, Fig. 6; Wang 2023, Fig. 7. Labels are (m, ep), bars standard errors of the "
+            f"ratings, the line is the front; pale: all other settings. {seconds}",
         ),
         claims_section.of_results("The papers' claims", analysed["claims"], _CLAIMS_NOTE, digits=2),
         model(analysed["model"]),

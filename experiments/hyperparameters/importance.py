@@ -1,4 +1,4 @@
-"""How much one hyper-parameter matters: Tables 3 and 4 of 000 and 003, and their twelve remarks.
+"""How much one hyper-parameter matters: Wang 2020 and 2023, Tables 3 and 4, and twelve remarks.
 
 A hyper-parameter has an effect if the span of its settings' means exceeds what the seeds' spread
 explains: Tukey's studentised range test at 5 %. The papers ran one seed, with which this cannot be

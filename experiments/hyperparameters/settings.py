@@ -1,8 +1,8 @@
 """What a hyper-parameter study compares: settings, and the trainings that they need.
 
 Nothing in a run depends on how long it will go on, so settings that differ only in I (the number of
-iterations) are one training, looked at after different iterations: 81 settings of papers 000 and
-003 are 27 trainings.
+iterations) are one training, looked at after different iterations: 81 settings of Wang 2020 and
+Wang 2023 are 27 trainings.
 """
 
 import dataclasses

@@ -50,10 +50,10 @@ def build(found: Study) -> Page:
                     "sweep_losses",
                     losses(found),
                     "Training loss l₊ for three values of each hyper-parameter",
-                    "000, Fig. 3; 003, Fig. 4, published as a picture. Mean of the last epoch of "
-                    "each iteration; with several seeds the mean, bands ± 1 standard deviation "
-                    "over seeds. All else at the default; I is one run, looked at after different "
-                    "iterations.",
+                    "Wang 2020, Fig. 3; Wang 2023, Fig. 4, published as a picture. Mean of the "
+                    "last epoch of each iteration; with several seeds the mean, bands ± 1 standard "
+                    "deviation over seeds. All else at the default; I is one run, looked at after "
+                    "different iterations.",
                 ),
                 claims_section.of_results(
                     "The papers' remarks",
@@ -188,7 +188,7 @@ def table_3(found: Study) -> Table:
         return cell
 
     return table(
-        "Time cost by setting (000, Table 3)",
+        "Time cost by setting (Wang 2020, Table 3)",
         found.results["sweep"]["parameters"],
         {
             "parameter": lambda one: one["letter"],
@@ -216,7 +216,7 @@ def table_4(found: Study) -> Table:
     """What matters for loss and for time, theirs beside ours (000, Table 4)."""
     theirs = (published.load(PAPER) or {})["table_4"]
     return table(
-        "Importance for loss and time (000, Table 4)",
+        "Importance for loss and time (Wang 2020, Table 4)",
         found.results["sweep"]["parameters"],
         {
             "parameter": lambda one: one["letter"],

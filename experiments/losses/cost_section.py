@@ -58,9 +58,9 @@ def section_of(study: Study) -> Section:
             "Where the time goes",
             "Left: mean seconds of a run alone, by phase: its own evaluations, minibatches and "
             f"iterations, counted, times the seconds of one, timed on {timed['device']} with each "
-            "phase compiled alone (000, section 4.4, Equation 2). Right: the same for all runs "
-            "together against the wall time that training took, both from the end of iteration 1."
-            f"{elsewhere}",
+            "phase compiled alone (Wang 2020, section 4.4, Equation 2). Right: the same for all "
+            "runs together against the wall time that training took, both from the end of "
+            f"iteration 1.{elsewhere}",
         ),
         plate(
             "strength_cost",
@@ -278,7 +278,7 @@ def _papers(found: dict[str, Any]) -> list[Table | None]:
                 ),
                 "our seconds": lambda row: number(row["ours"], 2),
             },
-            "Hours of one run on 6x6 Othello (000 and 003, Table 3). Over the default run: "
+            "Hours of one run on 6x6 Othello (Wang 2020 and 2023, Table 3). Over the default run: "
             "published; by Equation 2 with the seconds fitted to the table; with the seconds "
             "measured here, of this study's network and board. T', c, lr, d and u do not occur in "
             "Equation 2: their published spread is what one run's hours differ by otherwise.",

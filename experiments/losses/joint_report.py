@@ -53,11 +53,11 @@ def build(groups: Sequence[BoardStudies], command: str = ABSENT) -> Page:
 
 def _losses(groups: Sequence[BoardStudies]) -> Section:
     caption = (
-        "000, Figs. 7 to 9; 001, Figs. 2 to 4; 003, Fig. 8. A row for each board, a column for "
-        "each minimised loss (drawn thicker): mean over seeds of the last epoch of each "
-        "iteration, band ± 1 standard deviation, thin lines single seeds. Dotted: published mean "
-        "of 8 runs, whose settings may differ; diamonds: the first and last values of a text; "
-        f"where there is neither, {PICTURE} or {NO_DATA}."
+        "Wang 2020, Figs. 7 to 9; Wang 2019, Figs. 2 to 4; Wang 2023, Fig. 8. A row for each "
+        "board, a column for each minimised loss (drawn thicker): mean over seeds of the last "
+        "epoch of each iteration, band ± 1 standard deviation, thin lines single seeds. Dotted: "
+        "published mean of 8 runs, whose settings may differ; diamonds: the first and last values "
+        f"of a text; where there is neither, {PICTURE} or {NO_DATA}."
     )
     drawn = joint_figures.losses(groups)
     return section("Losses", plate("losses", drawn, "Training losses", caption))
@@ -65,11 +65,11 @@ def _losses(groups: Sequence[BoardStudies]) -> Section:
 
 def _elo(groups: Sequence[BoardStudies]) -> Section:
     caption = (
-        "000, Fig. 10; 001, Fig. 5; 003, Fig. 9. Left: a run's networks rated from its own arena "
-        "games as the authors did it (32.8 Elo for the newer network), the mean of each run 0, so "
-        "that levels of runs cannot be compared. Middle: as published. Right: Elo above the random "
-        "player from games against opponents that do not learn, one scale for all runs of a study "
-        f"({NO_DATA}). Mean over seeds, band ± 1 standard deviation."
+        "Wang 2020, Fig. 10; Wang 2019, Fig. 5; Wang 2023, Fig. 9. Left: a run's networks rated "
+        "from its own arena games as the authors did it (32.8 Elo for the newer network), the mean "
+        "of each run 0, so that levels of runs cannot be compared. Middle: as published. Right: "
+        "Elo above the random player from games against opponents that do not learn, one scale for "
+        f"all runs of a study ({NO_DATA}). Mean over seeds, band ± 1 standard deviation."
     )
     title, drawn = "Training Elo against anchored Elo", joint_figures.training_elo(groups)
     return section("Training Elo", plate("training_elo", drawn, title, caption))
@@ -83,20 +83,21 @@ def _tournaments(groups: Sequence[BoardStudies]) -> Section:
             "tournaments",
             joint_figures.tournaments(groups),
             "The papers' tournament by board",
-            "000, Fig. 11; 001, Fig. 6; 003, Fig. 10. Final networks and a random player, full "
-            "search, rated without a study's other entrants. Diamonds: the published ratings, mean "
-            "± standard deviation of eight entries of one model; in published semantics ours are "
-            "one model too.",
+            "Wang 2020, Fig. 11; Wang 2019, Fig. 6; Wang 2023, Fig. 10. Final networks and a "
+            "random player, full search, rated without a study's other entrants. Diamonds: the "
+            "published ratings, mean ± standard deviation of eight entries of one model; in "
+            "published semantics ours are one model too.",
         ),
         plate(
             "othello_sizes",
             sizes,
             "Elo over Othello's board size",
-            "003, Fig. 11. Mean tournament Elo (mean of the pool 0) of the networks of each loss, "
-            "± standard error over seeds, over the size of the board; dotted: published means.",
+            "Wang 2023, Fig. 11. Mean tournament Elo (mean of the pool 0) of the networks of each "
+            "loss, ± standard error over seeds, over the size of the board; dotted: published "
+            "means.",
         ),
-        "Elo over the size of Othello's board (003, Fig. 11) needs finished runs on two sizes or "
-        "more."
+        "Elo over the size of Othello's board (Wang 2023, Fig. 11) needs finished runs on two "
+        "sizes or more."
         if sizes is None
         else None,
         joint_figures.ratings(groups),
@@ -117,15 +118,15 @@ def games(directories: Mapping[str, Path | None], values: Mapping[str, str]) -> 
             "boards",
             drawings.positions(shown),
             "Boards",
-            "000, 001 and 003, Fig. 1. The position in which a game starts, and the end of a short "
-            "recorded one where there is one.",
+            "Wang 2019, 2020 and 2023, Fig. 1. The position in which a game starts, and the end of "
+            "a short recorded one where there is one.",
         ),
         plate(
             "schema",
             drawings.schema(values),
             "The algorithm",
-            "003, Fig. 2. One iteration: self-play fills the window D with positions, a candidate "
-            "learns from it, the arena decides whether it becomes the best network.",
+            "Wang 2023, Fig. 2. One iteration: self-play fills the window D with positions, a "
+            "candidate learns from it, the arena decides whether it becomes the best network.",
         ),
     )
 

@@ -30,20 +30,20 @@ def training_elo(found: Study) -> Section:
             "training_elo",
             elo.training_elo(found),
             "Training Elo",
-            f"000, Fig. 10; 001, Fig. 5; 003, Fig. 9. All networks of one run, rated from its own "
-            f"arena games ({how}). Zero is the mean of that run's pool: levels of different runs "
-            f"cannot be compared. Grey: the means of the other losses. {theirs}",
+            "Wang 2020, Fig. 10; Wang 2019, Fig. 5; Wang 2023, Fig. 9. All networks of one run, "
+            f"rated from its own arena games ({how}). Zero is the mean of that run's pool: levels "
+            f"of different runs cannot be compared. Grey: the means of the other losses. {theirs}",
         ),
         plate(
             "elo_bias",
             elo.bias(found),
             "Training Elo against anchored Elo",
             "What a run seems to gain by games against its own earlier networks (dashed: rated as "
-            "in 000, Fig. 10; thin: with the advantage of moving first fitted), and what it gains "
-            "against opponents that do not learn (thick), all above its untrained network; mean "
-            "over seeds, bands and bars ± 1 standard deviation; star: in the final tournament. The "
-            "gap is the bias of self-play (000, section 6.3.2; 001, section V.B). Published was "
-            "training Elo only.",
+            "in Wang 2020, Fig. 10; thin: with the advantage of moving first fitted), and what it "
+            "gains against opponents that do not learn (thick), all above its untrained network; "
+            "mean over seeds, bands and bars ± 1 standard deviation; star: in the final "
+            "tournament. The gap is the bias of self-play (Wang 2020, section 6.3.2; Wang 2019, "
+            "section V.B). Published was training Elo only.",
         ),
     )
 
@@ -92,9 +92,9 @@ def papers_tournament(found: Study) -> Section:
         "papers_tournament",
         drawn,
         "The papers' tournament",
-        f"000, Fig. 11; 001, Fig. 6; 003, Fig. 10. Final networks and a random player "
-        f"({plural(players, 'player')}), full search, rated without the study's other entrants, so "
-        f"that the pool is the papers' one. {overlay}",
+        "Wang 2020, Fig. 11; Wang 2019, Fig. 6; Wang 2023, Fig. 10. Final networks and a random "
+        f"player ({plural(players, 'player')}), full search, rated without the study's other "
+        f"entrants, so that the pool is the papers' one. {overlay}",
     )
     return section("Tournament of the papers", shown)
 

@@ -131,11 +131,11 @@ def _losses(found: Study) -> Section:
             "losses",
             figures.losses(found),
             "Training losses",
-            "000, Figs. 7 to 9; 001, Figs. 2 to 4; 003, Fig. 8. One panel per minimised loss "
-            "(drawn thicker), one curve per measured loss: mean of the last epoch of each "
-            "iteration, band ± 1 standard deviation over seeds, thin lines single seeds; iteration "
-            "0 is the untrained network. Policy loss in nats, value loss in squared outcome. "
-            f"{overlay}",
+            "Wang 2020, Figs. 7 to 9; Wang 2019, Figs. 2 to 4; Wang 2023, Fig. 8. One panel per "
+            "minimised loss (drawn thicker), one curve per measured loss: mean of the last epoch "
+            "of each iteration, band ± 1 standard deviation over seeds, thin lines single seeds; "
+            "iteration 0 is the untrained network. Policy loss in nats, value loss in squared "
+            f"outcome. {overlay}",
         ),
         plate(
             "held_out",
@@ -148,7 +148,7 @@ def _losses(found: Study) -> Section:
             "epochs",
             figures.epochs(found, run),
             "Every epoch of one run",
-            f"As 000, Fig. 2; 003, Fig. 3. Run {run.name}. A line is the epochs of one "
+            f"As Wang 2020, Fig. 2; Wang 2023, Fig. 3. Run {run.name}. A line is the epochs of one "
             "iteration; the step to the next line is what its new games brought. "
             f"{unpublished('epochs', found.game).capitalize()}.",
         )

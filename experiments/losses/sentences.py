@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from experiments import published
-from experiments.claims import inference
+from experiments.claims import decision
 from experiments.claims.measured import AS_PUBLISHED
 from experiments.claims.ranking import Rated, ranking, separated
 from experiments.pages.study import Study
@@ -33,9 +33,8 @@ def headline(study: Study) -> str:
         return ""
     seeds, best = min(r.seeds for r in rated), label(rated[0].target)
     undecided = "Undecided which loss makes the strongest player"
-    if seeds < inference.FEWEST:
-        fewest = f"{inference.FEWEST} are the fewest that decide"
-        return f"{undecided}: {plural(seeds, 'seed')} a loss, {fewest}."
+    if few := decision.too_few(seeds, " a loss"):
+        return f"{undecided}: {few}."
     below = [label(worse.target) for better, worse in separated(rated)[0] if better is rated[0]]
     if len(below) == len(rated) - 1:
         return f"Minimising {best} makes the strongest player."
@@ -86,8 +85,8 @@ def _separation(rated: list[Rated], over: str) -> Iterator[str]:
     apart, together = separated(rated)
     better = {a.target: [label(b.target) for x, b in apart if x is a] for a, _ in apart}
     if not apart:
-        few = f": {inference.FEWEST} are the fewest that decide" * (fewest < inference.FEWEST)
-        yield f"No difference between the losses can be seen at this number of seeds ({over}{few})."
+        few = decision.too_few(fewest, " per loss") or over
+        yield f"No difference between the losses can be seen at this number of seeds ({few})."
         return
     wins = "; ".join(f"{label(target)} above {joined(below)}" for target, below in better.items())
     yield f"Separated at the 5 % level (Student's t, Holm's correction over all pairs): {wins}."

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from experiments.claims import inference
-from experiments.claims.decision import METHOD, coverage
+from experiments.claims.decision import METHOD, coverage, too_few
 from experiments.configs.arms import ARMS, PLAIN, PUBLISHED
 from experiments.losses import variant_figures
 from experiments.losses.variant_results import SearchVariants, load
@@ -100,12 +100,9 @@ def _missing(found: SearchVariants) -> list[str]:
     said = [f"Arm {name} has no directory." for name in found.names if name not in found.studies]
     if not found.results.get("ladder"):
         said.append("No strength was measured (study.ladder_games=0): arms are not compared.")
-    fewest = min((row["seeds"] for row in found.results.get("effects") or []), default=None)
-    if fewest is not None and fewest < inference.FEWEST:
-        said.append(
-            f"{plural(fewest, 'seed')} of each loss: intervals need {inference.FEWEST} "
-            "(--config.study.seeds), what is written with ± is the spread over seeds."
-        )
+    seeds = (row["seeds"] for row in found.results.get("effects") or [])
+    if few := too_few(min(seeds, default=inference.FEWEST), " a loss"):
+        said.append(f"{few} (--config.study.seeds); after ± stands the spread over seeds.")
     return said
 
 
@@ -255,10 +252,10 @@ def _defects(found: SearchVariants) -> Section:
 def _sweep(found: SearchVariants) -> Section:
     title = "Between the value loss and the policy loss"
     caption = (
-        "Elo above random at the end of runs that minimise λ l_p + (1 - λ) l_v; λ = 0 is l_v, "
-        "λ = 1 is l_p (the targets value and policy, where they were run), λ = 1/2 is half of l_+. "
-        "Mean ± standard error, points single seeds. 000, section 5.3, defines it and runs only "
-        "the ends and the sum: no published data."
+        "Elo above random at the end of runs that minimise λ l_p + (1 - λ) l_v; λ = 0 is l_v, λ = "
+        "1 is l_p (the targets value and policy, where they were run), λ = 1/2 is half of l_+. "
+        "Mean ± standard error, points single seeds. Wang 2020, section 5.3, defines it and runs "
+        "only the ends and the sum: no published data."
     )
     return section(title, plate("arms_lambda", variant_figures.sweep(found), title, caption))
 

@@ -10,7 +10,7 @@ from typing import Final, NamedTuple
 from markupsafe import Markup
 
 from experiments import loss_report
-from experiments.claims import decision
+from experiments.claims import decision, inference
 from experiments.claims import papers as claimed
 from experiments.pages import page, style
 from experiments.pages.page import Page, Plate, Section, section
@@ -54,11 +54,12 @@ def build(paper: Paper, scale: str, folder: Path) -> Page:
     lost = [part for part in paper.parts if part not in own]
     return Page(
         title=paper.title,
-        subtitle=f"Paper {paper.number}, scale {scale}",
+        subtitle=f"{paper.cited}, scale {scale}",
         headline=_tally(counts),
         verdicts=[
             f"{plural(len(own), 'part')} of {len(paper.parts)} made.",
-            "Fewer than five seeds decide nothing (docs/deviations.md, 'Do the claims hold?').",
+            f"{inference.FEWEST} seeds are the fewest that decide (docs/deviations.md, 'Do the "
+            "claims hold?').",
         ],
         missing=[f"{part.name}: {parts.state_of(part, folder).state}" for part in lost],
         facts=[("Command", _command(paper, scale, folder))],
@@ -140,7 +141,7 @@ def _tables(paper: Paper, exhibit: Exhibit, sources: Sequence[Source]) -> Iterat
     others = {
         key
         for claim in claimed.claims(claimed.LOSSES)
-        if not any(paper.number in where for where in claim.where)
+        if not any(paper.cited in where for where in claim.where)
         for key in (claim.id, style.symbols(claim.words))
     }
     found = [
@@ -166,7 +167,7 @@ def _not_addressed(paper: Paper, shown: Sequence[Table]) -> Table | None:
         [
             claim
             for claim in claimed.claims(claimed.LOSSES)
-            if any(paper.number in where for where in claim.where)
+            if any(paper.cited in where for where in claim.where)
             and style.symbols(claim.words) not in rows
         ],
         {

@@ -87,7 +87,7 @@ class Paper:
     """A paper.
 
     Attributes:
-      number: of its file, by which claims name it.
+      number: of its file.
       name: e.g. `wang2019`.
       title: authors, title, place.
       parts: in the order in which they run.
@@ -100,6 +100,11 @@ class Paper:
     parts: tuple[Part, ...]
     exhibits: tuple[Exhibit, ...] = field(repr=False)
 
+    @property
+    def cited(self) -> str:
+        """`Wang 2019`, as claims and captions name it."""
+        return f"{self.name[:-4].capitalize()} {self.name[-4:]}"
+
 
 def _losses(*boards: str) -> tuple[Part, ...]:
     """Both semantics of each board."""
@@ -111,7 +116,7 @@ def _losses(*boards: str) -> tuple[Part, ...]:
 
 
 _HYPERPARAMETERS = (Part(SWEEP), Part(CORRELATION))
-_CLAIMS = "The paper's claims"  # of 002
+_CLAIMS = "The paper's claims"
 _LOSS_CLAIMS = ("Verdicts on the papers' claims", "Contrasts of the claims")
 
 
@@ -266,7 +271,7 @@ PAPERS: Final = (
             ),
             *(
                 Exhibit(
-                    label, shows, CURRICULUM, ("win_ratio",), ("Win ratios", "004's claims"), about
+                    label, shows, CURRICULUM, ("win_ratio",), ("Win ratios", _CLAIMS), about
                 )
                 for label, shows, about in (
                     ("Fig. 4", "Racing Kings", "racing_kings"),

@@ -36,7 +36,7 @@ def chosen(paper: Paper, only: Sequence[str]) -> tuple[Part, ...]:
         own = {p for p in paper.parts if word in p.name.split(".") or fnmatch.fnmatch(p.name, word)}
         if not own:
             known = dict.fromkeys(each for p in paper.parts for each in p.name.split("."))
-            raise ConfigError(f"--only={word}: paper {paper.number} has no such part, "
+            raise ConfigError(f"--only={word}: {paper.cited} has no such part, "
                               f"{nearest(word, list(known))}")  # fmt: skip
         found |= own
     return tuple(part for part in paper.parts if not only or part in found)

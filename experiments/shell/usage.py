@@ -70,7 +70,7 @@ def page(title: str, command: str, default_config: str, settings: StudySettings)
         parts.append(f"presets of {path}\n" + _pairs(meanings, width))
     shown = preset or values.get("preset", "")
     parts.append(
-        f"settings{f' in preset {shown}' if shown else ''}: letter in papers 000 and 003, key, "
+        f"settings{f' in preset {shown}' if shown else ''}: letter in Wang 2020 and 2023, key, "
         "value, meaning\n(ranges: docs/glossary.md; several values: "
         "--config.network.hidden=64,32)"
     )

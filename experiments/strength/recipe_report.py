@@ -7,7 +7,7 @@ from typing import Final
 import numpy as np
 from matplotlib.figure import Figure
 
-from experiments.claims import inference
+from experiments.claims import decision
 from experiments.claims.earned import (
     Arm,
     Earned,
@@ -97,8 +97,8 @@ _CAPTION: Final = (
 
 def headline(rows: Sequence[Earned]) -> str:
     """The parts that helped the search, or that more seeds are needed."""
-    if not any(row.estimate.tested for row in rows):
-        return f"{inference.FEWEST} seeds or more are needed to say what a part earns."
+    if few := decision.too_few(max((row.estimate.seeds for row in rows), default=0)):
+        return f"Undecided what a part earns: {few}."
     helped = [row.name for row in rows if row.interval[0] > 0]
     hurt = [row.name for row in rows if row.interval[1] < 0]
     said = [f"The recipe plays better than {joined(helped)}."] if helped else []

@@ -24,7 +24,7 @@ ARCHIVE: tuple[Key, ...] = (
         "selfplay.archive",
         "visited",
         "positions that are kept for that: one of each game at random, or of each lost game the "
-        "loser's best move that nobody tried where its value fell most (002, section 4)",
+        "loser's best move that nobody tried where its value fell most (Clausen 2021, section 4)",
         choices=("visited", "losses"),
     ),
     Key(

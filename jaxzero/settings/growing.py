@@ -1,4 +1,4 @@
-"""Settings of networks that grow in training (paper 002, section 4). By default none does."""
+"""Settings of networks that grow in training (Clausen 2021, section 4). By default none does."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -11,8 +11,8 @@ GROWING: tuple[Key, ...] = (
     Key(
         "network.grow_at",
         (),
-        "iterations after which the residual blocks get wider, ascending (002: 4, 8, 16, 32); "
-        "none: never",
+        "iterations after which the residual blocks get wider, ascending (Clausen 2021: 4, 8, 16, "
+        "32); none: never",
         low=1,
         item=int,
         needs=("network.name", "resnet"),
@@ -29,9 +29,9 @@ GROWING: tuple[Key, ...] = (
     Key(
         "network.grow_by",
         "net2net",
-        "random: the next iteration trains a wider network from random weights (002); net2net: "
-        "channels are copied, so that no answer changes, optimiser and all; parallel: a wider "
-        "network from random weights learns from the same minibatches until its loss is "
+        "random: the next iteration trains a wider network from random weights (Clausen 2021); "
+        "net2net: channels are copied, so that no answer changes, optimiser and all; parallel: a "
+        "wider network from random weights learns from the same minibatches until its loss is "
         "lower, and takes over",
         choices=("random", "net2net", "parallel"),
     ),

@@ -1,4 +1,4 @@
-"""Settings of thinking time, and of players that differ in their searches and evolve (002).
+"""Settings of thinking time, and of players whose searches differ and evolve (Clausen 2021).
 
 Part of `jaxzero.settings.table`. By default none of them acts.
 """
@@ -19,7 +19,7 @@ LEAGUE: tuple[Key, ...] = (
     Key(
         "search.kld_step",
         0,
-        "after so many simulations each a search asks whether to go on (002: 50), to "
+        "after so many simulations each a search asks whether to go on (Clausen 2021: 50), to "
         "search.num_simulations at most; 0: it never asks; puct only",
         low=0,
         high=100_000,
@@ -36,7 +36,7 @@ LEAGUE: tuple[Key, ...] = (
         "selfplay.clock",
         0,
         "simulations that a player has for a game of self-play, beside search.kld_step more in "
-        "each turn (002: 4650); 0: any number; needs search.kld_step",
+        "each turn (Clausen 2021: 4650); 0: any number; needs search.kld_step",
         low=0,
         high=_MANY,
     ),
@@ -45,7 +45,7 @@ LEAGUE: tuple[Key, ...] = (
         "none",
         "games between players of one network that differ in numbers of their searches and evolve; "
         "the best are those with most wins (Elo), whose won games have most positions that the run "
-        "had not seen, or whose games have (002, Figs. 12 and 13)",
+        "had not seen, or whose games have (Clausen 2021, Figs. 12 and 13)",
         choices=("none", "wins", "novel_wins", "novelty"),
     ),
     Key(
@@ -83,8 +83,8 @@ LEAGUE: tuple[Key, ...] = (
     Key(
         "selfplay.league_pairing",
         "even",
-        "both players of the best; or, as in 002's program, the second one of twice as many, so "
-        "that the lower half of these never moves first",
+        "both players of the best; or, as in Clausen 2021's program, the second one of twice as "
+        "many, so that the lower half of these never moves first",
         choices=("even", "skewed"),
     ),
     Key(

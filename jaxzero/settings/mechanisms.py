@@ -1,4 +1,4 @@
-"""Settings of paper 002's mechanisms, of paper 004's player and curriculum, and of Gumbel.
+"""Settings of Clausen 2021's mechanisms, of West 2020's player and curriculum, and of Gumbel.
 
 Part of `jaxzero.settings.table`, in a file of their own for their number. By default none of
 them acts.
@@ -12,14 +12,14 @@ MECHANISMS: tuple[Key, ...] = (
     Key(
         "network.style",
         "efficiency",
-        "of the residual blocks and heads: as in 002, or as in 004 (ReLU before the addition, one "
-        "shared 1x1 convolution); resnet only",
+        "of the residual blocks and heads: as in Clausen 2021, or as in West 2020 (ReLU before the "
+        "addition, one shared 1x1 convolution); resnet only",
         choices=("efficiency", "curriculum"),
     ),
     Key(
         "network.head_filters",
         32,
-        "filters of the heads' convolution; 004 does not say; resnet only",
+        "filters of the heads' convolution; West 2020 does not say; resnet only",
         low=1,
         high=4096,
     ),
@@ -33,7 +33,7 @@ MECHANISMS: tuple[Key, ...] = (
     Key(
         "network.squeeze_excite",
         False,
-        "channels gated by their means, in every block (002, Table 2); resnet only",
+        "channels gated by their means, in every block (Clausen 2021, Table 2); resnet only",
         needs=("network.name", "resnet"),
     ),
     Key(
@@ -48,7 +48,7 @@ MECHANISMS: tuple[Key, ...] = (
         "search.propagate_results",
         False,
         "proven results are carried up the tree, known lost moves are left out and won ones "
-        "played (an MCTS-solver; named in 002, section 2.4)",
+        "played (an MCTS-solver; named in Clausen 2021, section 2.4)",
     ),
     Key(
         "search.stop_when_known",
@@ -115,7 +115,8 @@ MECHANISMS: tuple[Key, ...] = (
     Key(
         "selfplay.fast_share",
         0.0,
-        "share of plies with a fast search that is not learned from (playout caps; 002: 0.75)",
+        "share of plies with a fast search that is not learned from (playout caps; Clausen 2021: "
+        "0.75)",
         low=0,
         high=0.999,
     ),
@@ -123,22 +124,23 @@ MECHANISMS: tuple[Key, ...] = (
     Key(
         "selfplay.fast_noise",
         0.1,
-        "factor of the root noise in a fast search (002: 0.025 of 0.25)",
+        "factor of the root noise in a fast search (Clausen 2021: 0.025 of 0.25)",
         low=0,
         high=1,
     ),
     Key(
         "selfplay.drop_draws",
         0.0,
-        "share of the drawn games that is not learned from; 004: 0.5 (Racing Kings), 0.1 (Reversi)",
+        "share of the drawn games that is not learned from; West 2020: 0.5 (Racing Kings), 0.1 "
+        "(Reversi)",
         low=0,
         high=1,
     ),
     Key(
         "selfplay.curriculum",
         "none",
-        "the end of games first (004): by a schedule over the epochs done, or as far from the end "
-        "as the search's value says who wins",
+        "the end of games first (West 2020): by a schedule over the epochs done, or as far from "
+        "the end as the search's value says who wins",
         choices=("none", "schedule", "horizon"),
     ),
     Key(
@@ -150,14 +152,14 @@ MECHANISMS: tuple[Key, ...] = (
     Key(
         "selfplay.curriculum_epochs",
         (0, 1, 100, 500, 800, 1000),
-        "epochs done from which each of curriculum_fractions holds (004, Equation 5)",
+        "epochs done from which each of curriculum_fractions holds (West 2020, Equation 5)",
         low=0,
         high=_MANY,
     ),
     Key(
         "selfplay.curriculum_fractions",
         (0.1, 0.33, 0.5, 0.66, 0.8, 1.0),
-        "shares of a game, its end, that are searched and learned from: 004's zeta",
+        "shares of a game, its end, that are searched and learned from: West 2020's zeta",
         low=0.001,
         high=1,
     ),
@@ -171,7 +173,8 @@ MECHANISMS: tuple[Key, ...] = (
     Key(
         "selfplay.curriculum_averaging",
         0.5,
-        "weight of the newest games in the running average of a game's length; 004 does not say",
+        "weight of the newest games in the running average of a game's length; West 2020 does not "
+        "say",
         low=0,
         high=1,
     ),
@@ -199,8 +202,9 @@ MECHANISMS: tuple[Key, ...] = (
     Key(
         "replay.minimum_games",
         (),
-        "games that the window holds before training, in iteration 1, 2, ... (004), in batches of "
-        "selfplay.episodes, each a slot of replay.window; empty: one batch for each iteration",
+        "games that the window holds before training, in iteration 1, 2, ... (West 2020), in "
+        "batches of selfplay.episodes, each a slot of replay.window; empty: one batch for each "
+        "iteration",
         low=1,
         high=_MANY,
         item=int,
@@ -208,27 +212,30 @@ MECHANISMS: tuple[Key, ...] = (
     Key(
         "replay.leaving",
         0.1,
-        "share of the games, the oldest, that leaves after training; with minimum_games (004)",
+        "share of the games, the oldest, that leaves after training; with minimum_games (West "
+        "2020)",
         low=0,
         high=1,
     ),
     Key(
         "replay.images",
         "all",
-        "symmetric images that are learned from; none: the positions alone (002, 004)",
+        "symmetric images that are learned from; none: the positions alone (Clausen 2021, West "
+        "2020)",
         choices=("all", "none"),
     ),
     Key(
         "replay.window_positions",
         0,
-        "window of the newest positions, in place of replay.window (002: 2,000,000); 0: iterations",
+        "window of the newest positions, in place of replay.window (Clausen 2021: 2,000,000); 0: "
+        "iterations",
         low=0,
         high=2**30,
     ),
     Key(
         "replay.window_start",
         0,
-        "its size at first: the slow window (002: 500,000); 0: full from the beginning",
+        "its size at first: the slow window (Clausen 2021: 500,000); 0: full from the beginning",
         low=0,
         high=2**30,
     ),
@@ -242,8 +249,8 @@ MECHANISMS: tuple[Key, ...] = (
     Key(
         "replay.duplicate_weight",
         0.0,
-        "w of a repeated position's targets, which are merged (002, equation 4: 0.8); 0: kept "
-        "apart; needs replay.window_positions",
+        "w of a repeated position's targets, which are merged (Clausen 2021, equation 4: 0.8); 0: "
+        "kept apart; needs replay.window_positions",
         low=0,
         high=1,
     ),
@@ -259,15 +266,15 @@ MECHANISMS: tuple[Key, ...] = (
     Key(
         "train.value_weight",
         1.0,
-        "weight of l_v in loss=sum, beside l_p (002: 0.01)",
+        "weight of l_v in loss=sum, beside l_p (Clausen 2021: 0.01)",
         low=0,
         high=1e6,
     ),
     Key(
         "train.reply_weight",
         0.0,
-        "weight of the opponent's reply's cross entropy, a head of its own (002, equation 5: "
-        "0.35); 0: no head; resnet only",
+        "weight of the opponent's reply's cross entropy, a head of its own (Clausen 2021, equation "
+        "5: 0.35); 0: no head; resnet only",
         low=0,
         high=1e6,
         needs=("network.name", "resnet"),
@@ -300,7 +307,7 @@ MECHANISMS: tuple[Key, ...] = (
         "train.schedule",
         "constant",
         "learning rate: as it is, falling in steps, linearly to anneal_to, or in a cycle with "
-        "momentum (002); cyclic needs sgd",
+        "momentum (Clausen 2021); cyclic needs sgd",
         choices=("constant", "steps", "linear", "cyclic"),
     ),
     Key(
@@ -326,7 +333,7 @@ MECHANISMS: tuple[Key, ...] = (
         "train.anneal_to",
         1.0,
         "factor of the cycles, or of schedule=linear, from iteration anneal_iterations + 1 on, "
-        "falling from 1 (002: 0.4)",
+        "falling from 1 (Clausen 2021: 0.4)",
         low=0,
         high=1,
     ),

@@ -16,14 +16,14 @@ SHARING: tuple[Key, ...] = (
         "search.key",
         "game",
         "what a search's noise and random ties in self-play are drawn by: the game and its ply, or "
-        "the position, so that each network searches it in one way only (002, section 4)",
+        "the position, so that each network searches it in one way only (Clausen 2021, section 4)",
         choices=("game", "position"),
     ),
     Key(
         "selfplay.share",
         "none",
         "games that stand at the same position share its search: in the same ply, or for all of an "
-        "iteration (002, section 4); changes no game, needs search.key=position",
+        "iteration (Clausen 2021, section 4); changes no game, needs search.key=position",
         choices=("none", "ply", "cache"),
     ),
     Key(
@@ -38,7 +38,7 @@ SHARING: tuple[Key, ...] = (
         "selfplay.tree_c",
         0.0,
         "c of one big tree by which an iteration's games choose their moves, in place of sampling "
-        "them (002, Fig. 9: 1.5, 5, 15); 0: none; needs share=cache",
+        "them (Clausen 2021, Fig. 9: 1.5, 5, 15); 0: none; needs share=cache",
         low=0,
         high=1e6,
         needs=("selfplay.share", "cache"),
@@ -46,8 +46,8 @@ SHARING: tuple[Key, ...] = (
     Key(
         "selfplay.retry",
         False,
-        "lost games are tried again at once, from where they went wrong, by the same network (002, "
-        "section 4); needs share=cache",
+        "lost games are tried again at once, from where they went wrong, by the same network "
+        "(Clausen 2021, section 4); needs share=cache",
         needs=("selfplay.share", "cache"),
     ),
     Key(

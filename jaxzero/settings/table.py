@@ -1,4 +1,4 @@
-"""Every setting of a run: papers 000, 001 and 003's Table 1, corrected semantics, one run.
+"""Every setting of a run: Wang 2019, 2020 and 2023's Table 1, corrected semantics, one run.
 
 The only place where a default, a meaning, a letter or a range is written: `default_config`,
 `validate`, `--help` and docs/glossary.md come from here. Studies add their own keys in
@@ -40,7 +40,7 @@ KEYS: tuple[Key, ...] = (
         "observation",
         "signed",
         "own and other stones as two planes, or with a third of ones that shows the board's edge; "
-        "one plane +1/-1/0 (000); one plane 1/2/3 (002)",
+        "one plane +1/-1/0 (Wang 2020); one plane 1/2/3 (Clausen 2021)",
         choices=("planes", "signed", "cells", "planes_ones"),
     ),
     Key("seed", 0, "first seed; a population counts up from it", low=0, high=2**31 - 1),
@@ -54,7 +54,7 @@ KEYS: tuple[Key, ...] = (
     Key(
         "network.name",
         "convnet",
-        "four convolutions (000), or residual blocks (002, 004)",
+        "four convolutions (Wang 2020), or residual blocks (Clausen 2021, West 2020)",
         choices=("convnet", "resnet"),
     ),
     Key(
@@ -75,7 +75,7 @@ KEYS: tuple[Key, ...] = (
     Key(
         "network.value_head",
         "scalar",
-        "one number through tanh, or win/draw/loss (002)",
+        "one number through tanh, or win/draw/loss (Clausen 2021)",
         choices=("scalar", "wdl"),
     ),
     Key(
@@ -101,8 +101,8 @@ KEYS: tuple[Key, ...] = (
     Key(
         "network.bias_before_norm",
         True,
-        "biases before batch normalisation, which change nothing but the parameter count (000 has "
-        "them) and are not learned; convnet only",
+        "biases before batch normalisation, which change nothing but the parameter count (Wang "
+        "2020 has them) and are not learned; convnet only",
     ),
     Key(
         "network.matmul_precision",
@@ -130,24 +130,24 @@ KEYS: tuple[Key, ...] = (
     Key(
         "search.q_scale",
         "signed",
-        "values in [-1, 1], or in [0, 1] (002)",
+        "values in [-1, 1], or in [0, 1] (Clausen 2021)",
         choices=("signed", "unit"),
     ),
     Key(
         "search.exploration",
         "sqrt_total",
-        "c P sqrt(N) / (1 + n) (000), or with sqrt(N) + 1e-5 (002)",
+        "c P sqrt(N) / (1 + n) (Wang 2020), or with sqrt(N) + 1e-5 (Clausen 2021)",
         choices=("sqrt_total", "sqrt_total_plus"),
     ),
     Key(
         "search.renormalise_prior",
         True,
-        "softmax over the legal moves; False: over all, illegal ones cut off (002)",
+        "softmax over the legal moves; False: over all, illegal ones cut off (Clausen 2021)",
     ),
     Key(
         "search.dirichlet_fraction",
         0.0,
-        "share of root noise in self-play; off in 000, 001, 003",
+        "share of root noise in self-play; off in Wang 2019, 2020, 2023",
         low=0,
         high=1,
     ),
@@ -155,13 +155,13 @@ KEYS: tuple[Key, ...] = (
     Key(
         "search.dirichlet_scaling",
         "constant",
-        "alpha as it is, or divided by the number of legal moves (002)",
+        "alpha as it is, or divided by the number of legal moves (Clausen 2021)",
         choices=("constant", "per_legal_move"),
     ),
     Key(
         "search.ties",
         "lowest",
-        "equal scores: lowest move (000), or a random one (002)",
+        "equal scores: lowest move (Wang 2020), or a random one (Clausen 2021)",
         choices=("lowest", "random"),
     ),
     Key(
@@ -228,7 +228,7 @@ KEYS: tuple[Key, ...] = (
     Key(
         "train.policy_softmax",
         "all",
-        "softmax in l_p: over all moves (000), or over the legal ones",
+        "softmax in l_p: over all moves (Wang 2020), or over the legal ones",
         choices=("all", "legal"),
     ),
     Key(
@@ -242,7 +242,7 @@ KEYS: tuple[Key, ...] = (
     Key(
         "train.weight_decay",
         0.0,
-        "L2 through the optimiser; none in 000 (section 4.2)",
+        "L2 through the optimiser; none in Wang 2020 (section 4.2)",
         low=0,
         high=1000,
     ),
@@ -258,13 +258,13 @@ KEYS: tuple[Key, ...] = (
         "arena.gate",
         "threshold",
         "a candidate needs a share u of the decisive games, or a score that is surely above a half "
-        "(wilson, 004: the match stops as soon as that is known), or is always accepted",
+        "(wilson, West 2020: the match stops as soon as that is known), or is always accepted",
         choices=("threshold", "wilson", "none"),
     ),
     Key(
         "arena.games",
         40,
-        "games of candidate against best; wilson: at most, 004's rule needs 400",
+        "games of candidate against best; wilson: at most, West 2020's rule needs 400",
         "n",
         low=2,
         high=200_000,

@@ -40,7 +40,7 @@ def test_claims_are_decided_by_cost_and_by_network() -> None:
     # are half a network more.
     [test] = faster["contrasts"]
     assert test["effect"] == pytest.approx(0.5 * (1 + 10 / 1.5) / 2, abs=0.05)
-    assert test["published"]["002"] == pytest.approx(1.0, abs=0.5)
+    assert test["published"]["Clausen 2021"] == pytest.approx(1.0, abs=0.5)
     assert found["cached_learns_the_same"]["verdict"] == "reproduced"
     elsewhere = {"study": claims.PREFIX + "extensions", "game": "connect_four_5x5"}
     both = [arm("extended", 0), arm("cached", 0, speed=1.5)]
@@ -187,9 +187,9 @@ def test_published_rows_are_matched_by_recipe(
 ) -> None:
     found = results(probability, squeeze_excite=squeeze_excite)
     shown = [dict(zip(accuracies(found).headers, r, strict=True)) for r in accuracies(found).rows]
-    assert [row["moves, 002"] for row in shown] == moves
-    assert [row["results, 002"] == NONE for row in shown[:1]] == [True]  # true labels
-    beside = {0.5: "002's hard version 2", 0.9: "002's easy test"}
+    assert [row["moves, Clausen 2021"] for row in shown] == moves
+    assert [row["results, Clausen 2021"] == NONE for row in shown[:1]] == [True]  # true labels
+    beside = {0.5: "Clausen 2021's hard version 2", 0.9: "Clausen 2021's easy test"}
     assert [row[0] for row in sets(found).rows][1:] == [*filter(None, [beside.get(probability)])]
 
 
@@ -199,7 +199,7 @@ def test_table_1_is_decided_for_each_kind_of_labels() -> None:
     assert [row["semantics"] for row in deeper] == ["corrected", "published"]
     tested = [test for test in deeper[0]["contrasts"] if test["seeds"]]
     assert [test["plus"] for test in tested] == 2 * [("blocks10_v2",)]
-    assert tested[0]["published"]["002"] == pytest.approx(0.56)
+    assert tested[0]["published"]["Clausen 2021"] == pytest.approx(0.56)
     easy = {row["id"]: row for row in rows}["more_random_moves_are_harder"]
     assert easy["verdict"] == "not addressed"
     more = results(0.5)
@@ -212,5 +212,5 @@ def test_table_1_is_decided_for_each_kind_of_labels() -> None:
     assert "thesis" not in accuracies(results(0.5)).note
     [test] = found["features_help_supervised"]["contrasts"]
     assert test["effect"] == pytest.approx(4.8)
-    assert test["published"]["002"] == pytest.approx(0.29)
+    assert test["published"]["Clausen 2021"] == pytest.approx(0.29)
     assert len((published.load(supervised_rows.PUBLISHED) or {})["features"]) == 25

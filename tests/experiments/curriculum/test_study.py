@@ -69,7 +69,7 @@ def test_from_settings_to_report(tmp_path: Path) -> None:
     page = (tmp_path / "report.html").read_text()
     assert "End games first on Reversi" in page
     assert "no claim can be decided" in page
-    assert missing_in(tmp_path / "report.html", "curriculum") == {"004's claims"}
+    assert missing_in(tmp_path / "report.html", "curriculum") == {"The paper's claims"}
 
 
 @pytest.mark.slow

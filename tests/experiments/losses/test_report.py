@@ -120,7 +120,7 @@ def test_verdicts_on_the_papers_claims_come_first(full):
     cells = Page(text).cells
     assert "undecided" in cells  # two seeds decide nothing
     # The untrained network has no seed here, so nothing can be told of the bias.
-    assert "Contrasts with fewer than 5 seeds decide nothing (fewest here: 0)" in text
+    assert "0 seeds of some contrasts, 5 are the fewest that decide" in text
     assert "of the papers' computing" in text.replace("&#39;", "'")
     figures = [path.read_text(encoding="utf-8") for path in folder.glob("figures/claims_*.svg")]
     assert sum(figure.count(">undecided, 2 seeds") for figure in figures) >= 10
