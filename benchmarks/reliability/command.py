@@ -6,6 +6,7 @@ python -m benchmarks.reliability trained --count=10           # and trained for 
 python -m benchmarks.reliability positions --count=1000000    # of each game, by independent engines
 python -m benchmarks.reliability searches --count=10000       # by a plain-Python search
 python -m benchmarks.reliability kills --count=50             # of each study, in runs/reliability
+python -m benchmarks.reliability disk --count=100 --only=train # which is full; needs root
 python -m benchmarks.reliability --page                       # docs/reliability.md, from the counts
 
 A number stands for one random case (a batch of games, of searches), always the same. The same
@@ -15,12 +16,22 @@ command resumes after the last number that the file has; a larger --count adds t
 import sys
 import time
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
 import jax
 
-from benchmarks.reliability import configs, kills, mutations, page, positions, searches
+from benchmarks.reliability import (
+    configs,
+    disk,
+    kills,
+    mutations,
+    page,
+    positions,
+    searches,
+    studies,
+)
 from benchmarks.reliability.tally import Step, Tally
 from experiments.shell import arguments
 from jaxzero.runs import runner
@@ -88,8 +99,10 @@ def _searched(_: str, number: int) -> Step:
     return Step({"searches": count}, tuple(differs))
 
 
-def _killed(name: str, number: int) -> Step:
-    happened, wrong = kills.kill(name, number)
+def _disturbed(
+    disturb: Callable[[str, int], tuple[str, str | None]], name: str, number: int
+) -> Step:
+    happened, wrong = disturb(name, number)
     return Step({"studies": 1, happened: 1}, (wrong,) if wrong else ())
 
 
@@ -99,7 +112,8 @@ PIECES = {
     "trained": Piece("runs", _trained),
     "positions": Piece("positions", _played, positions.GAMES),
     "searches": Piece("searches", _searched),
-    "kills": Piece("studies", _killed, tuple(kills.STUDIES)),
+    "kills": Piece("studies", partial(_disturbed, kills.kill), tuple(studies.STUDIES)),
+    "disk": Piece("studies", partial(_disturbed, disk.fill), tuple(studies.STUDIES)),
 }
 
 

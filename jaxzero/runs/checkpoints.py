@@ -5,6 +5,7 @@ import errno
 import hashlib
 import logging
 import os
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -205,14 +206,24 @@ def _move_aside(folder: Path, aside: Path) -> None:
 
 @contextlib.contextmanager
 def _without_background_log() -> Iterator[None]:
-    """orbax's writer threads log tracebacks of errors that `wait_until_finished` raises again."""
-    logger = logging.getLogger("absl")
-    before = logger.level
-    logger.setLevel(logging.CRITICAL)
-    try:
-        yield
-    finally:
-        logger.setLevel(before)
+    """orbax's writers report, with tracebacks, errors that `wait_until_finished` raises again.
+
+    After such an error it stays quiet: writers that were still at work report later.
+    """
+    loggers, hook = [logging.getLogger(name) for name in ("absl", "asyncio")], sys.unraisablehook
+    before = [logger.level for logger in loggers]
+
+    def unraisable(found: Any) -> None:
+        if "Event loop is closed" not in str(found.exc_value):
+            hook(found)
+
+    for logger in loggers:
+        logger.setLevel(logging.CRITICAL)
+    sys.unraisablehook = unraisable
+    yield
+    sys.unraisablehook = hook
+    for logger, level in zip(loggers, before, strict=True):
+        logger.setLevel(level)
 
 
 def _disk_trouble(error: Exception) -> str | None:

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from benchmarks.reliability import configs, kills, mutations, page
+from benchmarks.reliability import configs, mutations, page, studies
 from benchmarks.reliability.mutations import Case
 from benchmarks.reliability.tally import Step, Tally
 from experiments import loss_ablation
@@ -98,13 +98,13 @@ def run_directory(folder: Path, loss: float, *, rows: int, saved: int) -> Path:
 def test_what_a_kill_may_cost(tmp_path: Path) -> None:
     whole = run_directory(tmp_path / "whole", 1.0, rows=4, saved=3)
     same = run_directory(tmp_path / "same", 1.0, rows=4, saved=2)
-    assert kills.differing(whole, same) is None
-    assert kills.lost(same) is None
+    assert studies.differing(whole, same) is None
+    assert studies.lost(same) is None
     other = run_directory(tmp_path / "other", 1.5, rows=4, saved=1)
-    assert "metrics.jsonl is not that" in str(kills.differing(whole, other))
-    assert "iteration 3 was done, 1 is saved" in str(kills.lost(other))
+    assert "metrics.jsonl is not that" in str(studies.differing(whole, other))
+    assert "iteration 3 was done, 1 is saved" in str(studies.lost(other))
     (same / workdir.RESULTS).unlink()
-    assert "results.json is not that" in str(kills.differing(whole, same))
+    assert "results.json is not that" in str(studies.differing(whole, same))
 
 
 def test_the_page_holds_the_committed_counts() -> None:

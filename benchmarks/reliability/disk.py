@@ -1,0 +1,67 @@
+"""Studies whose disk is full from some write on: a file system in memory, which only root makes."""
+
+import contextlib
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+from benchmarks.reliability import studies
+from jaxzero.settings.config import ConfigError
+
+_PAGE = 4096  # bytes that such a file system hands out at once
+_STRIDE = 617  # numbers visit all sizes, far apart: a prime
+_ROOM = "size=1g,nr_inodes=100000"
+
+
+def fill(study: str, number: int) -> tuple[str, str | None]:
+    """Runs a study with too little room, then again with enough.
+
+    One time in four files can't be made any more, else they take no more bytes.
+
+    Returns:
+      what happened (`no room for bytes`, `no room for files`, `room enough`), and what was wrong.
+    """
+    found = list(studies.whole(study).rglob("*"))
+    turn, place = divmod(number, 4)
+    if place == 3:
+        happened, room = "no room for files", 1 + turn * _STRIDE % len(found)
+        limits = f"size=1g,nr_inodes={1 + room}"
+    else:
+        pages = sum(-(-path.stat().st_size // _PAGE) for path in found if path.is_file())
+        happened, room = "no room for bytes", 1 + (3 * turn + place) * _STRIDE % pages
+        limits = f"size={room * _PAGE},nr_inodes=100000"
+    directory = studies.FOLDER / study / f"full_{number}"
+    with _file_system(directory, limits):
+        process = studies.begin(study, directory)
+        try:
+            status = process.wait(studies.PATIENCE)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            status = process.wait()
+        wrong = studies.refused(status, directory) if status else None
+        _mount(directory, f"remount,{_ROOM}")
+        wrong = wrong or studies.resumed(study, directory)
+    if wrong is None:
+        studies.remove(directory)
+    happened = happened if status else "room enough"
+    return happened, wrong and f"{study} {number}, {limits}: {wrong}"
+
+
+@contextlib.contextmanager
+def _file_system(directory: Path, options: str) -> Iterator[None]:
+    """With room for so much; gone at the end."""
+    studies.remove(directory)
+    directory.mkdir(parents=True)
+    _mount(directory, options)
+    try:
+        yield
+    finally:
+        subprocess.run(["umount", "--lazy", directory], check=True)
+
+
+def _mount(directory: Path, options: str) -> None:
+    """Raises ConfigError where that is not allowed."""
+    words = ["mount", "-t", "tmpfs", "-o", options, "reliability", str(directory)]
+    done = subprocess.run(words, capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise ConfigError(f"disk: {done.stderr.strip()}: run it as root, e.g. in a container")

@@ -1,0 +1,129 @@
+"""Tiny studies as a user starts them: left alone, disturbed, begun again, and compared.
+
+The whole study is left alone once and kept; every other one must end with the same numbers.
+"""
+
+import importlib
+import re
+import shutil
+import subprocess
+import time
+from pathlib import Path
+from typing import Any, Final
+
+from jaxzero import workdir
+from jaxzero.runs.checkpoints import Checkpoints
+from tests.experiments import processes
+
+FOLDER: Final = Path(__file__).resolve().parents[2] / "runs" / "reliability"
+# The tests that have their settings when everything is tiny.
+STUDIES: Final = {
+    "loss_ablation": "tests.experiments.test_killed",
+    "curriculum": "tests.experiments.curriculum.test_study",
+    "recipe": "tests.experiments.strength.test_recipe",
+    "connect_four_efficiency": "tests.experiments.connect_four.test_efficiency",
+    "train": "tests.experiments.test_train",
+}
+PATIENCE: Final = 1800  # seconds of a study
+_NEEDS = "needs.json"
+_SIZES = {"resident": "VmHWM", "addresses": "VmPeak"}  # in /proc
+
+
+def _words(study: str) -> tuple[str, ...]:
+    tiny = importlib.import_module(STUDIES[study]).TINY
+    words = [f"{key}={value}" for key, value in tiny.items()] if isinstance(tiny, dict) else tiny
+    return (*words, "execution.checkpoint_every=1")
+
+
+def begin(study: str, directory: Path) -> subprocess.Popen:
+    """The study in a directory, with its log beside it; it runs."""
+    return processes.begin(study, directory, _words(study))
+
+
+def whole(study: str) -> Path:
+    """The study that was left alone; made at first, then kept, with what it `needs`.
+
+    Raises:
+      RuntimeError: it failed.
+    """
+    directory = FOLDER / study / "whole"
+    if not (directory / _NEEDS).exists():
+        remove(directory)
+        directory.parent.mkdir(parents=True, exist_ok=True)
+        for again in (False, True):  # the second finds its programs compiled, as all later ones do
+            place = directory.with_name("again") if again else directory
+            begun, process, needs = time.monotonic(), begin(study, place), {}
+            while process.poll() is None:
+                needs |= _sizes(process)
+                time.sleep(0.1)
+            if process.returncode:
+                raise RuntimeError(f"{study}: {processes.log_of(place)[-500:]}")
+        remove(directory.with_name("again"))
+        workdir.write_json(directory / _NEEDS, needs | {"seconds": time.monotonic() - begun})
+    return directory
+
+
+def needs(study: str) -> dict[str, float]:
+    """Of the whole study: wall `seconds`, bytes of `resident` memory and of `addresses`."""
+    found: dict[str, float] = workdir.read_json(whole(study) / _NEEDS)
+    return found
+
+
+def _sizes(process: subprocess.Popen) -> dict[str, int]:
+    """The most so far; nothing of a process that has just ended."""
+    lines = Path(f"/proc/{process.pid}/status").read_text()
+    found = {name: re.search(rf"{line}:\s+(\d+) kB", lines) for name, line in _SIZES.items()}
+    return {name: 1024 * int(match[1]) for name, match in found.items() if match}
+
+
+def refused(status: int, directory: Path) -> str | None:
+    """What is wrong with the end of a study that could not go on: one clear line, status 2."""
+    log = processes.log_of(directory)
+    errors = [line for line in re.split(r"[\r\n]+", log) if line.startswith("error: ")]
+    if status == 2 and len(errors) == 1 and "Traceback" not in log:
+        return None
+    return f"status {status}: {log[-2000:]}"
+
+
+def resumed(study: str, directory: Path) -> str | None:
+    """Begins a disturbed study again, to its end; what is wrong with that."""
+    before = lost(directory)
+    if before is None and begin(study, directory).wait(PATIENCE):
+        before = processes.log_of(directory)[-2000:]
+    return before or differing(whole(study), directory)
+
+
+def remove(directory: Path) -> None:
+    """The study and its log, if they are there."""
+    shutil.rmtree(directory, ignore_errors=True)
+    directory.with_suffix(".log").unlink(missing_ok=True)
+
+
+def lost(directory: Path) -> str | None:
+    """Whether more than the iteration at work is lost: rows that were written, never saved."""
+    for path in directory.rglob(workdir.METRICS):
+        done = max((row["iteration"] for row in workdir.read_rows(path)), default=0)
+        saved = max(Checkpoints.steps(path.parent / "checkpoints"), default=0)
+        if done > saved + 1:
+            return f"{path.parent}: iteration {done} was done, {saved} is saved"
+    return None
+
+
+def differing(expected: Path, found: Path) -> str | None:
+    """The first number that is not the same in two run directories; clocks do not count."""
+    for path in sorted(expected.rglob("*")):
+        other = found / path.relative_to(expected)
+        if path.name == workdir.RESULTS and other.exists():
+            same = _results(path) == _results(other)
+        elif path.name == workdir.METRICS and other.exists():
+            same = processes.rows_of(path.parent) == processes.rows_of(other.parent)
+        else:
+            same = path.name not in (workdir.RESULTS, workdir.METRICS)
+        if not same:
+            return f"{other} is not that of the study that was left alone"
+    return None
+
+
+def _results(path: Path) -> dict[str, Any]:
+    """Without the claims: over minutes they follow from the clock, else from the other numbers."""
+    return {k: v for k, v in processes.results_of(path.parent).items() if k != "claims"}
