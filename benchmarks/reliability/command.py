@@ -7,6 +7,7 @@ python -m benchmarks.reliability positions --count=1000000    # of each game, by
 python -m benchmarks.reliability searches --count=10000       # by a plain-Python search
 python -m benchmarks.reliability kills --count=50             # of each study, in runs/reliability
 python -m benchmarks.reliability disk --count=100 --only=train # which is full; needs root
+python -m benchmarks.reliability memory --count=40 --only=train  # less than needed; needs root
 python -m benchmarks.reliability --page                       # docs/reliability.md, from the counts
 
 A number stands for one random case (a batch of games, of searches), always the same. The same
@@ -26,6 +27,7 @@ from benchmarks.reliability import (
     configs,
     disk,
     kills,
+    memory,
     mutations,
     page,
     positions,
@@ -113,6 +115,7 @@ PIECES = {
     "positions": Piece("positions", _played, positions.GAMES),
     "searches": Piece("searches", _searched),
     "kills": Piece("studies", partial(_disturbed, kills.kill), tuple(studies.STUDIES)),
+    "memory": Piece("studies", partial(_disturbed, memory.starve), tuple(studies.STUDIES)),
     "disk": Piece("studies", partial(_disturbed, disk.fill), tuple(studies.STUDIES)),
 }
 

@@ -3,9 +3,12 @@
 Exact where arrays have names (state, window, tree); an estimate where XLA decides (activations).
 """
 
+import contextlib
 import dataclasses
 import os
+import resource
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import jax
@@ -41,6 +44,8 @@ class Forecast:
         return sum(self.parts.values()) - min(both)
 
 
+_GROUPS, _TREE = Path("/proc/self/cgroup"), Path("/sys/fs/cgroup")
+_LIMITS = {"": "memory.max", "memory": "memory/memory.limit_in_bytes"}  # versions 2 and 1
 # What to lower, by part.
 KEYS = {
     "networks": "config.network.channels",
@@ -192,7 +197,7 @@ def _training_bytes(spec: Spec, hyper: Hyper, network: Any) -> int:
 
 
 def capacity(devices: Sequence[Any]) -> int | None:
-    """Bytes of a device's memory (of the machine's for a CPU); None where it does not tell.
+    """Bytes of a device's memory (a CPU's: `_machine`); None where it does not tell.
 
     Of several processes each can ask its own devices only: the first of those counts.
     """
@@ -200,9 +205,25 @@ def capacity(devices: Sequence[Any]) -> int | None:
     if not own:
         return None
     if own[0].platform == "cpu":
-        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+        return _machine()
     stats = own[0].memory_stats() or {}
     return stats.get("bytes_limit")
+
+
+def _machine() -> int:
+    """Bytes that this process may use: the machine's, or less by `ulimit -v` or a control group."""
+    limits = [os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")]
+    limits += [n for n in resource.getrlimit(resource.RLIMIT_AS)[:1] if n != resource.RLIM_INFINITY]
+    # A group's file may be missing, or say "max".
+    with contextlib.suppress(OSError):
+        for line in _GROUPS.read_text().splitlines():
+            _, controller, group = line.split(":", 2)
+            file = _TREE / _LIMITS.get(controller, "")
+            for folder in (Path(group), *Path(group).parents):
+                with contextlib.suppress(OSError, ValueError):
+                    place = file.parent / folder.relative_to("/") / file.name
+                    limits.append(int(place.read_text()))
+    return min(limits)
 
 
 def in_words(predicted: Forecast, available: int | None) -> str:

@@ -1,5 +1,7 @@
 """The forecast of memory, against what XLA allots to the compiled iteration."""
 
+import resource
+from pathlib import Path
 from typing import Any
 
 import jax
@@ -97,6 +99,30 @@ def test_the_cpus_memory_is_the_machines() -> None:
     available = memory.capacity(jax.devices())
     assert available is not None
     assert available > 2**28
+
+
+@pytest.mark.parametrize(
+    ("line", "file"),
+    [
+        ("0::/job/step", "job/memory.max"),
+        ("4:memory:/job/step", "memory/job/memory.limit_in_bytes"),
+        ("4:memory:/elsewhere", "memory/memory.limit_in_bytes"),
+    ],
+)
+def test_a_process_may_have_less_than_the_machine(
+    line: str, file: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(memory, "_GROUPS", tmp_path / "groups")
+    monkeypatch.setattr(memory, "_TREE", tmp_path)
+    (tmp_path / "groups").write_text(f"2:cpu:/\n{line}\n")
+    limit = tmp_path / file
+    limit.parent.mkdir(parents=True, exist_ok=True)
+    limit.write_text("max\n")
+    assert (memory.capacity(jax.devices()) or 0) > 2**28
+    limit.write_text("1000\n")
+    assert memory.capacity(jax.devices()) == 1000
+    monkeypatch.setattr(resource, "getrlimit", lambda _: (500, -1))
+    assert memory.capacity(jax.devices()) == 500
 
 
 def test_a_process_asks_its_own_devices_only() -> None:
