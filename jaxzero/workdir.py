@@ -1,6 +1,7 @@
 """A run directory: what is in it, and whether a command may go on in it."""
 
 import contextlib
+import errno
 import fcntl
 import json
 import math
@@ -30,6 +31,9 @@ CONFIG, ENVIRONMENT, MEMBERS, METRICS, RESULTS = (
     "results.json",
 )
 LOCK = ".lock"
+DISK_TROUBLE = (
+    errno.ENOSPC, errno.EDQUOT, errno.EACCES, errno.EROFS, errno.EFBIG, errno.EIO,
+)  # fmt: skip
 # What NumPy and `zipfile` raise for files that are no whole `.npz`; RuntimeError: "is encrypted".
 _NO_ARRAYS = (
     ValueError, OSError, KeyError, EOFError, RuntimeError, MemoryError, zipfile.BadZipFile,

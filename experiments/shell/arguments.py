@@ -14,6 +14,7 @@ from typing import Any, NoReturn
 
 from jaxzero.play.terminal import pipes
 from jaxzero.settings.config import ConfigError
+from jaxzero.workdir import DISK_TROUBLE
 
 
 class Parser(argparse.ArgumentParser):
@@ -111,12 +112,18 @@ def check_at_least(value: int | None, least: int, said: str) -> None:
 def run(program: Callable[[], None]) -> None:
     """Runs a program and turns what stops it into one line and a status.
 
-    Exits with status 2 for what can't work, 130 when interrupted, 141 when nobody reads the output.
+    Exits with status 2 for what can't work or a full disk, 130 when interrupted, 141 when nobody
+    reads the output.
     """
     try:
         program()
     except ConfigError as error:
         print(f"error: {error}", file=sys.stderr)
+        sys.exit(2)
+    except OSError as error:
+        if error.errno not in DISK_TROUBLE:
+            raise
+        print(f"error: {error}: make room or choose another place", file=sys.stderr)
         sys.exit(2)
     except KeyboardInterrupt:
         print("interrupted; the same command starts again", file=sys.stderr)

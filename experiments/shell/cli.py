@@ -21,6 +21,7 @@ from jaxzero.play.terminal import pipes
 from jaxzero.runs.stopping import Stopped
 from jaxzero.settings.config import KEYS, ConfigError, flatten
 from jaxzero.settings.keys import Key, table
+from jaxzero.workdir import DISK_TROUBLE
 
 Program = Callable[[ConfigDict, Path, str], None]  # settings, run directory, command as called
 _ROOT = Path(__file__).resolve().parents[2]
@@ -34,9 +35,9 @@ def run(study: Program, name: str) -> None:
       study: what does it.
       name: of the study: that of its module in `experiments`, and of its settings file.
 
-    Exits with status 2 for a setting that cannot work, 1 for training that broke down, 130 when
-    interrupted, 141 when nobody reads the output, 143 after SIGTERM; with 0 after `--help` and
-    `--max-minutes`.
+    Exits with status 2 for a setting that cannot work or a full disk, 1 for training that broke
+    down, 130 when interrupted, 141 when nobody reads the output, 143 after SIGTERM; with 0 after
+    `--help` and `--max-minutes`.
     """
     words = sys.argv[1:]
     default_config, program = f"experiments/configs/{name}.py:quick", f"experiments.{name}"
@@ -49,6 +50,14 @@ def run(study: Program, name: str) -> None:
         study(config, workdir, shlex.join(["python", "-m", program, *words]))
     except ConfigError as error:
         _stop(f"error: {error}", 2)
+    except OSError as error:
+        if error.errno not in DISK_TROUBLE:
+            raise
+        _stop(
+            f"error: --workdir: {error}: make room or choose another directory; the same command "
+            "resumes from what is saved",
+            2,
+        )
     except FloatingPointError as error:
         _stop(f"error: {error}", 1)
     except Stopped as stopped:

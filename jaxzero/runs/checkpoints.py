@@ -1,7 +1,6 @@
 """Saving and restoring a population's state with orbax, and noticing when a file was damaged."""
 
 import contextlib
-import errno
 import hashlib
 import logging
 import os
@@ -233,6 +232,5 @@ def _disk_trouble(error: Exception) -> str | None:
     """
     if isinstance(error, OSError):
         return error.strerror or str(error)
-    codes = (errno.ENOSPC, errno.EDQUOT, errno.EACCES, errno.EROFS, errno.EFBIG, errno.EIO)
-    reasons = (os.strerror(code) for code in codes)
+    reasons = (os.strerror(code) for code in workdir.DISK_TROUBLE)
     return next((words for words in reasons if words in str(error)), None)

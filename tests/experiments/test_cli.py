@@ -1,5 +1,6 @@
 """The command line: a wrong word is answered in one line, and nothing is made."""
 
+import errno
 import os
 import subprocess
 import sys
@@ -198,6 +199,7 @@ def test_the_workdir_is_needed(
     ("error", "status", "said"),
     [
         (ConfigError("config.x=1: no"), 2, "error: config.x=1: no\n"),
+        (OSError(errno.ENOSPC, "No space"), 2, "error: --workdir: [Errno 28] No space: make room"),
         (FloatingPointError("loss is nan"), 1, "error: loss is nan\n"),
         (Stopped("--max-minutes=3 are over", 0), 0, "--max-minutes=3 are over\n"),
         (Stopped("stopped by SIGTERM", 143), 143, "stopped by SIGTERM\n"),
@@ -300,6 +302,17 @@ def test_output_that_nobody_reads_ends_it_quietly(
             arguments.run(tournament.main)
     assert stop.value.code == 141
     assert not capsys.readouterr().err
+
+
+def test_a_full_disk_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:
+    def fails(code: int) -> None:
+        raise OSError(code, "why", "place")
+
+    with pytest.raises(SystemExit, match="2"):
+        arguments.run(lambda: fails(errno.ENOSPC))
+    assert capsys.readouterr().err.startswith("error: [Errno 28] why: 'place': make room")
+    with pytest.raises(FileNotFoundError):
+        arguments.run(lambda: fails(errno.ENOENT))
 
 
 def test_another_broken_pipe_is_no_end(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
