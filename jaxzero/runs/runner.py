@@ -162,31 +162,35 @@ def train(
         f"(devices: {layout.run_devices} for runs x {layout.data_devices} for each run; {mode})"
     )
     say(devices_lib.idle_accelerator())
-    say(f"playing {config.evaluation.heldout_games} held-out games...")
-    held = heldout.make(
-        spec.game,
-        num_games=config.evaluation.heldout_games,
-        num_simulations=config.evaluation.heldout_simulations,
-        temperature_plies=config.selfplay.temperature_plies,
-    )
-    held = jax.block_until_ready(held)  # minutes where games are long
-    say(_forecast(spec, members, held, layout, mode, devices))
-    hypers = population.stack([spec_lib.make_hyper(m.config) for m in members])
-    hypers = population.place(hypers, program.sharding)
-    held = population.place(held, program.replicated)
-    states = _begin_or_resume(job, stages, first)
-    change = observer.change if observer else _unchanged
-    if first < total:
-        hypers, states = change(first, hypers, states)
-        states = stages.prepare(first + 1, hypers, states, held)
+    with StopRequest(config.execution.max_minutes, started, config.execution.grace) as stop:
+        say(f"playing {config.evaluation.heldout_games} held-out games...")
+        held = heldout.make(
+            spec.game,
+            num_games=config.evaluation.heldout_games,
+            num_simulations=config.evaluation.heldout_simulations,
+            temperature_plies=config.selfplay.temperature_plies,
+        )
+        held = jax.block_until_ready(held)  # minutes where games are long
+        say(_forecast(spec, members, held, layout, mode, devices))
+        hypers = population.stack([spec_lib.make_hyper(m.config) for m in members])
+        hypers = population.place(hypers, program.sharding)
+        held = population.place(held, program.replicated)
+        states = _begin_or_resume(job, stages, first)
+        change = observer.change if observer else _unchanged
+        if first < total:
+            hypers, states = change(first, hypers, states)
+            states = stages.prepare(first + 1, hypers, states, held)
+            reason = stop.reason()
+            if reason is not None and reason.status != FINISHED_EARLY:
+                raise _stopped(reason, first, total)
 
-    def iterate(number: int, states: RunState) -> tuple[RunState, dict[str, Any]]:
-        nonlocal hypers
-        if number > first + 1:
-            hypers, states = change(number - 1, hypers, states)
-        return stages.step(number, hypers, states, held)
+        def iterate(number: int, states: RunState) -> tuple[RunState, dict[str, Any]]:
+            nonlocal hypers
+            if number > first + 1:
+                hypers, states = change(number - 1, hypers, states)
+            return stages.step(number, hypers, states, held)
 
-    states, seconds = _iterate(job, iterate, states, first, started)
+        states, seconds = _iterate(job, iterate, states, first, started, stop)
     job.checkpoints.close()
     job.snapshots.close()
     network = parts.build_network(members[0].config, spec.game)
@@ -204,7 +208,7 @@ def train(
 
 
 def _iterate(
-    job: _Job, iterate: Any, states: RunState, first: int, started: float
+    job: _Job, iterate: Any, states: RunState, first: int, started: float, stop: StopRequest
 ) -> tuple[RunState, float]:
     """The remaining iterations: (states, wall seconds of training, earlier processes' included).
 
@@ -237,10 +241,7 @@ def _iterate(
     last_logged = [time.monotonic()]
     pending: tuple[int, Any] | None = None
     quiet = jax.process_index() != 0
-    with (
-        StopRequest(config.execution.max_minutes, started, config.execution.grace) as stop,
-        tqdm(total=total, initial=first, unit="it", desc="training", disable=quiet) as bar,
-    ):
+    with tqdm(total=total, initial=first, unit="it", desc="training", disable=quiet) as bar:
         ended = not first and _look(job, 0, states)
         for number in range(first + 1, total + 1):
             if ended:
@@ -268,12 +269,16 @@ def _iterate(
             if reason is not None and (number < total or reason.status != FINISHED_EARLY):
                 job.checkpoints.close()
                 job.snapshots.close()
-                raise Stopped(
-                    f"{reason}: saved at iteration {number} of {total}; the same command resumes "
-                    "from there",
-                    reason.status,
-                )
+                raise _stopped(reason, number, total)
     return states, earlier + time.monotonic() - started
+
+
+def _stopped(why: Stopped, saved: int, total: int) -> Stopped:
+    """With what is saved."""
+    return Stopped(
+        f"{why}: saved at iteration {saved} of {total}; the same command resumes from there",
+        why.status,
+    )
 
 
 def _look(job: _Job, number: int, states: RunState) -> bool:

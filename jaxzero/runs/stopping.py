@@ -33,9 +33,10 @@ class Stopped(Exception):
 class StopRequest:
     """Notices a signal or that the minutes are over; a context manager around the iterations.
 
-    The first Ctrl-C or SIGTERM is only noted. The second, or the end of the grace, ends the process
-    at once, what is saved stays. Python handles no signal while it waits for the device, which may
-    take longer than a scheduler's grace, so a thread hears them too.
+    The first Ctrl-C or SIGTERM is only noted, with a line. The second, or the end of the grace,
+    ends the process at once, what is saved stays. Python handles no signal while it compiles or
+    waits for the device, which may take longer than a scheduler's grace, so a thread hears them
+    too.
     """
 
     def __init__(self, max_minutes: float, started: float, grace: float = 0.0) -> None:
@@ -101,7 +102,10 @@ class StopRequest:
                         continue
                     if first and not self._over.wait(_PATIENCE):
                         _end(f"a second {signal.Signals(number).name}", number)
-                    first = first or number
+                    if not first:
+                        first = number
+                        said = f"{signal.Signals(number).name}: ends when what runs now is done"
+                        print(f"\n{said}, once more: at once", file=sys.stderr, flush=True)
 
     def reason(self) -> Stopped | None:
         """Why to stop now, the same on all processes; None to go on."""

@@ -5,10 +5,12 @@ import signal
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from jaxzero.runs.runner import Trained
+from jaxzero.runs.stages import Stages
 from jaxzero.runs.stopping import Stopped
 from jaxzero.tracking import Tracker
 from tests.runs.trained import Rows, rows_of, train
@@ -60,6 +62,19 @@ def test_a_signal_in_the_last_iteration_stops_too(
     before = rows_of(tmp_path)
     train(tmp_path, {"train.iterations": 2})
     assert rows_of(tmp_path) == before
+
+
+def test_a_signal_while_it_compiles_stops_before_the_first_iteration(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def compiling(stages: Stages, number: int, hypers: Any, states: Any, held: Any) -> Any:
+        signal.raise_signal(signal.SIGINT)
+        return states
+
+    monkeypatch.setattr(Stages, "prepare", compiling)
+    with pytest.raises(Stopped, match="SIGINT: saved at iteration 0 of 4") as caught:
+        train(tmp_path, {"train.iterations": 4})
+    assert caught.value.status == 130
 
 
 def test_the_second_signal_acts_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
