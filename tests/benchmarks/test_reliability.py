@@ -107,6 +107,23 @@ def test_what_a_kill_may_cost(tmp_path: Path) -> None:
     assert "results.json is not that" in str(studies.differing(whole, same))
 
 
+@pytest.mark.parametrize(
+    ("status", "log", "fine"),
+    [
+        (2, "training: 1/5\rtraining: 2/5\nerror: no room\n", True),
+        (1, "error: no room\n", False),
+        (2, "Traceback (most recent call last):\nerror: no room\n", False),
+        (2, "training: 1/5\n", False),
+        (2, "error: no room\nerror: no room\n", False),
+    ],
+)
+def test_a_study_that_can_not_go_on_says_so_in_a_line(
+    status: int, log: str, fine: bool, tmp_path: Path
+) -> None:
+    (tmp_path / "run.log").write_text(log)
+    assert (studies.refused(status, tmp_path / "run") is None) == fine
+
+
 def test_the_page_holds_the_committed_counts() -> None:
     text = page.PAGE.read_text()
     assert page.fill(text, workdir.read_json(page.COUNTS)) == text, (
