@@ -47,7 +47,7 @@ from pathlib import Path
 
 from ml_collections import ConfigDict
 
-from experiments.configs.connect_four_extensions import KEYS, POPULATIONS, get_config
+from experiments.configs.connect_four_extensions import KEYS, POPULATIONS, TEACHER, get_config
 from experiments.connect_four import (
     arms,
     claims,
@@ -65,7 +65,8 @@ STUDY = "connect_four_extensions"
 def validate(config: ConfigDict) -> None:
     """Refuses what this study can't do, before anything compiles."""
     shell.check(config, KEYS, "arms", "extended", "evolves")
-    arms.check(config, KEYS, extension_arms.changes, get_config(config.preset))
+    extension_arms.check(config)
+    arms.check(config, KEYS, extension_arms.changes, get_config(config.preset), TEACHER)
     populations.check(config)
 
 

@@ -22,7 +22,7 @@ import numpy as np
 from ml_collections import ConfigDict
 from tqdm import tqdm
 
-from experiments.configs.connect_four_supervised import FEATURES, GAME, KEYS, LABELS
+from experiments.configs.connect_four_supervised import GAME, KEYS, LABELS
 from experiments.connect_four import (
     claims,
     features,
@@ -44,10 +44,10 @@ from jaxzero.runs.processes import say
 from jaxzero.runs.stopping import Stopped, StopRequest
 from jaxzero.settings import config as config_lib
 from jaxzero.settings.config import ConfigError
+from jaxzero.settings.features import FEATURES, Learned
 from jaxzero.tracking import Tracker
 from jaxzero.training import learner, parts
 from jaxzero.training import spec as spec_lib
-from jaxzero.training.learner import Auxiliary
 from jaxzero.training.spec import Hyper, Spec
 
 STUDY = "connect_four_supervised"
@@ -112,7 +112,8 @@ def settings(config: ConfigDict, group: NetworkVariant) -> tuple[Spec, Hyper]:
     if group.features == TEACHER:
         spec = features.teacher_of(spec)
     elif group.features != "none":
-        spec = features.pupil_of(spec, FEATURES[group.features])
+        learned = Learned(FEATURES[group.features], config.study.feature_weight)
+        spec = features.pupil_of(spec, learned)
     return spec, hyper
 
 
@@ -185,7 +186,6 @@ def _train_and_mark(
     train = supervised.examples(
         data.labelled, index["train"], published_labels=group.labels == "published"
     )
-    auxiliary = None
     if group.features != "none":
         wanted = FEATURES[group.features]
         where = (directory, tracker, stop)
@@ -196,8 +196,7 @@ def _train_and_mark(
             else [train.observation]
         )
         train = features.taught(*teacher, wanted, train, seen)
-        auxiliary = features.loss(wanted, config.study.feature_weight)
-    progress = _fit(config, group, own, index, directory, tracker, stop, train, auxiliary)
+    progress = _fit(config, group, own, index, directory, tracker, stop, train)
     test = data.labelled.take(index["test"])
     measured = supervised_accuracy.measure(spec, progress.best, test, config)
     result = {
@@ -244,7 +243,7 @@ def _teacher(
     index = solved_positions.split(rest, config.study.split)
     train = supervised.examples(rest.labelled, index["train"], published_labels=False)
     alone = config_lib.changed(config, {"study.seeds": 1})
-    progress = _fit(alone, group, rest, index, directory, tracker, stop, train, None)
+    progress = _fit(alone, group, rest, index, directory, tracker, stop, train)
     return spec, population.member(progress.best, 0)
 
 
@@ -257,7 +256,6 @@ def _fit(
     tracker: Tracker,
     stop: StopRequest,
     train: Any,
-    auxiliary: Auxiliary | None,
 ) -> Progress:
     """Trains all seeds of a group to their ends, from the newest checkpoint on: [S]."""
     spec, hyper = settings(config, group)
@@ -268,7 +266,7 @@ def _fit(
     begin = jax.jit(population.over_members(partial(supervised.start, spec, hyper), mode))
     epoch = jax.jit(
         lambda progress, train, asked: population.over_members(
-            lambda one: supervised.epoch(spec, hyper, schedule, one, train, asked, auxiliary), mode
+            lambda one: supervised.epoch(spec, hyper, schedule, one, train, asked), mode
         )(progress)
     )
     seeds = jnp.arange(config.seed, config.seed + s.seeds)

@@ -7,6 +7,17 @@ from experiments.configs import connect_four_efficiency as efficiency
 from jaxzero.settings.config import Key, Preset, preset_getter
 from jaxzero.settings.keys import table
 
+TEACHER = "teacher"  # the small network, of whose features the next ones learn
+# What they learn (`train.features`).
+FEATURE_ARMS = {
+    "move1": "move1",
+    "move0_win0": "move0_win0",
+    "win0": "win0",
+    "only_move2": "only_move2",
+    "move1_random": "move1_random",
+    "last_block": "move1_last_block",
+    "extra_output": "move1_own",
+}
 ARMS = (
     "extended",
     "cached",
@@ -24,6 +35,8 @@ ARMS = (
     "growing_net2net",
     "growing_parallel",
     "cached_growing",
+    TEACHER,
+    *FEATURE_ARMS,
     "population",
     "population_alone",
 )
@@ -32,7 +45,7 @@ POPULATIONS = ("population", "population_alone")  # whose runs have constants of
 
 PRESETS: dict[str, Preset] = {
     "quick": Preset(
-        "2 blocks of 16 channels, 48 games an iteration, six of the arms: minutes",
+        "2 blocks of 16 channels, 48 games an iteration, eight of the arms: minutes",
         dict(efficiency.PRESETS["quick"].changes)
         | {
             "train.iterations": 6,
@@ -40,7 +53,16 @@ PRESETS: dict[str, Preset] = {
             "execution.snapshot_every": 1,
             "evaluation.learning_positions": 0,
             # One for each figure; compiling takes most of the time.
-            "study.arms": ("extended", "cached", "tree", "growing", "evolve", "novelty"),
+            "study.arms": (
+                "extended",
+                "cached",
+                "tree",
+                TEACHER,
+                "move1",
+                "growing",
+                "evolve",
+                "novelty",
+            ),
             "study.test_positions": 300,
             "study.grow_channels": (8, 16),
             "study.grow_at": (3,),

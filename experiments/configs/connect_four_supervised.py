@@ -3,54 +3,12 @@
 Clausen 2021, section 3.2 and Table 1; what the paper does not say is that of the authors' program.
 """
 
-from typing import Literal, NamedTuple
-
 from jaxzero.settings.config import Key, Preset, preset_getter
+from jaxzero.settings.features import FEATURES
 
 GAME = "connect_four_6x7"
 LABELS = ("corrected", "published")
 
-
-class Features(NamedTuple):
-    """What is learned of a teacher (002, section 4.2).
-
-    Attributes:
-      moves, results: layers, of its two heads: 0 is of the position, 1 and 2 of those one and two
-        moves of the same player later.
-      at: where: in the heads' convolutions, in the last residual block, or in an output of its own.
-      trained: the teacher; else it is as it began.
-    """
-
-    moves: tuple[int, ...]
-    results: tuple[int, ...]
-    at: Literal["head", "last_block", "own"] = "head"
-    trained: bool = True
-
-    @property
-    def later(self) -> bool:
-        """Whether later positions are needed."""
-        return max(self.moves + self.results) > 0
-
-
-_MOVE1 = ((0, 1), ())
-FEATURES: dict[str, Features] = {
-    "move0": Features((0,), ()),
-    "win0": Features((), (0,)),
-    "move0_win0": Features((0,), (0,)),
-    "move1": Features(*_MOVE1),
-    "win1": Features((), (0, 1)),
-    "move2": Features((0, 1, 2), ()),
-    "win2": Features((), (0, 1, 2)),
-    "only_move1_win1": Features((1,), (1,)),
-    "only_move2": Features((2,), ()),
-    "only_win2": Features((), (2,)),
-    "move0_win0_random": Features((0,), (0,), trained=False),
-    "move0_win0_last_block": Features((0,), (0,), "last_block"),
-    "move0_win0_own": Features((0,), (0,), "own"),
-    "move1_random": Features(*_MOVE1, trained=False),
-    "move1_last_block": Features(*_MOVE1, "last_block"),
-    "move1_own": Features(*_MOVE1, "own"),
-}
 
 # The network of 002's Table 2 and its optimiser, in every preset.
 BASE = {

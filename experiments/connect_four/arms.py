@@ -45,6 +45,7 @@ def check(
     keys: Iterable[Key],
     arms_of: Callable[[ConfigDict], Mapping[str, Changes]],
     preset: ConfigDict,
+    of_its_own: str = "",
 ) -> None:
     """Refuses what can't be trained or measured, before anything compiles.
 
@@ -54,6 +55,7 @@ def check(
       arms_of: settings -> what each arm sets, by name.
       preset: settings that `config` began from; one that is neither its own nor the arm's, and
         that the arm does not reckon with, would silently be changed back.
+      of_its_own: an arm that is meant to differ from the others' settings.
 
     Raises:
       ConfigError: one line with key, value and remedy.
@@ -66,7 +68,7 @@ def check(
     for arm, changes in arms_of(config).items():
         for key, value in changes.items():
             own, before = config_lib.get(config, key), config_lib.get(preset, key)
-            if own in (value, before):
+            if own in (value, before) or arm == of_its_own:
                 continue
             if arms_of(config_lib.changed(config, {key: before}))[arm][key] == value:
                 raise ConfigError(

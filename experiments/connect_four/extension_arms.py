@@ -7,10 +7,22 @@ from typing import Any
 
 from ml_collections import ConfigDict
 
+from experiments.configs.connect_four_extensions import FEATURE_ARMS, TEACHER
 from experiments.connect_four import baselines
+from jaxzero.settings.config import ConfigError
+from jaxzero.settings.features import FEATURES
 
 _ARCHIVE = {"selfplay.archive_share": 0.5}
 _CACHED = {"search.key": "position", "selfplay.share": "cache"}
+_TEACHER = {  # 62,928 parameters
+    "network.blocks": 3,
+    "network.channels": 32,
+    "network.stem_filters": 128,
+    "network.head_filters": 1,
+    "network.squeeze_excite": True,
+    "train.reply_weight": 0.0,
+    "train.move_value_weight": 0.0,
+}
 _IN_PARTS = _CACHED | {"selfplay.parts": 8}
 
 
@@ -54,9 +66,30 @@ def added(config: ConfigDict) -> dict[str, dict[str, Any]]:
         "growing_net2net": growing["net2net"],
         "growing_parallel": growing["parallel"],
         "cached_growing": _CACHED | growing["net2net"],
+        "teacher": _TEACHER,
+        **{arm: _learning(arm) for arm in FEATURE_ARMS},  # Fig. 10
         "population": {},  # see `populations`
         "population_alone": {},
     }
+
+
+def _learning(arm: str) -> dict[str, Any]:
+    """What an arm learns of the arm `teacher`, or of a network as it began."""
+    name = FEATURE_ARMS[arm]
+    teacher = f"../{TEACHER}" if FEATURES[name].trained else ""
+    return {"train.feature_weight": 1.0, "train.features": name, "train.teacher": teacher}
+
+
+def check(config: ConfigDict) -> None:
+    """Refuses arms that learn features of one that is not there yet."""
+    arms = list(config.study.arms)
+    for arm in (arm for arm in arms if arm in FEATURE_ARMS):
+        before = arms[: arms.index(arm)]
+        if added(config)[arm]["train.teacher"] and TEACHER not in before:
+            raise ConfigError(
+                f"config.study.arms={config.study.arms}: {arm} learns features of the network of "
+                f"the arm {TEACHER}, name that before it"
+            )
 
 
 def _leagues(config: ConfigDict) -> tuple[dict[str, Any], dict[str, Any]]:

@@ -8,6 +8,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from experiments.configs.connect_four_extensions import TEACHER
 from experiments.connect_four.baselines import EXTENDED
 from experiments.connect_four.learning_lines import (
     AXES,
@@ -54,7 +55,7 @@ FIGURES: Final = (
         "features",
         "Fig. 10",
         "Features of a small network as targets",
-        (EXTENDED, "move1", "move0_win0", "win0", "only_move2"),
+        (EXTENDED, "move1", "move0_win0", "win0", "only_move2", TEACHER),
     ),
     Comparison(
         "features_where",
@@ -78,7 +79,8 @@ _CAPTION: Final = (
     "Left: by network, the iterations of games that it was trained on; right: by what it had cost, "
     f"searches made times {MOVE_MS:g} ms, the authors' time of one, on both sides, so that the "
     "same hours are the same number of searches; a search that asks the network half as often "
-    "counts half, one of a network half as wide what it took the authors. Thick: mean over seeds, "
+    "counts half, one of a network half as wide what it took the authors; what the "
+    "small network had cost is added where its features are learned. Thick: mean over seeds, "
     "as far as all go; thin: each; dotted: published, mean over their runs. {where} The search "
     "that measures accuracy and the size of the runs differ from theirs."
 )

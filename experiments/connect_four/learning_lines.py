@@ -1,12 +1,13 @@
 """Accuracy, cost and diversity by network, ours and published (Clausen 2021, Figs. 1 to 13)."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 import numpy as np
 
 from experiments import published
+from experiments.configs.connect_four_extensions import TEACHER
 
 PUBLISHED: Final = "clausen_extensions"
 INGREDIENTS: Final = "clausen_efficiency"  # Figs. 1 to 7
@@ -55,15 +56,28 @@ def of_arms(arms: list[dict[str, Any]], channels: int = 0) -> dict[str, tuple[Li
 
     `channels`: of the study's networks, which stand for the authors' 128 where some are narrower
     or wider. A search of the first arm takes the authors' time; of another one that shares no
-    searches, as many times that as it asks the network more often.
+    searches, as many times that as it asks the network more often. What the arm `teacher` had cost
+    is added to those who learn its features.
     """
     lengths = [_length(arm) for arm in arms]
-    return {
+    found = {
         arm["arm"]: tuple(_measured(arm, run, channels, own) for run in arm["runs"])
         for arm, own in zip(
             arms, [x / lengths[0] if x and lengths[0] else 1.0 for x in lengths], strict=True
         )
     }
+    for arm in (arm["arm"] for arm in arms if arm.get("changes", {}).get("train.teacher")):
+        found[arm] = tuple(_later(line, found[TEACHER]) for line in found[arm])
+    return found
+
+
+def _later(line: Line, before: Sequence[Line]) -> Line:
+    """After other runs had ended, by their mean cost."""
+    cost = {
+        name: getattr(line, name) + float(np.mean([getattr(one, name)[-1] for one in before]))
+        for name in ("hours", "paper_hours")
+    }
+    return replace(line, **cost)
 
 
 def _length(arm: Mapping[str, Any]) -> float:

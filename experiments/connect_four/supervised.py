@@ -16,7 +16,7 @@ from flax import struct
 from jaxzero.networks import likeliest_result
 from jaxzero.solvers import Labelled
 from jaxzero.training import learner
-from jaxzero.training.learner import Auxiliary, Learner
+from jaxzero.training.learner import Learner
 from jaxzero.training.replay import Examples
 from jaxzero.training.spec import Hyper, Spec
 
@@ -187,7 +187,6 @@ def epoch(
     progress: Progress,
     train: Examples,
     validation: Questions,
-    auxiliary: Auxiliary | None = None,
 ) -> tuple[Progress, dict[str, jax.Array]]:
     """One pass over the training set in a new order, and the validation.
 
@@ -197,7 +196,6 @@ def epoch(
       progress: before; left as it is if training has ended.
       train: [N]; the rest behind the last whole minibatch sits out, another one in every epoch.
       validation: [V].
-      auxiliary: another loss, see `learner.train_step`.
 
     Returns:
       The progress after it, and `METRICS`, float32 (NaN if training had ended).
@@ -207,7 +205,7 @@ def epoch(
         return progress, dict.fromkeys(METRICS, jnp.float32(jnp.nan))
 
     def run(progress: Progress) -> tuple[Progress, dict[str, jax.Array]]:
-        return _one_more(spec, hyper, schedule, progress, train, validation, auxiliary)
+        return _one_more(spec, hyper, schedule, progress, train, validation)
 
     return jax.lax.cond(is_going(schedule, progress), run, ended, progress)
 
@@ -219,7 +217,6 @@ def _one_more(
     progress: Progress,
     train: Examples,
     validation: Questions,
-    auxiliary: Auxiliary | None,
 ) -> tuple[Progress, dict[str, jax.Array]]:
     progress = fall(schedule, progress)
     key, order_key, step_key = jax.random.split(progress.key, 3)
@@ -233,7 +230,7 @@ def _one_more(
         old, sums = carry
         batch = jax.tree.map(lambda x: x[order[i]], train)
         keys = jax.random.fold_in(step_key, i)
-        new, losses = learner.train_step(spec, own, old, batch, keys, auxiliary=auxiliary)
+        new, losses = learner.train_step(spec, own, old, batch, keys)
         return new, sums + jnp.stack(losses)
 
     trained, sums = jax.lax.fori_loop(0, steps, step, (progress.learner, jnp.zeros(2)))

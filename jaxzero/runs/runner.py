@@ -14,7 +14,7 @@ from tqdm import tqdm
 
 from jaxzero import runs, workdir
 from jaxzero.networks import widening
-from jaxzero.runs import Member, learning, memory, metrics, population, processes
+from jaxzero.runs import Member, learning, memory, metrics, population, processes, teachers
 from jaxzero.runs.checkpoints import Checkpoints
 from jaxzero.runs.failures import Failures
 from jaxzero.runs.processes import say
@@ -135,6 +135,7 @@ def train(
     devices = devices_lib.choose(config)
     layout = population.plan(len(members), len(devices))
     spec = _common_spec(config, members, layout.data_devices)
+    teacher = teachers.of(config, members, spec, directory)
     mode = population.resolve_mode(config.execution.population)
     stages = Stages(spec, population.make_mesh(layout, devices), mode)
     program = stages.program
@@ -173,6 +174,7 @@ def train(
         held = jax.block_until_ready(held)  # minutes where games are long
         say(_forecast(spec, members, held, layout, mode, devices))
         hypers = population.stack([spec_lib.make_hyper(m.config) for m in members])
+        hypers = dataclasses.replace(hypers, teacher=teacher)
         hypers = population.place(hypers, program.sharding)
         held = population.place(held, program.replicated)
         states = _begin_or_resume(job, stages, first)

@@ -8,7 +8,7 @@ from typing import Any
 
 from ml_collections import ConfigDict
 
-from jaxzero.settings import archive, growing, league, sharing
+from jaxzero.settings import archive, features, growing, league, sharing
 from jaxzero.settings.switches import Switches
 
 
@@ -127,6 +127,7 @@ def conflicts(config: ConfigDict, switches: Switches) -> Iterator[tuple[Any, str
         "search.algorithm",
         "sequential halving starts from an unvisited root, set config.switches.keep_tree=False",
     )
+    yield from features.conflicts(config)
     yield from growing.conflicts(config)
     yield from sharing.conflicts(config, switches)
     yield from archive.conflicts(config)

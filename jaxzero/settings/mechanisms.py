@@ -17,6 +17,13 @@ MECHANISMS: tuple[Key, ...] = (
         choices=("efficiency", "curriculum"),
     ),
     Key(
+        "network.stem_filters",
+        64,
+        "filters of the first convolution; style=efficiency only",
+        low=1,
+        high=4096,
+    ),
+    Key(
         "network.head_filters",
         32,
         "filters of the heads' convolution; West 2020 does not say; resnet only",

@@ -7,6 +7,7 @@ The only place where a default, a meaning, a letter or a range is written: `defa
 
 from jaxzero.settings.archive import ARCHIVE
 from jaxzero.settings.beside import BESIDE
+from jaxzero.settings.features import LEARNED_FEATURES
 from jaxzero.settings.growing import GROWING
 from jaxzero.settings.keys import Key
 from jaxzero.settings.league import LEAGUE
@@ -303,6 +304,7 @@ KEYS: tuple[Key, ...] = (
     *ARCHIVE,
     *LEAGUE,
     *GROWING,
+    *LEARNED_FEATURES,
     # ---- semantics
     *(
         Key(f"switches.{name}", None, switch.described, kind=bool)

@@ -14,6 +14,7 @@ from jaxzero.training import (
     archive,
     big_tree,
     curriculum,
+    features,
     in_parts,
     league,
     learner,
@@ -74,11 +75,16 @@ def play_batch(
         past = dataclasses.replace(past, league=players)
         metrics |= league.describe(own, players)
     learned = curriculum.learned_part(own, lesson, trajectory, key)
+    targets = None
+    if spec.features is not None:
+        teacher = features.teacher_network(spec.network)
+        targets = features.of_games(teacher, hyper.teacher, spec.features.wanted, learned)
     examples, count = replay.from_trajectory(
         learned,
         spec.positions,
         extras=spec.extras,
         root_value_share=spec.train.root_value_share,
+        features=targets,
     )
     games = learned.recorded.any(0).sum(dtype=jnp.int32)
     metrics["count/new_examples"] = (count * spec.num_images).astype(jnp.float32)

@@ -7,7 +7,6 @@ once more, with the updated weights, batch statistics of the minibatch and no dr
 """
 
 import dataclasses
-from collections.abc import Callable
 from typing import Any, cast
 
 import chex
@@ -18,13 +17,12 @@ from flax import struct
 from jaxzero.loops import DATA_AXIS, masked, repeat
 from jaxzero.networks import NetworkOutput, dtypes, widening
 from jaxzero.search.evaluation import ChunkedEvaluate, Evaluate
-from jaxzero.training import losses, replay, schedules
+from jaxzero.training import features, losses, replay, schedules
 from jaxzero.training.averages import Averaged
 from jaxzero.training.optimiser import make_optimizer
 from jaxzero.training.replay import Examples, Source
 from jaxzero.training.spec import Hyper, Spec
 
-Auxiliary = Callable[[NetworkOutput, Any], jax.Array]  # (output, examples [B]) -> float32[B]
 EVALUATION_CHUNK = 512  # positions evaluated at once where losses are only measured
 
 
@@ -99,12 +97,14 @@ def mean_losses(spec: Spec, output: NetworkOutput, examples: Examples) -> tuple:
 
 
 def _extra_loss(spec: Spec, output: NetworkOutput, examples: Examples) -> jax.Array | float:
-    """Weighted losses of the heads that only regularise; 0 without any."""
+    """Weighted losses of what only regularises, heads and features; 0 without any."""
     extra: jax.Array | float = 0.0
     for name, weight in spec.heads:
         head = losses.HEADS[name]
         if getattr(examples, head.target) is not None:
             extra += weight * head.loss(output, examples).mean()
+    if spec.features is not None and examples.features is not None:
+        extra += features.loss(spec.features, output, examples.features).mean()
     if spec.data_devices > 1:
         extra = jax.lax.pmean(extra, DATA_AXIS)
     return extra
@@ -118,7 +118,6 @@ def train_step(
     key: jax.Array,
     *,
     momentum: jax.Array | float | None = None,
-    auxiliary: Auxiliary | None = None,
 ) -> tuple[Learner, tuple[jax.Array, jax.Array]]:
     """One minibatch.
 
@@ -129,7 +128,6 @@ def train_step(
       examples: [bs / devices], this device's part.
       key: for dropout, consumed.
       momentum: of SGD, may be traced; the spec's by default.
-      auxiliary: another loss, float32[bs], whose mean is added; of runs on one device.
 
     Returns:
       The learner after the step, and (l_p, l_v) as `spec.train.measure` says.
@@ -152,8 +150,6 @@ def train_step(
         output, updates = forward(params, dropout)
         policy, value = mean_losses(spec, output, examples)
         total = losses.combine(hyper.loss, policy, value) + _extra_loss(spec, output, examples)
-        if auxiliary is not None:
-            total += auxiliary(output, examples).mean()
         return total, (updates["batch_stats"], (policy, value))
 
     gradients, (batch_stats, measured) = jax.grad(objective, has_aux=True)(learner.params)

@@ -15,7 +15,8 @@ from jaxzero.networks import NETWORKS, make_network
 from jaxzero.search.options import SearchOptions
 from jaxzero.settings import devices
 from jaxzero.settings.config import ConfigError, Switches, section
-from jaxzero.training import losses
+from jaxzero.settings.features import FEATURES, Learned
+from jaxzero.training import features, losses
 
 # Positions that a CPU evaluates together: as many as keep all cores busy, so that few are
 # evaluated for nothing. Measured with one core and with two.
@@ -41,6 +42,7 @@ def build_network(config: ConfigDict, game: Game, axis_name: str | None = None) 
         del settings["bias_before_norm"]  # the convnet's; here the style decides
         settings["filters"] = own.channels
         settings |= dict.fromkeys(dict(weighted_heads(config)), True)
+        settings |= features.exposing(learned_features(config, game))
     try:
         return make_network(
             config.network.name,
@@ -111,6 +113,19 @@ def example_extras(config: ConfigDict) -> tuple[str, ...]:
     draw = no_results and config.network.value_head == "wdl"
     targets = tuple(losses.HEADS[name].target for name, _ in weighted_heads(config))
     return (("draw",) if draw else ()) + targets
+
+
+def learned_features(config: ConfigDict, game: Game) -> Learned | None:
+    """Features of a small network that are learned, of games that have them."""
+    if not config.train.feature_weight:
+        return None
+    wanted = FEATURES[config.train.features]
+    if wanted.later and not game.is_alternating:
+        raise ConfigError(
+            f"config.train.features={config.train.features!r}: in {game.name} a player's next "
+            "position may be any number of plies away, choose those of the position itself (0)"
+        )
+    return Learned(wanted, config.train.feature_weight)
 
 
 def weighted_heads(config: ConfigDict) -> tuple[tuple[str, float], ...]:

@@ -156,7 +156,7 @@ def _merged(window: PositionWindow, weight: float) -> PositionWindow:
         return jax.ops.segment_sum(weighted, group, num_segments=seen.shape[0])[group]
 
     targets = {n: x for n, x in vars(examples).items() if n not in _ITSELF and x is not None}
-    fields = {name: merge(x) for name, x in targets.items()}
+    fields = jax.tree.map(merge, targets)
     return dataclasses.replace(
         window,
         examples=dataclasses.replace(examples, **fields),

@@ -29,6 +29,8 @@ class Examples:
       reply: float32[..., A], the policy at the next position, uniform behind the last move (002,
         equation 5); None where nobody learns it.
       played: float32[..., A], the move played, one-hot; None where nobody needs it.
+      features: float32[..., H, W, L] of moves and of results (each may be None), of a small
+        network, see `training.features`; None where nobody learns them.
     """
 
     observation: jax.Array
@@ -38,6 +40,7 @@ class Examples:
     draw: jax.Array | None = None
     reply: jax.Array | None = None
     played: jax.Array | None = None
+    features: tuple[jax.Array | None, jax.Array | None] | None = None
 
     @classmethod
     def zeros(
@@ -46,8 +49,16 @@ class Examples:
         observation: jax.ShapeDtypeStruct,
         num_actions: int,
         extras: tuple[str, ...] = (),
+        layers: tuple[int, int] | None = None,
     ) -> "Examples":
-        """Room for examples with leading axes `lead` and the optional fields `extras`."""
+        """Room for examples with leading axes `lead` and the optional fields `extras`.
+
+        `layers`: of features of moves and of results.
+        """
+
+        def room(layers: int) -> jax.Array | None:
+            return jnp.zeros((*lead, *observation.shape[:2], layers)) if layers else None
+
         by_action = jnp.zeros((*lead, num_actions), jnp.float32)
         optional = {"draw": jnp.zeros(lead, jnp.float32), "reply": by_action, "played": by_action}
         return cls(
@@ -55,6 +66,7 @@ class Examples:
             policy=by_action,
             value=jnp.zeros(lead, jnp.float32),
             legal=jnp.zeros((*lead, num_actions), bool),
+            features=layers and (room(layers[0]), room(layers[1])),
             **{name: optional[name] for name in extras},
         )
 
@@ -89,6 +101,7 @@ def from_trajectory(
     *,
     extras: tuple[str, ...] = (),
     root_value_share: float = 0.0,
+    features: tuple[jax.Array | None, jax.Array | None] | None = None,
 ) -> tuple[Examples, jax.Array]:
     """The positions of an iteration in the order of the games, packed to the front.
 
@@ -98,6 +111,7 @@ def from_trajectory(
       extras: optional fields of `Examples` that are filled.
       root_value_share: of the search's value in the value target, beside the result (Young 2019,
         as 002 section 2.4 has it), and of its draw probability in the share of draws.
+      features: [T, B, ...] as in `Examples`.
 
     Returns:
       `Examples` [P] and int32, how many are in use. Plies that were not recorded are left out.
@@ -113,6 +127,7 @@ def from_trajectory(
             policy=trajectory.policy,
             value=value,
             legal=trajectory.legal,
+            features=features,
             **optional,
         ),
     )
@@ -194,7 +209,10 @@ Symmetries = Callable[[jax.Array, jax.Array], tuple[jax.Array, jax.Array]]
 
 
 def with_legal(symmetries: Symmetries) -> Callable[[Examples], Examples]:
-    """All images of one example, [K, ...]: what is by action moves as the policy does."""
+    """All images of one example, [K, ...].
+
+    What is by action moves as the policy does, features as the board.
+    """
 
     def images(example: Examples) -> Examples:
         observation, policy = symmetries(example.observation, example.policy)
@@ -204,9 +222,14 @@ def with_legal(symmetries: Symmetries) -> Callable[[Examples], Examples]:
                 return jnp.broadcast_to(x, policy.shape[:1])
             return symmetries(example.observation, x.astype(jnp.float32))[1]
 
-        moved = jax.tree.map(image, dataclasses.replace(example, observation=example.value))
+        flat = dataclasses.replace(example, observation=example.value, features=None)
+        moved = jax.tree.map(image, flat)
         return dataclasses.replace(
-            moved, observation=observation, policy=policy, legal=moved.legal > 0.5
+            moved,
+            observation=observation,
+            policy=policy,
+            legal=moved.legal > 0.5,
+            features=jax.tree.map(lambda x: symmetries(x, example.policy)[0], example.features),
         )
 
     return images

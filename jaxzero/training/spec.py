@@ -19,6 +19,7 @@ from jaxzero.games.base import Game
 from jaxzero.search.options import Numbers, SearchOptions
 from jaxzero.settings import config as config_lib
 from jaxzero.settings.config import ConfigError, Switches
+from jaxzero.settings.features import Learned
 from jaxzero.training import losses, parts
 
 # Keys that only bound arrays and trip counts: a run with smaller values fits where larger ones do.
@@ -150,6 +151,7 @@ class Spec:
       num_images: K, symmetric images of a position that are learned from.
       extras: optional fields of examples, see `replay.Examples`.
       heads: heads of the network that only regularise, and the weights of their losses.
+      features: of a small network that are learned; None: none.
       evaluate_at_once: positions that a search evaluates together, see `search.ChunkedEvaluate`;
         0: all games'.
       max_distinct_positions: positions among which distinct ones are counted.
@@ -170,6 +172,7 @@ class Spec:
     num_images: int
     extras: tuple[str, ...]
     heads: tuple[tuple[str, float], ...]
+    features: Learned | None
     evaluate_at_once: int
     max_distinct_positions: int
     growth: GrowthSettings
@@ -199,7 +202,8 @@ class Hyper:
 
     Sizes and trip counts are at most the spec's. `loss`: float32[3], coefficients of l_p, l_v and
     l_p l_v. `arena_games` is even, 0 without a gate. `numbers`: of the searches of self-play, in
-    place of those of `Spec.search`; None: these.
+    place of those of `Spec.search`; None: these. `teacher`: variables of the small network whose
+    features are learned.
     """
 
     learning_rate: jax.Array
@@ -214,6 +218,7 @@ class Hyper:
     arena_games: jax.Array
     threshold: jax.Array
     numbers: Numbers | None = None
+    teacher: Any = None
 
 
 _TRACED = {
@@ -316,6 +321,7 @@ def make_spec(config: ConfigDict, *, data_devices: int = 1) -> Spec:
         num_images=num_images,
         extras=parts.example_extras(config),
         heads=parts.weighted_heads(config),
+        features=parts.learned_features(config, game),
         evaluate_at_once=parts.evaluate_at_once(config),
         max_distinct_positions=config.evaluation.max_distinct_positions,
         growth=section(GrowthSettings, config.network),

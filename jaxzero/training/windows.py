@@ -68,7 +68,14 @@ class Window:
         """Empty examples [positions]."""
         game = self.spec.game
         observation = jax.eval_shape(lambda: game.observe(game.init()))
-        return Examples.zeros((positions,), observation, game.num_actions, self.spec.extras)
+        learned = self.spec.features
+        return Examples.zeros(
+            (positions,),
+            observation,
+            game.num_actions,
+            self.spec.extras,
+            learned and learned.layers,
+        )
 
     def take_in(
         self, held: Held, play: Play, progress: Any, iteration: jax.Array, key: jax.Array

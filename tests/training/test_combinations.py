@@ -18,7 +18,7 @@ import pytest
 from jaxzero.games.gobang import Gobang
 from jaxzero.search import Evaluate
 from jaxzero.settings.config import ConfigError, changed, default_config
-from jaxzero.training import episodes, iteration, learner, losses, past
+from jaxzero.training import episodes, features, iteration, learner, losses, past
 from jaxzero.training import spec as spec_lib
 from jaxzero.training.replay import Examples
 from jaxzero.training.selfplay import Trajectory
@@ -108,7 +108,11 @@ FACTORS: dict[str, tuple[dict[str, Any], ...]] = {
     "noise": ({}, {"search.dirichlet_fraction": 0.25, "search.ties": "random"}),
     "forced": ({}, {"search.forced_playouts": 2.0}),
     "unit": ({}, {"search.q_scale": "unit", "search.renormalise_prior": False}),
-    "heads": ({}, {"train.reply_weight": 0.3, "train.move_value_weight": 0.1}),
+    "heads": (
+        {},
+        {"train.reply_weight": 0.3, "train.move_value_weight": 0.1}
+        | {"train.feature_weight": 1.0, "train.features": "move0_win0_random"},
+    ),
     "drawn games": ({}, {"selfplay.drop_draws": 0.5}),
 }
 LEVELS = tuple(FACTORS.values())
@@ -163,6 +167,11 @@ def stub_of(spec: Spec) -> Evaluate:
     return drawn
 
 
+def first(observation: Any) -> Any:
+    """In place of a teacher's features: the first plane of the board."""
+    return observation[..., :1].astype("float32")
+
+
 class Played(NamedTuple):
     """A batch of games, and what is learned from them."""
 
@@ -199,6 +208,7 @@ def play(row: Row) -> Played:
     with (
         mock.patch.object(learner, "acting", lambda spec, network: stub_of(spec)),
         mock.patch.object(episodes, "self_play", self_play),
+        mock.patch.object(features, "seen_by", lambda network, variables, x: (first(x), -first(x))),
     ):
         found, examples, count = jax.device_get(jax.jit(run)(jax.random.key(sum(row))))
     return Played(found, jax.tree.map(lambda x: x[: int(count)], examples))
@@ -228,6 +238,10 @@ def check(row: Row) -> None:
         final = np.broadcast_to(label[0], label.shape)
         np.testing.assert_allclose(label[valid], final[valid], atol=1e-5, err_msg=what)
 
+    if examples.features is not None:  # equal positions have equal features, merged or not
+        moves, results = examples.features
+        np.testing.assert_allclose(moves, first(examples.observation), atol=1e-5, err_msg=what)
+        np.testing.assert_array_equal(moves, -results, err_msg=what)
     draw = examples.draw
     if draw is None:  # the result is read from the value
         draw = np.where(np.abs(examples.value) < 0.5, 1 - np.abs(examples.value), 0)

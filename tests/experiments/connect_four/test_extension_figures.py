@@ -47,6 +47,19 @@ def test_hours_are_of_the_authors_machine_for_both() -> None:
     assert y[0] == pytest.approx(51, abs=0.05)
 
 
+def test_features_cost_what_their_teacher_had_cost() -> None:
+    teacher, pupil, random = (arm(name, 0) for name in ("teacher", "move1", "move1_random"))
+    pupil["changes"] = {"train.teacher": "../teacher"}
+    random["changes"] = {"train.teacher": ""}
+    found = learning_lines.of_arms([teacher, pupil, random])
+    own, later, alone = (found[name][0] for name in ("teacher", "move1", "move1_random"))
+    np.testing.assert_allclose(alone.hours, own.hours)
+    for name in ("hours", "paper_hours"):
+        cost = np.mean([getattr(line, name)[-1] for line in found["teacher"]])
+        np.testing.assert_allclose(getattr(later, name), getattr(own, name) + cost)
+    np.testing.assert_array_equal(later.accuracy, alone.accuracy)
+
+
 def test_a_growing_network_costs_by_its_width() -> None:
     points = [
         {"iteration": i, "hours": 0.0, "searches": 1e6 * i, "search": 0.5, "channels": width}

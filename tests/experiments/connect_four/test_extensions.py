@@ -32,6 +32,13 @@ def test_an_arm_may_reckon_with_a_setting() -> None:
     study.validate(tiny({"search.num_simulations": 7}))
 
 
+def test_features_are_learned_of_an_arm_before() -> None:
+    study.validate(tiny({"study.arms": ("extended", "move1_random")}))
+    for arms in (("extended", "move1"), ("extended", "win0", "teacher")):
+        with pytest.raises(ConfigError, match=r"config\.study\.arms=.* name that before it"):
+            study.validate(tiny({"study.arms": arms}))
+
+
 @pytest.mark.parametrize("simulations", [0, 50])
 def test_all_arms_are_measured_with_one_search(simulations: int) -> None:
     """Also `kld`, whose searches in self-play are longer."""

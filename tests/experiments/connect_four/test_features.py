@@ -10,12 +10,13 @@ import pytest
 
 from experiments import connect_four_supervised as study
 from experiments.configs import connect_four_supervised as configs
-from experiments.configs.connect_four_supervised import Features
-from experiments.connect_four import features, solved_positions
+from experiments.connect_four import features as supervised_features
+from experiments.connect_four import solved_positions
 from experiments.connect_four.solved_games import NO_MOVE
 from jaxzero import networks, workdir
 from jaxzero.networks import NetworkOutput
-from jaxzero.training import learner
+from jaxzero.settings.features import Features, Learned
+from jaxzero.training import features, learner
 from jaxzero.training import spec as spec_lib
 from tests.experiments.connect_four.test_supervised import data, tiny
 
@@ -23,7 +24,7 @@ __all__ = ["data"]  # the fixture
 
 
 def test_the_teacher_is_the_authors() -> None:
-    spec = features.teacher_of(spec_lib.make_spec(configs.get_config("paper")))
+    spec = supervised_features.teacher_of(spec_lib.make_spec(configs.get_config("paper")))
     shape = jax.eval_shape(lambda: learner.init(spec, jax.random.key(0)).params)
     assert networks.count_parameters({"params": shape}) == 62_928
 
@@ -71,15 +72,8 @@ def test_which_channels_learn_what(at: Any, channels: list[tuple[str, int]]) -> 
     rng = np.random.default_rng(0)
     seen = output(rng)
     moves, results = rng.normal(size=(2, 3, 3, 2)), rng.normal(size=(2, 3, 3, 1))
-    taught = features.Taught(
-        observation=jnp.zeros((2, 3, 3, 1)),
-        policy=jnp.zeros((2, 5)),
-        value=jnp.zeros(2),
-        legal=jnp.ones((2, 5), bool),
-        moves=jnp.asarray(moves, jnp.float32),
-        results=jnp.asarray(results, jnp.float32),
-    )
-    found = features.loss(Features((0, 1), (0,), at), 2.0)(seen, taught)
+    targets = (jnp.asarray(moves, jnp.float32), jnp.asarray(results, jnp.float32))
+    found = features.loss(Learned(Features((0, 1), (0,), at), 2.0), seen, targets)
     layers = [moves[..., 0], moves[..., 1], results[..., 0]]
     expected = np.zeros(2)
     for (name, channel), layer in zip(channels, layers, strict=True):

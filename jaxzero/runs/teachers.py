@@ -1,0 +1,61 @@
+"""The small networks whose features a population learns (`train.features`)."""
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from ml_collections import ConfigDict
+
+from jaxzero.runs.opened import Member, networks, open_run
+from jaxzero.settings.config import ConfigError
+from jaxzero.training import features
+from jaxzero.training.spec import Spec
+
+_TEACHER = 1 << 22  # folded into a run's seed: the untrained network of random features
+
+
+def of(config: ConfigDict, members: Sequence[Member], spec: Spec, directory: Path) -> Any:
+    """Variables of a small network for each run, [R]; None where no features are learned.
+
+    Runs take the members of `config.train.teacher` in turn, each its newest network; random
+    features are those of a network of the run's own seed.
+
+    Raises:
+      ConfigError: that directory holds no network of this size for this game.
+    """
+    if spec.features is None:
+        return None
+    network = features.teacher_network(spec.network)
+    blank = jnp.zeros((1, *spec.game.observation_shape), jnp.float32)
+
+    def start(seed: jax.Array) -> Any:
+        return dict(network.init(jax.random.fold_in(jax.random.key(seed), _TEACHER), blank))
+
+    seeds = np.array([member.seed for member in members], np.int32)
+    start_all = jax.jit(jax.vmap(start))
+    if not spec.features.wanted.trained:
+        return start_all(seeds)
+    try:
+        opened = open_run(os.path.normpath(directory / config.train.teacher))
+        found = networks(opened)
+    except ConfigError as error:
+        raise ConfigError(f"config.train.teacher={config.train.teacher!r}: {error}") from error
+    variables = {"params": found.params, "batch_stats": found.batch_stats}
+    same_game = opened.spec.game.name == spec.game.name
+    if not same_game or _shapes(variables) != _shapes(jax.eval_shape(start_all, seeds)):
+        raise ConfigError(
+            f"config.train.teacher={config.train.teacher!r}: its network is of another size "
+            f"or game, train it on {spec.game.name} with config.network.blocks=3, channels=32, "
+            "stem_filters=128, head_filters=1, squeeze_excite=True and without further heads"
+        )
+    taken = np.arange(len(members)) % len(opened.members)
+    return jax.tree.map(lambda x: x[taken], variables)
+
+
+def _shapes(variables: Any) -> Any:
+    """Of one run's variables, by name."""
+    return jax.tree.map(lambda x: x.shape[1:], variables)
