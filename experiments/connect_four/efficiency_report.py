@@ -1,6 +1,7 @@
 """The report of the efficiency study: Clausen 2021's Figs. 1 to 7 with the published curves."""
 
 import itertools
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ from experiments.connect_four.learning_lines import (
     AXES,
     LEVELS,
     MOVE_MS,
+    Line,
     Lines,
     hours_to,
     mean_line,
@@ -201,8 +203,9 @@ def cycle() -> Figure:
 def accuracy_and_cost(arms: dict[str, Any], theirs: dict[str, Any]) -> Table:
     """Best accuracy and cost of levels, a row for each arm and one for the published one."""
     rows: list[dict[str, Any]] = []
+    lines = of_arms([*arms.values()])
     for name, arm in arms.items():
-        rows.append({"arm": name, "of": "ours", **_measured(arm)})
+        rows.append({"arm": name, "of": "ours", **_measured(arm, lines[name])})
         if name in theirs:
             curve = theirs[name]
             x, y = curve["mean"].T
@@ -241,9 +244,8 @@ def ingredients(arms: dict[str, Any]) -> Table | None:
     return earned_table(earned(compared, EXTENDED, _ACCURACY, at), EXTENDED, _ACCURACY, at)
 
 
-def _measured(arm: dict[str, Any]) -> dict[str, Any]:
+def _measured(arm: dict[str, Any], lines: Sequence[Line]) -> dict[str, Any]:
     """What a row tells of one of our arms."""
-    [lines] = of_arms([arm]).values()
     hours, accuracy = mean_line(lines, "hours", "accuracy")
     return {
         "runs": len(arm["runs"]),

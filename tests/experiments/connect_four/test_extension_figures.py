@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from experiments.connect_four import (
+    efficiency_report,
     extension_figures,
     extensions_report,
     learning_lines,
@@ -58,6 +59,8 @@ def test_features_cost_what_their_teacher_had_cost() -> None:
         cost = np.mean([getattr(line, name)[-1] for line in found["teacher"]])
         np.testing.assert_allclose(getattr(later, name), getattr(own, name) + cost)
     np.testing.assert_array_equal(later.accuracy, alone.accuracy)
+    table = efficiency_report.accuracy_and_cost({one["arm"]: one for one in (teacher, pupil)}, {})
+    assert [row[0] for row in table.rows] == ["teacher", "move1"]
 
 
 def test_a_growing_network_costs_by_its_width() -> None:
