@@ -52,12 +52,16 @@ def too_wide(page: Any) -> list[str]:
 
 
 def check_report(browser: Any, report: Path, folder: Path) -> None:
-    """A report on both screens: no error, nothing wider than the window; pictures are kept."""
+    """A report on both screens: no error, nothing wider than the window, no table than the page on
+    the larger one; pictures are kept."""
+    assert report.stat().st_size <= 1_500_000
     for size in SIZES:
         faults: list[str] = []
         page = watched(browser, faults, size, "dark" if size == "phone" else "light")
         page.goto(report.as_uri())
         page.screenshot(path=folder / f"{report.parent.name}_{size}.png", full_page=True)
         assert not too_wide(page)
+        wide = "[...document.querySelectorAll('.scroll')].some(e => e.scrollWidth > e.clientWidth)"
+        assert size == "phone" or not page.evaluate(wide)
         assert not faults
         page.context.close()

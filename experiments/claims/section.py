@@ -91,7 +91,7 @@ def details(findings: Findings) -> Table:
     """Every contrast with its effect and the interval that decides it."""
     rows = [
         {
-            "claim": one.claim.id,
+            "claim": one.claim.id.replace("_", " "),
             "semantics": one.semantics,
             "board": test.contrast.board,
             "contrast": words_of(test.contrast),

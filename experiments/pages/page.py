@@ -106,9 +106,10 @@ def write(page: Page, workdir: Path, *, name: str = "report.html") -> Path:
     for section in page.sections:
         for shown in section.plates:
             svg = save(shown.figure, folder / shown.name)
-            inlined[shown.name] = Markup(inline(svg, shown.name))
+            inlined[shown.name] = inline(svg, shown.name)
     path = workdir / name
-    path.write_text(_template().render(page=page, svg=inlined), encoding="utf-8")
+    svgs, looks = _with_classes(inlined)
+    path.write_text(_template().render(page=page, svg=svgs, looks=looks), encoding="utf-8")
     without = [
         replace(one, plates=tuple(replace(shown, figure="") for shown in one.plates))
         for one in page.sections
@@ -165,7 +166,14 @@ def save(figure: Figure | str, stem: Path) -> str:
 
 
 def _compact(svg: str) -> str:
-    """Shorter numbers and paths: a quarter of the size, with no difference that can be seen."""
+    """Shorter numbers, paths and names: a fifth of the size, with no difference to be seen."""
+    found = dict.fromkeys(re.findall(r'(?:url\(|href=")#([^")]+)', svg))
+    used = {name: f"i{place}" for place, name in enumerate(found)}
+    svg = re.sub(r' id="([^"]*)"', lambda m: f' id="{used[m[1]]}"' if m[1] in used else "", svg)
+    svg = re.sub(r'((?:url\(|href=")#)([^")]+)', lambda m: m[1] + used[m[2]], svg)
+    svg = re.sub(r' transform="rotate\(-0 [^"]*"', "", re.sub(r"\n\s+", "\n", svg))
+    for _ in range(2):  # groups of one, and of one such group
+        svg = re.sub(r"<g>\n(<(?:use|path|text)[^>]*(?:/>|>[^<]*</text>))\n</g>", r"\1", svg)
     svg = re.sub(r' d="([^"]*)"', lambda match: f' d="{_path(match.group(1))}"', svg)
     return re.sub(r' ([xy])="(-?\d+\.\d+)"', lambda m: f' {m[1]}="{float(m[2]):.2f}"', svg)
 
@@ -212,6 +220,21 @@ def inline(svg: str, name: str) -> str:
     svg = re.sub(r'\bid="([^"]+)"', rf'id="{name}-\1"', svg)
     svg = re.sub(r'href="#([^"]+)"', rf'href="#{name}-\1"', svg)
     return re.sub(r"url\(#([^)]+)\)", rf"url(#{name}-\1)", svg)
+
+
+def _with_classes(svgs: Mapping[str, str]) -> tuple[dict[str, Markup], Markup]:
+    """SVGs that share their styles as classes of the page, which takes a third of the space.
+
+    Returns:
+      The SVGs by name, and the classes' rules.
+    """
+    names: dict[str, str] = {}  # of classes, by what they say
+
+    def named(match: re.Match[str]) -> str:
+        return f'class="{names.setdefault(match[1], f"s{len(names)}")}"'
+
+    classed = {name: Markup(re.sub(r'style="([^"]*)"', named, svg)) for name, svg in svgs.items()}
+    return classed, Markup("\n".join(f".{name} {{ {look} }}" for look, name in names.items()))
 
 
 @cache

@@ -142,7 +142,7 @@ def _tables(paper: Paper, exhibit: Exhibit, sources: Sequence[Source]) -> Iterat
         key
         for claim in claimed.claims(claimed.LOSSES)
         if not any(paper.cited in where for where in claim.where)
-        for key in (claim.id, style.symbols(claim.words))
+        for key in (claim.id.replace("_", " "), style.symbols(claim.words))
     }
     found = [
         (f"{shown.title} ({', '.join([source.name, part.title])})", shown)
