@@ -9,12 +9,15 @@ each are kept results.json, with its settings, environment and games won, and me
 compressed. Every number of docs/results/recorded.md comes from these files.
 """
 
+import functools
 import gzip
 import sys
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final, NamedTuple
+
+from matplotlib.figure import Figure
 
 from experiments.claims import measured
 from experiments.claims import section as claims_section
@@ -24,7 +27,9 @@ from experiments.pages import page
 from experiments.pages.study import Study, load
 from experiments.pages.tables import Table, table
 from experiments.pages.wording import ABSENT, duration, plural
+from experiments.recipe import STUDY as RECIPE
 from experiments.shell import arguments
+from experiments.strength import recipe_report
 from jaxzero import workdir
 from jaxzero.settings.config import ConfigError
 
@@ -93,8 +98,7 @@ def text(groups: Mapping[str, Sequence[Recorded]]) -> str:
     for group, runs in groups.items():
         parts.append(f"\n## {group}\n")
         parts += [markdown(one) for one in tables(runs)]
-        if _of_losses(runs):
-            parts.append(f"\n![tournaments of {group}]({figure_name(group)})\n")
+        parts += [f"\n![{one.title}]({one.file})\n" for one in drawings(group, runs)]
     return "".join(parts)
 
 
@@ -108,8 +112,8 @@ def tables(runs: Sequence[Recorded]) -> Iterator[Table]:
             "study": lambda one: one.kind,
             "board": lambda one: one.study.game,
             "semantics": lambda one: str(one.study.setting("semantics") or ABSENT),
-            "seeds": lambda one: str(len({r["seed"] for r in one.study.results["runs"]})),
-            "wall time": lambda one: duration(_cost(one.study).get("wall_seconds")),
+            "seeds": lambda one: str(len({r["seed"] for r in _runs(one.study)})),
+            "wall time": lambda one: duration(_seconds(one.study)),
             "device": lambda one: _environment(one.study, "device"),
             "commit": lambda one: _environment(one.study, "commit"),
             "command": lambda one: f"`{one.study.results.get('command') or ABSENT}`",
@@ -123,6 +127,10 @@ def tables(runs: Sequence[Recorded]) -> Iterator[Table]:
         if any(test.estimate and test.estimate.tested for test in tests):  # seeds enough
             yield claims_section.details(findings)
         yield joint_figures.ratings(boards)
+    for one in _of_recipes(runs):
+        rows, at = recipe_report.compared(one.study.results)
+        yield from recipe_report.earned_tables(rows, at)
+        yield recipe_report.arms_table(one.study.results["arms"], at)
     for one in runs:
         results = one.study.results
         decided = results.get("claims") or (results.get("sweep") or {}).get("remarks") or []
@@ -140,8 +148,21 @@ def _of_losses(runs: Sequence[Recorded]) -> tuple[measured.BoardStudies, ...]:
     return measured.together((Path(one.name), one.study) for one in own)
 
 
-def _cost(study: Study) -> Mapping[str, Any]:
-    return study.results.get("cost") or {}
+def _of_recipes(runs: Sequence[Recorded]) -> list[Recorded]:
+    return [one for one in runs if one.kind == RECIPE]
+
+
+def _runs(study: Study) -> list[Mapping[str, Any]]:
+    """Of the whole study, or of its first arm."""
+    results = study.results
+    return results["runs"] if "runs" in results else results["arms"][0]["runs"]
+
+
+def _seconds(study: Study) -> float | None:
+    """Wall time of all trainings."""
+    arms = study.results.get("arms") or []
+    cost = study.results.get("cost") or {}
+    return cost.get("wall_seconds") or sum(arm["seconds"] for arm in arms if "seconds" in arm)
 
 
 def _environment(study: Study, key: str) -> str:
@@ -156,21 +177,37 @@ def markdown(shown: Table) -> str:
     return f"\n{shown.title}:\n\n{rows}\n{note}"
 
 
-def figure_name(group: str) -> str:
-    """Of the figure of a group's tournaments."""
-    return f"recorded_{group}.svg"
+class Drawing(NamedTuple):
+    """A figure of a group: its file, its title, what draws it."""
+
+    file: str
+    title: str
+    draw: Callable[[], Figure | None]
+
+
+def drawings(group: str, runs: Sequence[Recorded]) -> list[Drawing]:
+    """The tournaments of losses, and what the parts of each recipe earn."""
+    found = []
+    if boards := _of_losses(runs):
+        draw = functools.partial(joint_figures.tournaments, boards)
+        found.append(Drawing(f"recorded_{group}.svg", f"tournaments of {group}", draw))
+    for one in _of_recipes(runs):
+        rows, _ = recipe_report.compared(one.study.results)
+        title = f"what the parts of the recipe earn, {one.study.game}"
+        effects = functools.partial(recipe_report.effects, rows)
+        found.append(Drawing(f"recorded_{group}_{one.name}.svg", title, effects))
+    return found
 
 
 def write(root: Path = ROOT) -> Path:
     """Writes the page and its figures; returns its path."""
     groups = read(root)
     for group, runs in groups.items():
-        boards = _of_losses(runs)
-        drawn = joint_figures.tournaments(boards) if boards else None
-        if drawn is not None:
-            stem = (root / figure_name(group)).with_suffix("")
-            page.save(drawn, stem)
-            stem.with_suffix(".png").unlink()
+        for one in drawings(group, runs):
+            stem = (root / one.file).with_suffix("")
+            if (drawn := one.draw()) is not None:
+                page.save(drawn, stem)
+                stem.with_suffix(".png").unlink()
     path = root / "recorded.md"
     path.write_text(text(groups), encoding="utf-8")
     return path

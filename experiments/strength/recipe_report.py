@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 from matplotlib.figure import Figure
@@ -42,9 +42,7 @@ Rows = Mapping[Measure, Sequence[Earned]]
 def write_report(directory: Path) -> Path:
     """Writes figures and page of a finished study; returns the page's path."""
     results = workdir.read_json(directory / workdir.RESULTS)
-    arms: dict[str, Arm] = {arm["arm"]: arm for arm in results["arms"]}
-    at = shared_evaluations(arms.values())
-    rows = {measure: earned(arms, WHOLE, measure, at) for measure in MEASURES}
+    rows, at = compared(results)
     asked = results["positions"]
     config = results["config"]
     built = Page(
@@ -62,7 +60,7 @@ def write_report(directory: Path) -> Path:
                 f"{config['search']['num_simulations']} simulations a move, "
                 f"{plural(config['study']['seeds'], 'seed')}",
             ),
-            ("Time", duration(sum(arm["seconds"] for arm in arms.values()))),
+            ("Time", duration(sum(arm["seconds"] for arm in results["arms"]))),
             (
                 "Test positions",
                 f"{number(asked['number'])}, in {number(asked['contested'])} of which some move "
@@ -76,7 +74,7 @@ def write_report(directory: Path) -> Path:
             section(
                 "What each part earned",
                 plate("earned", effects(rows), "The recipe less the recipe without", _CAPTION),
-                *(earned_table(own, WHOLE, measure, at) for measure, own in rows.items()),
+                *earned_tables(rows, at),
             ),
             section(
                 "Every arm",
@@ -86,6 +84,18 @@ def write_report(directory: Path) -> Path:
         ],
     )
     return page.write(learning_section.added(built, directory), directory)
+
+
+def compared(results: Mapping[str, Any]) -> tuple[Rows, float]:
+    """What every part earned by measure, and at how many evaluations of self-play."""
+    arms: dict[str, Arm] = {arm["arm"]: arm for arm in results["arms"]}
+    at = shared_evaluations(arms.values())
+    return {measure: earned(arms, WHOLE, measure, at) for measure in MEASURES}, at
+
+
+def earned_tables(rows: Rows, at: float) -> list[Table]:
+    """A table for each measure."""
+    return [earned_table(own, WHOLE, measure, at) for measure, own in rows.items()]
 
 
 _CAPTION: Final = (

@@ -17,8 +17,8 @@ def test_the_page_is_that_of_the_data() -> None:
     page = (results.ROOT / "recorded.md").read_text()
     groups = results.read()
     assert page == results.text(groups), "run: python -m experiments.results"
-    for group in groups:
-        assert (results.ROOT / results.figure_name(group)).is_file()
+    for group, runs in groups.items():
+        assert all((results.ROOT / one.file).is_file() for one in results.drawings(group, runs))
 
 
 def test_runs_are_kept_and_make_the_page(tmp_path: Path) -> None:
