@@ -13,7 +13,7 @@ from typing import Any
 
 ONE_DEVICE = "--xla_force_host_platform_device_count=1"
 # Of one process, not of what was computed.
-TIMES = re.compile(r"seconds|minutes|phases|programs|environment|command|noise")
+TIMES = re.compile(r"seconds|minutes|hours|phases|programs|environment|command|noise")
 
 
 def begin(
