@@ -52,14 +52,15 @@ def whole(study: str) -> Path:
         directory.parent.mkdir(parents=True, exist_ok=True)
         for again in (False, True):  # the second finds its programs compiled, as all later ones do
             place = directory.with_name("again") if again else directory
-            begun, process, needs = time.monotonic(), begin(study, place), {}
+            begun, process = time.monotonic(), begin(study, place)
+            sizes: dict[str, float] = {}
             while process.poll() is None:
-                needs |= _sizes(process)
+                sizes |= _sizes(process)
                 time.sleep(0.1)
             if process.returncode:
                 raise RuntimeError(f"{study}: {processes.log_of(place)[-500:]}")
         remove(directory.with_name("again"))
-        workdir.write_json(directory / _NEEDS, needs | {"seconds": time.monotonic() - begun})
+        workdir.write_json(directory / _NEEDS, sizes | {"seconds": time.monotonic() - begun})
     return directory
 
 
