@@ -304,6 +304,7 @@ def main(words: Sequence[str] | None = None) -> None:
     workdir.write_json(directory / FILE, found)
     print(table(found))
     say(f"written: {directory / FILE}")
+    say(f"next, to show it: python -m experiments.report {directory}")
 
 
 if __name__ == "__main__":

@@ -73,6 +73,7 @@ def climb(directories: Sequence[Path], settings: LadderSettings) -> list[dict[st
     print(summary(opened, directories, found))
     for run in opened:
         say(f"written: {run.directory / FILE}")
+        say(f"next, to show it: python -m experiments.report {run.directory}")
     return found
 
 

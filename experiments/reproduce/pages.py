@@ -154,7 +154,7 @@ def _tables(paper: Paper, exhibit: Exhibit, sources: Sequence[Source]) -> Iterat
     for title, shown in found:
         rows = tuple(row for row in shown.rows if row[0] not in others)
         title = title if len(found) > len(exhibit.tables) else shown.title
-        yield replace(shown, title=title, rows=rows, folded=False)
+        yield replace(shown, title=title, rows=rows)
 
 
 def _not_addressed(paper: Paper, shown: Sequence[Table]) -> Table | None:
