@@ -1,4 +1,4 @@
-"""The losses of Wang 2019, 2020 and 2023, of optax's: per example, averaged and combined outside."""
+"""The losses of Wang 2019, 2020 and 2023, of optax's: per example, averaged outside."""
 
 from collections.abc import Callable
 from typing import NamedTuple
