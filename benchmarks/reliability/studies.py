@@ -1,6 +1,7 @@
 """Tiny studies as a user starts them: left alone, disturbed, begun again, and compared.
 
-The whole study is left alone once and kept; every other one must end with the same numbers.
+The whole study is left alone once and kept; every other one must end with the same numbers. Where
+the program's numbers changed meanwhile, remove the folder.
 """
 
 import importlib
@@ -126,5 +127,9 @@ def differing(expected: Path, found: Path) -> str | None:
 
 
 def _results(path: Path) -> dict[str, Any]:
-    """Without the claims: over minutes they follow from the clock, else from the other numbers."""
-    return {k: v for k, v in processes.results_of(path.parent).items() if k != "claims"}
+    """The numbers: without settings, which a younger program has more of, and without claims.
+
+    Those over minutes follow from the clock, the others from the other numbers.
+    """
+    found = processes.results_of(path.parent)
+    return {key: value for key, value in found.items() if key not in ("claims", "config")}
