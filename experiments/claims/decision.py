@@ -34,19 +34,16 @@ METHOD = (
 
 def too_few(seeds: int, of: str = "") -> str:
     """`2 seeds a loss, 5 are the fewest that decide`, with `of` " a loss"; empty if enough."""
-    if seeds >= inference.FEWEST:
-        return ""
-    return f"{plural(seeds, 'seed')}{of}, {inference.FEWEST} are the fewest that decide"
+    said = f"{plural(seeds, 'seed')}{of}, {inference.FEWEST} are the fewest that decide"
+    return said if seeds < inference.FEWEST else ""
 
 
 def seeds_to_decide(verdict: str, seeds: int, needed: int | None) -> str:
     """In words, what `Tested` has; a dash for what is decided."""
-    if verdict != UNDECIDED:
-        return NONE
-    if needed is not None:
-        return number(needed)
     over = f"over {number(inference.MOST_SEEDS)}"
-    return over if seeds > 1 else f"{inference.FEWEST} or more"  # one seed has no spread
+    unknown = over if seeds > 1 else f"{inference.FEWEST} or more"  # one seed has no spread
+    found = unknown if needed is None else number(needed)
+    return found if verdict == UNDECIDED else NONE
 
 
 def coverage(level: float) -> str:

@@ -5,14 +5,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from experiments.claims import decision, effort, inference, papers
-from experiments.claims.decision import (
-    REPRODUCED,
-    UNDECIDED,
-    VERDICTS,
-    Decided,
-    Tested,
-    seeds_to_decide,
-)
+from experiments.claims.decision import REPRODUCED, UNDECIDED, VERDICTS, Decided, Tested
 from experiments.claims.figure import plates, words_of
 from experiments.claims.losses import Findings, published_effect
 from experiments.pages import style
@@ -123,8 +116,7 @@ def of_results(
             rows.append(said | {"contrast": f"needs {claim['needs']}"})
         for test in claim.get("contrasts", [claim]):
             effect, seeds = test["effect"], test.get("seeds")
-            needed = test.get("seeds_to_decide", claim.get("needed"))
-            wanted = "" if seeds is None else seeds_to_decide(test["verdict"], seeds, needed)
+            known = test["verdict"], seeds, test.get("seeds_to_decide", claim.get("needed"))
             ends = interval(test["interval"], digits)
             level = test.get("level", inference.LEVEL)  # older files have none
             row = said | {
@@ -135,7 +127,7 @@ def of_results(
                 "of": NONE if ends == NONE else decision.coverage(level),
                 "margin": f"{test['margin']:g}",
                 "seeds": NONE if seeds is None else number(seeds),
-                "seeds to decide": wanted or NONE,
+                "seeds to decide": NONE if seeds is None else decision.seeds_to_decide(*known),
             }
             if theirs := test.get("published") or claim.get("published"):
                 row["published"] = joined([f"{number(v, 3)} ({k})" for k, v in theirs.items()])

@@ -197,9 +197,7 @@ PRESETS: dict[str, Preset] = {
         "the same with AlphaGo Zero's evaluation (Fig. 6)", _gate(_GPU_RACING_KINGS, 400, 50)
     ),
     "paper": Preset("West 2020's Reversi (Fig. 5), 512 channels, 5 seeds of each", _REVERSI),
-    "paper_racing_kings": Preset(
-        "West 2020's Racing Kings (Fig. 4) against Stockfish", _RACING_KINGS
-    ),
+    "paper_racing_kings": Preset("West 2020's Racing Kings (Fig. 4), Stockfish", _RACING_KINGS),
     "paper_racing_kings_gate": Preset(
         "the same with AlphaGo Zero's evaluation (Fig. 6)", _gate(_RACING_KINGS, 2000, 50)
     ),

@@ -117,8 +117,7 @@ KEYS: tuple[Key, ...] = (
     dataclasses.replace(
         table(GENERAL_KEYS)["train.iterations"],
         default=None,
-        meaning="self-play, training and arena, so often; unset: 200 on 5x5 boards, else 100 (Wang "
-        "2020)",
+        meaning="self-play, training and arena; unset: 200 on 5x5 boards, else 100 (Wang 2020)",
     ),
     dataclasses.replace(
         table(GENERAL_KEYS)["network.channels"],

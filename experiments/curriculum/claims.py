@@ -90,10 +90,9 @@ def published_effects(claim: Claim) -> dict[str, float]:
 def as_json(found: Sequence[Decided]) -> list[dict[str, Any]]:
     """For results.json."""
     kept = ("id", "words", "where", "axis", "direction", "margin")
-    rows: list[dict[str, Any]] = []
-    for one in found:
-        [test] = one.tests
-        row: dict[str, Any] = {key: one.claim.raw[key] for key in kept} | test.row()
-        row |= {"adjusted": row.pop("p_holm"), "needed": row.pop("seeds_to_decide")}
-        rows.append(row | {"published": published_effects(one.claim)})
-    return rows
+    return [
+        {key: one.claim.raw[key] for key in kept}
+        | one.tests[0].row()
+        | {"published": published_effects(one.claim)}
+        for one in found
+    ]

@@ -223,11 +223,7 @@ def inline(svg: str, name: str) -> str:
 
 
 def _with_classes(svgs: Mapping[str, str]) -> tuple[dict[str, Markup], Markup]:
-    """SVGs that share their styles as classes of the page, which takes a third of the space.
-
-    Returns:
-      The SVGs by name, and the classes' rules.
-    """
+    """The SVGs with classes of the page in place of styles, a third of the size; their rules."""
     names: dict[str, str] = {}  # of classes, by what they say
 
     def named(match: re.Match[str]) -> str:

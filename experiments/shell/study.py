@@ -96,10 +96,7 @@ class StudyRun:
 
 
 def play_it(directory: Path, game: str) -> str | None:
-    """The command that plays against a network of a study; None where it keeps none.
-
-    For a game of the user's own it imports the game's module; a notebook's game has none.
-    """
+    """Plays against a network of a study, its game imported first; None where there is none."""
     places = ("player", ".", "*", "*/*")
     kept = [one for at in places for one in sorted(directory.glob(f"{at}/{workdir.MEMBERS}"))]
     module = type(make_game(game)).__module__

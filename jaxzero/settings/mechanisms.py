@@ -122,8 +122,7 @@ MECHANISMS: tuple[Key, ...] = (
     Key(
         "selfplay.fast_share",
         0.0,
-        "share of plies with a fast search that is not learned from (playout caps; Clausen 2021: "
-        "0.75)",
+        "share of plies with a fast search, not learned from (playout caps; Clausen 2021: 0.75)",
         low=0,
         high=0.999,
     ),
@@ -138,8 +137,7 @@ MECHANISMS: tuple[Key, ...] = (
     Key(
         "selfplay.drop_draws",
         0.0,
-        "share of the drawn games that is not learned from; West 2020: 0.5 (Racing Kings), 0.1 "
-        "(Reversi)",
+        "share of drawn games not learned from; West 2020: 0.5 (Racing Kings), 0.1 (Reversi)",
         low=0,
         high=1,
     ),
@@ -180,8 +178,7 @@ MECHANISMS: tuple[Key, ...] = (
     Key(
         "selfplay.curriculum_averaging",
         0.5,
-        "weight of the newest games in the running average of a game's length; West 2020 does not "
-        "say",
+        "weight of the newest games in the average of a game's length; West 2020 does not say",
         low=0,
         high=1,
     ),
@@ -210,8 +207,7 @@ MECHANISMS: tuple[Key, ...] = (
         "replay.minimum_games",
         (),
         "games that the window holds before training, in iteration 1, 2, ... (West 2020), in "
-        "batches of selfplay.episodes, each a slot of replay.window; empty: one batch for each "
-        "iteration",
+        "batches of selfplay.episodes, each a slot of replay.window; empty: one an iteration",
         low=1,
         high=_MANY,
         item=int,
@@ -219,23 +215,20 @@ MECHANISMS: tuple[Key, ...] = (
     Key(
         "replay.leaving",
         0.1,
-        "share of the games, the oldest, that leaves after training; with minimum_games (West "
-        "2020)",
+        "share of games, the oldest, that leaves after training; with minimum_games (West 2020)",
         low=0,
         high=1,
     ),
     Key(
         "replay.images",
         "all",
-        "symmetric images that are learned from; none: the positions alone (Clausen 2021, West "
-        "2020)",
+        "symmetric images that are learned; none: the positions alone (Clausen 2021, West 2020)",
         choices=("all", "none"),
     ),
     Key(
         "replay.window_positions",
         0,
-        "window of the newest positions, in place of replay.window (Clausen 2021: 2,000,000); 0: "
-        "iterations",
+        "window of newest positions, not replay.window (Clausen 2021: 2,000,000); 0: iterations",
         low=0,
         high=2**30,
     ),
