@@ -13,6 +13,7 @@ from jaxzero.settings.config import ConfigError
 _GROUPS = Path("/sys/fs/cgroup/memory")  # version 1, which root may write
 # Of what the study needs; with fewer addresses Python can't load its libraries.
 _SHARES = (("resident", 0.2, 0.8), ("addresses", 0.35, 1.0))
+_LINKER = 127  # the C library's own end, where a thread has no room
 _PATIENCE = 600  # seconds: of threads that could not begin, some wait for ever
 
 
@@ -35,10 +36,8 @@ def starve(study: str, number: int) -> tuple[str, str | None]:
         except subprocess.TimeoutExpired:
             process.kill()
             status, wrong = process.wait(), f"goes on after {_PATIENCE} s"
-    happened = (
-        "memory refused" if status > 0 else "killed for memory" if status else "memory enough"
-    )
-    if status > 0:
+    happened = {0: "memory enough", 2: "memory refused"}.get(status, "killed for memory")
+    if status > 0 and status != _LINKER:
         wrong = studies.refused(status, directory)
     wrong = wrong or studies.resumed(study, directory)
     if wrong is None:
