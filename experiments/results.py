@@ -155,7 +155,7 @@ def _of_recipes(runs: Sequence[Recorded]) -> list[Recorded]:
 def _runs(study: Study) -> list[Mapping[str, Any]]:
     """Of the whole study, or of its first arm."""
     results = study.results
-    return results["runs"] if "runs" in results else results["arms"][0]["runs"]
+    return results.get("runs") or results["arms"][0]["runs"]
 
 
 def _seconds(study: Study) -> float | None:
