@@ -14,6 +14,7 @@ import io
 import json
 import math
 import os
+import shlex
 import sys
 import zipfile
 import zlib
@@ -274,6 +275,8 @@ def main(words: Sequence[str] | None = None) -> None:
             file=sys.stderr,
         )
     print(f"{file}: {len(export.kept) + 1} files, {len(export.archive) / _MIB:.2f} MiB")
+    asked = shlex.quote(f"--read={file}")
+    print(f"next, what it holds: python -m experiments.export {asked}", file=sys.stderr)
 
 
 if __name__ == "__main__":

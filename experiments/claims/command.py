@@ -9,6 +9,7 @@ run. Prints the verdicts, and writes claims.json. See docs/deviations.md.
 
 import dataclasses
 import os
+import shlex
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -99,3 +100,5 @@ def main(words: Sequence[str] | None = None) -> None:
     out = given.out or Path(os.path.commonpath([run.resolve() for run in given.runs])) / FILE
     workdir.write_json(out, as_json(findings))
     print(f"written: {out}", file=sys.stderr)
+    asked = shlex.join([*map(str, given.runs), f"--out={out.with_name('joint')}"])
+    print(f"next, as a page: python -m experiments.loss_report {asked}", file=sys.stderr)
