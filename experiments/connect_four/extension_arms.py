@@ -76,8 +76,8 @@ def added(config: ConfigDict) -> dict[str, dict[str, Any]]:
 def _learning(arm: str) -> dict[str, Any]:
     """What an arm learns of the arm `teacher`, or of a network as it began."""
     name = FEATURE_ARMS[arm]
-    teacher = f"../{TEACHER}" if FEATURES[name].trained else ""
-    return {"train.feature_weight": 1.0, "train.features": name, "train.teacher": teacher}
+    teacher = {"train.teacher": f"../{TEACHER}"} if FEATURES[name].trained else {}
+    return {"train.feature_weight": 1.0, "train.features": name} | teacher
 
 
 def check(config: ConfigDict) -> None:
@@ -85,7 +85,7 @@ def check(config: ConfigDict) -> None:
     arms = list(config.study.arms)
     for arm in (arm for arm in arms if arm in FEATURE_ARMS):
         before = arms[: arms.index(arm)]
-        if added(config)[arm]["train.teacher"] and TEACHER not in before:
+        if "train.teacher" in added(config)[arm] and TEACHER not in before:
             raise ConfigError(
                 f"config.study.arms={config.study.arms}: {arm} learns features of the network of "
                 f"the arm {TEACHER}, name that before it"

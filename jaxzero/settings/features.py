@@ -84,9 +84,10 @@ LEARNED_FEATURES: tuple[Key, ...] = (
     ),
     Key(
         "train.teacher",
-        "",
+        None,
         "run directory of the small network, seen from this run's (runs/mine beside runs/small: "
-        "../small); none of random features",
+        "../small); unset: none, for random features",
+        kind=str,
     ),
 )
 

@@ -51,7 +51,7 @@ def test_hours_are_of_the_authors_machine_for_both() -> None:
 def test_features_cost_what_their_teacher_had_cost() -> None:
     teacher, pupil, random = (arm(name, 0) for name in ("teacher", "move1", "move1_random"))
     pupil["changes"] = {"train.teacher": "../teacher"}
-    random["changes"] = {"train.teacher": ""}
+    random["changes"] = {"train.features": "move1_random"}
     found = learning_lines.of_arms([teacher, pupil, random])
     own, later, alone = (found[name][0] for name in ("teacher", "move1", "move1_random"))
     np.testing.assert_allclose(alone.hours, own.hours)
