@@ -203,26 +203,36 @@ def _move_aside(folder: Path, aside: Path) -> None:
     os.rename(folder, aside)
 
 
+class _Quiet(logging.Filter):
+    """Drops what orbax's writers report, with tracebacks, while it is on."""
+
+    on = False
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        return not self.on
+
+    def unraisable(self, found: Any) -> None:
+        """For `sys.unraisablehook`: of writers whose event loop is closed."""
+        if not (self.on and "Event loop is closed" in str(found.exc_value)):
+            sys.__unraisablehook__(found)
+
+
+_quiet = _Quiet()
+
+
 @contextlib.contextmanager
 def _without_background_log() -> Iterator[None]:
-    """orbax's writers report, with tracebacks, errors that `wait_until_finished` raises again.
+    """orbax's writers report errors that `wait_until_finished` raises again.
 
-    After such an error it stays quiet: writers that were still at work report later.
+    After such an error it stays quiet until something is saved again: writers that were still at
+    work report later.
     """
-    loggers, hook = [logging.getLogger(name) for name in ("absl", "asyncio")], sys.unraisablehook
-    before = [logger.level for logger in loggers]
-
-    def unraisable(found: Any) -> None:
-        if "Event loop is closed" not in str(found.exc_value):
-            hook(found)
-
-    for logger in loggers:
-        logger.setLevel(logging.CRITICAL)
-    sys.unraisablehook = unraisable
+    for name in ("absl", "asyncio"):
+        logging.getLogger(name).addFilter(_quiet)  # once
+    sys.unraisablehook = _quiet.unraisable
+    _quiet.on = True
     yield
-    sys.unraisablehook = hook
-    for logger, level in zip(loggers, before, strict=True):
-        logger.setLevel(level)
+    _quiet.on = False
 
 
 def _disk_trouble(error: Exception) -> str | None:
