@@ -1,5 +1,6 @@
 """The small networks whose features a population learns (`train.features`)."""
 
+import hashlib
 import os
 from collections.abc import Sequence
 from pathlib import Path
@@ -10,11 +11,13 @@ import jax.numpy as jnp
 import numpy as np
 from ml_collections import ConfigDict
 
+from jaxzero import workdir
 from jaxzero.runs.opened import Member, networks, open_run
 from jaxzero.settings.config import ConfigError
 from jaxzero.training import features
 from jaxzero.training.spec import Spec
 
+FILE = "teacher.json"  # of a run directory: which networks are its teachers
 _TEACHER = 1 << 22  # folded into a run's seed: the untrained network of random features
 
 
@@ -25,7 +28,8 @@ def of(config: ConfigDict, members: Sequence[Member], spec: Spec, directory: Pat
     features are those of a network of the run's own seed.
 
     Raises:
-      ConfigError: that directory holds no network of this size for this game.
+      ConfigError: that directory holds no network of this size for this game, or others than those
+        that the run began with.
     """
     if spec.features is None:
         return None
@@ -52,8 +56,26 @@ def of(config: ConfigDict, members: Sequence[Member], spec: Spec, directory: Pat
             f"or game, train it on {spec.game.name} with config.network.blocks=3, channels=32, "
             "stem_filters=128, head_filters=1, squeeze_excite=True and without further heads"
         )
+    _note(directory / FILE, config.train.teacher, opened.iterations[-1], variables)
     taken = np.arange(len(members)) % len(opened.members)
     return jax.tree.map(lambda x: x[taken], variables)
+
+
+def _note(path: Path, teacher: str, iteration: int, variables: Any) -> None:
+    """Notes which networks these are where a run begins; refuses others where it goes on."""
+    digest = hashlib.sha256()
+    for leaf in jax.tree.leaves(variables):
+        digest.update(np.asarray(leaf).tobytes())
+    found = {"iteration": iteration, "sha256": digest.hexdigest()}
+    held = workdir.read_json(path) if path.is_file() else found
+    if held != found:
+        raise ConfigError(
+            f"config.train.teacher={teacher!r}: its newest network is of iteration {iteration}, "
+            f"this run began with another one, of iteration {held['iteration']}: choose another "
+            "--workdir"
+        )
+    if jax.process_index() == 0:
+        workdir.write_json(path, found)
 
 
 def _shapes(variables: Any) -> Any:

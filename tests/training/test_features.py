@@ -134,7 +134,7 @@ def one_run(config: ConfigDict, seeds: int = 1) -> list[Member]:
     return [Member(f"r{i}", "sum", i, config) for i in range(seeds)]
 
 
-def small_run(directory: Path, changes: dict[str, Any]) -> Learner:
+def small_run(directory: Path, changes: dict[str, Any], at: int = 1) -> Learner:
     """A run directory of a small network, as it began; the network, [1]."""
     config = small.small_config(LEARNED | TEACHER | changes)
     workdir.claim(directory, config, "small")
@@ -142,7 +142,7 @@ def small_run(directory: Path, changes: dict[str, Any]) -> Learner:
     start = partial(learner.init, spec_lib.make_spec(config))
     networks = learner.without_optimiser(jax.jit(jax.vmap(start))(jax.random.split(KEY, 1)))
     kept = Checkpoints(directory / runs.SNAPSHOTS, keep=None)
-    kept.save(1, networks)
+    kept.save(at, networks)
     kept.close()
     return networks
 
@@ -152,8 +152,9 @@ def test_a_population_learns_features_of_a_run_beside_it(tmp_path: Path) -> None
     small_run(tmp_path / "wide", {"network.channels": 8})
     learned = {"train.features": "move1", "train.teacher": "../small"}
     config = small.small_config(LEARNED | learned)
-    spec = spec_lib.make_spec(config)
-    found = teachers.of(config, one_run(config, 3), spec, tmp_path / "large")
+    spec, place = spec_lib.make_spec(config), tmp_path / "several"
+    place.mkdir()
+    found = teachers.of(config, one_run(config, 3), spec, place)
     for mine, its in zip(
         jax.tree.leaves(found["params"]), jax.tree.leaves(theirs.params), strict=True
     ):
@@ -170,4 +171,7 @@ def test_a_population_learns_features_of_a_run_beside_it(tmp_path: Path) -> None
     ):
         other = small.changed(config, changes)
         with pytest.raises(ConfigError, match=message):
-            teachers.of(other, one_run(other), spec_lib.make_spec(other), tmp_path / "large")
+            teachers.of(other, one_run(other), spec_lib.make_spec(other), place)
+    small_run(tmp_path / "small", {}, at=2)  # it was trained on
+    with pytest.raises(ConfigError, match=r"of iteration 2, this run began with .* of iteration 1"):
+        teachers.of(config, one_run(config, 3), spec, place)
