@@ -104,8 +104,8 @@ class StopRequest:
                         _end(f"a second {signal.Signals(number).name}", number)
                     if not first:
                         first = number
-                        said = f"{signal.Signals(number).name}: ends when what runs now is done"
-                        print(f"\n{said}, once more: at once", file=sys.stderr, flush=True)
+                        said = f"{signal.Signals(number).name}: stopping after the current step"
+                        print(f"\n{said}; a second one stops at once", file=sys.stderr, flush=True)
 
     def reason(self) -> Stopped | None:
         """Why to stop now, the same on all processes; None to go on."""

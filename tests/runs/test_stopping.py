@@ -48,9 +48,8 @@ def test_a_process_that_waits_for_its_device_ends_at_once(
                 time.sleep(0.2)  # two at once may count as one
             assert process.wait(60) == 128 + signal.SIGTERM
             first, last = process.stderr.read().split("\n\n")
-            assert first.strip() == f"{signals[0].name}: ends when what runs now is done, " + (
-                "once more: at once"
-            )
+            step = f"{signals[0].name}: stopping after the current step; a second one stops at once"
+            assert first.strip() == step
             assert last.strip() == (
                 f"stopped by {said}: the same command resumes from the newest checkpoint"
             )
