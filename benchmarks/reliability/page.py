@@ -21,13 +21,14 @@ def fill(text: str, rows: Mapping[str, Any]) -> str:
             len(row["failures"]),
             row["first"] if row["first"] == row["last"] else f"{row['first']} to {row['last']}",
             ", ".join(row["commits"]),
+            ", ".join(row["devices"]),
             f"{row['seconds'] / 60:.0f}",
         )
         for name, row in sorted(rows.items())
     ]
-    head = ("piece", "counted", "failures", "date", "commit", "minutes")
-    made_on = {(d, v) for row in rows.values() for d in row["devices"] for v in row["versions"]}
-    about = "".join(f"Made on {device}; {versions}.\n" for device, versions in sorted(made_on))
+    head = ("piece", "counted", "failures", "date", "commit", "device", "minutes")
+    versions = {found for row in rows.values() for found in row["versions"]}
+    about = "".join(f"Made with {found}.\n" for found in sorted(versions))
     table = f"\n{as_table(head, lines)}\n{about}\n"
     return _MARKED.sub(lambda match: match[1] + table + match[2], text)
 
