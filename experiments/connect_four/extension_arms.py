@@ -14,10 +14,7 @@ from jaxzero.settings.features import FEATURES
 
 _ARCHIVE = {"selfplay.archive_share": 0.5}
 _CACHED = {"search.key": "position", "selfplay.share": "cache"}
-_TEACHER = {  # 62,928 parameters
-    "network.blocks": 3,
-    "network.channels": 32,
-    "network.stem_filters": 128,
+_TEACHER = {  # with 3 blocks of 32 channels 62,928 parameters
     "network.head_filters": 1,
     "network.squeeze_excite": True,
     "train.reply_weight": 0.0,
@@ -35,6 +32,11 @@ def added(config: ConfigDict) -> dict[str, dict[str, Any]]:
     league, novelty = _leagues(config)
     m = config.search.num_simulations
     first, *others = config.study.grow_channels
+    teacher = {
+        "network.blocks": config.study.teacher_blocks,
+        "network.channels": config.study.teacher_channels,
+        "network.stem_filters": 4 * config.study.teacher_channels,
+    }
     widths = {
         "network.channels": first,
         "network.grow_to": tuple(others),
@@ -66,7 +68,7 @@ def added(config: ConfigDict) -> dict[str, dict[str, Any]]:
         "growing_net2net": growing["net2net"],
         "growing_parallel": growing["parallel"],
         "cached_growing": _CACHED | growing["net2net"],
-        "teacher": _TEACHER,
+        "teacher": _TEACHER | teacher,
         **{arm: _learning(arm) for arm in FEATURE_ARMS},  # Fig. 10
         "population": {},  # see `populations`
         "population_alone": {},
