@@ -16,7 +16,7 @@ command resumes after the last number that the file has; a larger --count adds t
 
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import NamedTuple
@@ -102,10 +102,10 @@ def _searched(_: str, number: int) -> Step:
 
 
 def _disturbed(
-    disturb: Callable[[str, int], tuple[str, str | None]], name: str, number: int
+    disturb: Callable[[str, int], tuple[Mapping[str, int], str | None]], name: str, number: int
 ) -> Step:
     happened, wrong = disturb(name, number)
-    return Step({"studies": 1, happened: 1}, (wrong,) if wrong else ())
+    return Step({"studies": 1, **happened}, (wrong,) if wrong else ())
 
 
 PIECES = {

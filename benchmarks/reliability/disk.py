@@ -2,7 +2,7 @@
 
 import contextlib
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from benchmarks.reliability import studies
@@ -13,7 +13,7 @@ _STRIDE = 617  # numbers visit all sizes, far apart: a prime
 _ROOM = "size=1g,nr_inodes=100000"
 
 
-def fill(study: str, number: int) -> tuple[str, str | None]:
+def fill(study: str, number: int) -> tuple[Mapping[str, int], str | None]:
     """Runs a study with too little room, then again with enough.
 
     One time in four files can't be made any more, else they take no more bytes.
@@ -44,7 +44,7 @@ def fill(study: str, number: int) -> tuple[str, str | None]:
     if wrong is None:
         studies.remove(directory)
     happened = happened if status else "room enough"
-    return happened, wrong and f"{study} {number}, {limits}: {wrong}"
+    return {happened: 1}, wrong and f"{study} {number}, {limits}: {wrong}"
 
 
 @contextlib.contextmanager

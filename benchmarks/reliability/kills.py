@@ -1,45 +1,60 @@
-"""Studies killed at a random moment."""
+"""Studies killed at random moments."""
 
 import random
 import signal
 import subprocess
+from collections import Counter
+from collections.abc import Mapping
+from pathlib import Path
 
 from benchmarks.reliability import studies
 
 _GRACE = 120  # seconds after SIGTERM
+_MOST = 6  # kills of a study, then it may end
+_ENDED = "ended before"
 
 
-def kill(study: str, number: int) -> tuple[str, str | None]:
-    """Kills a study once, by -9 or one time in four by SIGTERM, and begins it again.
+def kill(study: str, number: int) -> tuple[Mapping[str, int], str | None]:
+    """Kills a study up to six times, by -9 or one time in four by SIGTERM; each time it goes on.
 
     Returns:
-      what happened (`kill -9`, `SIGTERM`, `ended before`), and what was wrong afterwards.
+      how often what happened (`kill -9`, `SIGTERM`, `ended before` a moment came), and what was
+      wrong afterwards.
     """
     rng = random.Random(number)
-    moment = rng.uniform(0.02, 1.0) * studies.needs(study)["seconds"]
-    sent = signal.SIGTERM if rng.random() < 0.25 else signal.SIGKILL
+    seconds = studies.needs(study)["seconds"]
     directory = studies.FOLDER / study / f"killed_{number}"
     studies.remove(directory)
-    process, happened, wrong = studies.begin(study, directory), "ended before", None
-    try:
-        process.wait(moment)
-    except subprocess.TimeoutExpired:
-        happened = "SIGTERM" if sent == signal.SIGTERM else "kill -9"
-        process.send_signal(sent)
-        wrong = _ended(process, happened)
+    happened: Counter[str] = Counter()
+    moments, wrong = [], None
+    while wrong is None and happened[_ENDED] == 0 and len(moments) < _MOST:
+        moment = rng.uniform(0.02, 1.0) * seconds
+        sent = signal.SIGTERM if rng.random() < 0.25 else signal.SIGKILL
+        what, wrong = _disturb(study, directory, moment, sent)
+        happened[what] += 1
+        moments.append(f"{what} after {moment:.1f} s")
     wrong = wrong or studies.resumed(study, directory)
     if wrong is None:
         studies.remove(directory)
-    return happened, wrong and f"{study} {number}, {happened} after {moment:.1f} s: {wrong}"
+    return happened, wrong and f"{study} {number}, {', '.join(moments)}: {wrong}"
 
 
-def _ended(process: subprocess.Popen, happened: str) -> str | None:
+def _disturb(study: str, directory: Path, moment: float, sent: int) -> tuple[str, str | None]:
+    """Begins the study, or goes on with it, to be killed after so many seconds."""
+    process = studies.begin(study, directory)
+    try:
+        status = process.wait(moment)
+        return _ENDED, f"status {status}" if status else None
+    except subprocess.TimeoutExpired:
+        process.send_signal(sent)
+    what = "SIGTERM" if sent == signal.SIGTERM else "kill -9"
     try:
         status = process.wait(_GRACE)
     except subprocess.TimeoutExpired:
         process.kill()
         process.wait()
-        return f"goes on {_GRACE} s after {happened}"
+        return what, f"goes on {_GRACE} s after {what}"
     # SIGTERM may come before Python hears it, or when all is done.
-    fine = {"kill -9": (-9,), "SIGTERM": (143, -15, 0)}[happened]
-    return None if status in fine else f"status {status} after {happened}"
+    fine = {"kill -9": (-9,), "SIGTERM": (143, -15, 0)}[what]
+    wrong = None if status in fine else f"status {status} after {what}"
+    return what, wrong or studies.lost(directory)

@@ -4,7 +4,7 @@ import contextlib
 import random
 import resource
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from benchmarks.reliability import studies
@@ -17,7 +17,7 @@ _LINKER = 127  # the C library's own end, where a thread has no room
 _PATIENCE = 600  # seconds: of threads that could not begin, some wait for ever
 
 
-def starve(study: str, number: int) -> tuple[str, str | None]:
+def starve(study: str, number: int) -> tuple[Mapping[str, int], str | None]:
     """Runs a study with less memory than it needs, then again with enough.
 
     Returns:
@@ -42,7 +42,7 @@ def starve(study: str, number: int) -> tuple[str, str | None]:
     wrong = wrong or studies.resumed(study, directory)
     if wrong is None:
         studies.remove(directory)
-    return happened, wrong and f"{study} {number}, {limit >> 20} MiB {kind}: {wrong}"
+    return {happened: 1}, wrong and f"{study} {number}, {limit >> 20} MiB {kind}: {wrong}"
 
 
 @contextlib.contextmanager
