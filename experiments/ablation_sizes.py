@@ -29,23 +29,14 @@ _TOLD = 0.7  # of a device's nominal memory: JAX tells what XLA set aside, which
 
 @dataclasses.dataclass(frozen=True)
 class Size:
-    """Settings with a name.
-
-    Attributes:
-      name: short.
-      meant_for: the devices, for people.
-      preset: of the study's settings file, from which it begins.
-      changes: dotted keys.
-      platforms: on which it ends within an evening.
-      least_memory: bytes of a device; less memory means an older, slower device.
-    """
+    """Settings with a name."""
 
     name: str
-    meant_for: str
-    preset: str
-    changes: Mapping[str, Any]
-    platforms: tuple[str, ...]
-    least_memory: int = 0
+    meant_for: str  # the devices, for people
+    preset: str  # of the study's settings file, from which it begins
+    changes: Mapping[str, Any]  # dotted keys
+    platforms: tuple[str, ...]  # on which it ends within an evening
+    least_memory: int = 0  # bytes of a device; less memory means an older, slower device
 
 
 # From the largest to the smallest.
@@ -94,19 +85,12 @@ AUTO = "auto"
 
 @dataclasses.dataclass(frozen=True)
 class Fit:
-    """A size, and whether a study of it suits the hardware.
-
-    Attributes:
-      size: which.
-      config: its settings, changed.
-      predicted: memory of one device; None where the platform says enough.
-      against: why not, in words; None if nothing speaks against it.
-    """
+    """A size, and whether a study of it suits the hardware."""
 
     size: Size
-    config: ConfigDict
-    predicted: Forecast | None
-    against: str | None
+    config: ConfigDict  # its settings, changed
+    predicted: Forecast | None  # memory of one device; None where the platform says enough
+    against: str | None  # why not, in words; None if nothing speaks against it
 
 
 def settings(size: Size, changes: Mapping[str, Any] | None = None) -> ConfigDict:

@@ -42,27 +42,16 @@ STUDY = "tournament"
 
 @dataclasses.dataclass(frozen=True)
 class TournamentSettings:
-    """What a tournament is.
+    """What a tournament is."""
 
-    Attributes:
-      runs: run directories; one that is given twice plays as two.
-      games: of each pair, both colours together.
-      simulations: m of all networks; None: each its own run's.
-      opponents: names, see `opponents.NAMES`.
-      iterations: `last`, `all`, or numbers.
-      members: names of members of the runs; empty: all.
-      openings: random plies before each colour-swapped pair of games.
-      seed: of the games.
-    """
-
-    runs: tuple[Path, ...]
-    games: int = 20
-    simulations: int | None = None
-    opponents: tuple[str, ...] = opponents.NAMES
-    iterations: str = "last"
-    members: tuple[str, ...] = ()
-    openings: int = 2
-    seed: int = 0
+    runs: tuple[Path, ...]  # run directories; one that is given twice plays as two
+    games: int = 20  # of each pair, both colours together
+    simulations: int | None = None  # m of all networks; None: each its own run's
+    opponents: tuple[str, ...] = opponents.NAMES  # names, see `opponents.NAMES`
+    iterations: str = "last"  # `last`, `all`, or numbers
+    members: tuple[str, ...] = ()  # names of members of the runs; empty: all
+    openings: int = 2  # random plies before each colour-swapped pair of games
+    seed: int = 0  # of the games
 
 
 def parser() -> Parser:

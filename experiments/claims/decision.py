@@ -103,20 +103,13 @@ class Tested:
 
 @dataclass(frozen=True)
 class Decided:
-    """A claim, decided.
-
-    Attributes:
-      tests: of its contrasts; none where no run says anything about it.
-      semantics: of the runs.
-      absent: boards of the claim that have no runs.
-      missing: runs and values that should be there.
-    """
+    """A claim, decided."""
 
     claim: Claim
-    tests: tuple[Tested, ...]
-    semantics: str = ""
-    absent: tuple[str, ...] = ()
-    missing: tuple[str, ...] = ()
+    tests: tuple[Tested, ...]  # of its contrasts; none where no run says anything about it
+    semantics: str = ""  # of the runs
+    absent: tuple[str, ...] = ()  # boards of the claim that have no runs
+    missing: tuple[str, ...] = ()  # runs and values that should be there
 
     @property
     def verdict(self) -> str:

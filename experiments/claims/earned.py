@@ -15,37 +15,22 @@ Arm = Mapping[str, Any]  # of `results.json`: its `runs` and their `points`
 
 
 class Measure(NamedTuple):
-    """What networks are compared by.
+    """What networks are compared by."""
 
-    Attributes:
-      key: of a run's points.
-      title: with its unit.
-      scale: of what is shown over what the points have.
-      digits: that are shown.
-      sign: +1 where more is better, else -1.
-    """
-
-    key: str
-    title: str
-    scale: float
-    digits: int
-    sign: int = 1
+    key: str  # of a run's points
+    title: str  # with its unit
+    scale: float  # of what is shown over what the points have
+    digits: int  # that are shown
+    sign: int = 1  # +1 where more is better, else -1
 
 
 class Earned(NamedTuple):
-    """The whole less an arm by one measure, as it is shown; positive where the whole is better.
-
-    Attributes:
-      arm: its name.
-      means: over seeds, of the whole and of the arm.
-      estimate: of the difference.
-      level: of its test, and 1 less the interval's coverage.
-    """
+    """The whole less an arm by one measure, as it is shown; positive where the whole is better."""
 
     arm: str
-    means: tuple[float, float]
-    estimate: Estimate
-    level: float
+    means: tuple[float, float]  # over seeds, of the whole and of the arm
+    estimate: Estimate  # of the difference
+    level: float  # of its test, and 1 less the interval's coverage
 
     @property
     def name(self) -> str:

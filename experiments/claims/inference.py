@@ -22,19 +22,12 @@ MOST_SEEDS: Final = 10_000
 
 @dataclass(frozen=True)
 class Estimate:
-    """An effect and how sure it is.
+    """An effect and how sure it is."""
 
-    Attributes:
-      effect: weighted sum of the samples' means.
-      stderr: of the effect, from the spread over seeds; NaN with one seed.
-      seeds: of the smallest sample.
-      freedom: degrees of freedom of the standard error.
-    """
-
-    effect: float
-    stderr: float
-    seeds: int
-    freedom: float
+    effect: float  # weighted sum of the samples' means
+    stderr: float  # of the effect, from the spread over seeds; NaN with one seed
+    seeds: int  # of the smallest sample
+    freedom: float  # degrees of freedom of the standard error
 
     @property
     def sd(self) -> float:

@@ -26,21 +26,13 @@ from experiments.pages.wording import NONE, TIMES, number, plural, short
 
 
 class Comparison(NamedTuple):
-    """One figure: what is compared with what.
+    """One figure: what is compared with what."""
 
-    Attributes:
-      name: of its file.
-      source: of the paper.
-      title: above it.
-      arms: the reference first, named alike here and in the published curves.
-      diversity: the figure has it.
-    """
-
-    name: str
-    source: str
-    title: str
-    arms: tuple[str, ...]
-    diversity: bool = False
+    name: str  # of its file
+    source: str  # of the paper
+    title: str  # above it
+    arms: tuple[str, ...]  # the reference first, named alike here and in the published curves
+    diversity: bool = False  # the figure has it
 
 
 FIGURES: Final = (

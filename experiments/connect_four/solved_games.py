@@ -21,17 +21,11 @@ _known: dict[int, list[int]] = {}  # scores by position, of this process
 
 
 class Recipe(NamedTuple):
-    """What makes a set of positions what it is.
+    """What makes a set of positions what it is."""
 
-    Attributes:
-      best_move_probability: p.
-      one_per_game: version 2; else version 1.
-      seed: of the games.
-    """
-
-    best_move_probability: float
-    one_per_game: bool
-    seed: int
+    best_move_probability: float  # p
+    one_per_game: bool  # version 2; else version 1
+    seed: int  # of the games
 
     @property
     def games_per_part(self) -> int:
@@ -40,19 +34,12 @@ class Recipe(NamedTuple):
 
 
 class Solved(NamedTuple):
-    """N positions of solved games.
+    """N positions of solved games."""
 
-    Attributes:
-      moves: uint8[N, 42], columns played so far, then `NO_MOVE`.
-      scores: int16[N, 7], of every column for the player to move, see `PerfectSolver`.
-      game: int32[N], number of the game.
-      later: uint8[N, LATER], the next columns of the game, then `NO_MOVE`.
-    """
-
-    moves: np.ndarray
-    scores: np.ndarray
-    game: np.ndarray
-    later: np.ndarray
+    moves: np.ndarray  # uint8[N, 42], columns played so far, then `NO_MOVE`
+    scores: np.ndarray  # int16[N, 7], of every column for the player to move, see `PerfectSolver`
+    game: np.ndarray  # int32[N], number of the game
+    later: np.ndarray  # uint8[N, LATER], the next columns of the game, then `NO_MOVE`
 
 
 def play_part(recipe: Recipe, part: int) -> Solved:

@@ -31,36 +31,22 @@ _CHUNK = 512  # positions evaluated at once
 
 
 class Schedule(NamedTuple):
-    """When the learning rate falls, and when training ends; epochs without a better score.
+    """When the learning rate falls, and when training ends; epochs without a better score."""
 
-    Attributes:
-      patience: until it falls.
-      factor: what it is multiplied by.
-      stop_after: until the end.
-      max_epochs: the end in any case.
-    """
-
-    patience: int
-    factor: float
-    stop_after: int
-    max_epochs: int
+    patience: int  # until it falls
+    factor: float  # what it is multiplied by
+    stop_after: int  # until the end
+    max_epochs: int  # the end in any case
 
 
 @struct.dataclass
 class Questions:
-    """Positions to be asked about, and what is right.
+    """Positions to be asked about, and what is right."""
 
-    Attributes:
-      observation: [N, H, W, C].
-      legal: bool[N, A].
-      best: bool[N, A], the moves that count as right (strong).
-      result: float32[N], -1, 0 or 1 for the player to move.
-    """
-
-    observation: jax.Array
-    legal: jax.Array
-    best: jax.Array
-    result: jax.Array
+    observation: jax.Array  # [N, H, W, C]
+    legal: jax.Array  # bool[N, A]
+    best: jax.Array  # bool[N, A], the moves that count as right (strong)
+    result: jax.Array  # float32[N], -1, 0 or 1 for the player to move
 
 
 @struct.dataclass

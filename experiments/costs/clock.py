@@ -86,17 +86,11 @@ def seconds(rows: Sequence[Mapping[str, Any]], units: Cost) -> Cost:
 
 
 class Timing(NamedTuple):
-    """A phase that was timed.
+    """A phase that was timed."""
 
-    Attributes:
-      unit: seconds of one unit of one member; 0 of a phase that there is not.
-      size: simulations of a move, or minibatches, that were timed.
-      metrics: of the fastest time.
-    """
-
-    unit: float
-    size: int
-    metrics: Any
+    unit: float  # seconds of one unit of one member; 0 of a phase that there is not
+    size: int  # simulations of a move, or minibatches, that were timed
+    metrics: Any  # of the fastest time
 
 
 class Calibration(NamedTuple):

@@ -21,29 +21,17 @@ BOARD = "othello_6x6"  # of Table 3
 
 @dataclasses.dataclass(frozen=True)
 class Job:
-    """What Equation 2 asks of a run.
+    """What Equation 2 asks of a run."""
 
-    Attributes:
-      iterations: I.
-      episodes: E.
-      simulations: m, of each move.
-      window: rs.
-      epochs: ep.
-      batch_size: bs.
-      arena_games: n; 0 without a gate.
-      plies: of a game, mean.
-      images: symmetric images of a position, each an example.
-    """
-
-    iterations: int
-    episodes: int
-    simulations: int
-    window: int
-    epochs: int
-    batch_size: int
-    arena_games: int
-    plies: float
-    images: int
+    iterations: int  # I
+    episodes: int  # E
+    simulations: int  # m, of each move
+    window: int  # rs
+    epochs: int  # ep
+    batch_size: int  # bs
+    arena_games: int  # n; 0 without a gate
+    plies: float  # of a game, mean
+    images: int  # symmetric images of a position, each an example
 
 
 KEYS: Mapping[str, str] = {
@@ -94,21 +82,13 @@ def our_seconds(asked: Job, units: Cost) -> Cost:
 
 
 class Row(NamedTuple):
-    """A run of Table 3.
+    """A run of Table 3."""
 
-    Attributes:
-      letter: what was changed; empty for the default.
-      value: what to; 0 for the default.
-      hours: published.
-      job: what Equation 2 asks of it.
-      called: time-sensitive or time-friendly by the papers; empty for the default.
-    """
-
-    letter: str
-    value: float
-    hours: float
-    job: Job
-    called: str
+    letter: str  # what was changed; empty for the default
+    value: float  # what to; 0 for the default
+    hours: float  # published
+    job: Job  # what Equation 2 asks of it
+    called: str  # time-sensitive or time-friendly by the papers; empty for the default
 
 
 def table_3() -> list[Row]:

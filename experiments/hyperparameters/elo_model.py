@@ -23,23 +23,14 @@ Interval: TypeAlias = tuple[float, float]
 
 @dataclasses.dataclass(frozen=True)
 class Data:
-    """P rated players.
+    """P rated players."""
 
-    Attributes:
-      values: float[P, 4], I, E, m, ep.
-      elo: float[P].
-      covariance: float[P, P], of the ratings, from the games.
-      seconds: float[P, 2], self-play and training of the run alone.
-      cluster: int[P], the number of the training.
-      seed: int[P].
-    """
-
-    values: np.ndarray
-    elo: np.ndarray
-    covariance: np.ndarray
-    seconds: np.ndarray
-    cluster: np.ndarray
-    seed: np.ndarray
+    values: np.ndarray  # float[P, 4], I, E, m, ep
+    elo: np.ndarray  # float[P]
+    covariance: np.ndarray  # float[P, P], of the ratings, from the games
+    seconds: np.ndarray  # float[P, 2], self-play and training of the run alone
+    cluster: np.ndarray  # int[P], the number of the training
+    seed: np.ndarray  # int[P]
 
     @property
     def total(self) -> np.ndarray:

@@ -27,17 +27,11 @@ _NAMED: Final = ("I", "E", "m", "rs", "ep", "bs", "n")
 
 @dataclasses.dataclass(frozen=True)
 class ProgramGroup:
-    """Trainings of one program.
+    """Trainings of one program."""
 
-    Attributes:
-      name: of its directory; it tells the sizes of the program.
-      config: the study's settings with these sizes and the number of iterations.
-      trainings: its members.
-    """
-
-    name: str
-    config: ConfigDict
-    trainings: tuple[Training, ...]
+    name: str  # of its directory; it tells the sizes of the program
+    config: ConfigDict  # the study's settings with these sizes and the number of iterations
+    trainings: tuple[Training, ...]  # its members
 
 
 def partition(

@@ -24,17 +24,11 @@ SIMILAR, INSIGNIFICANT, ONE_SEED = "similar", "insignificant", "one seed"
 
 @dataclasses.dataclass(frozen=True)
 class Swept:
-    """One hyper-parameter.
+    """One hyper-parameter."""
 
-    Attributes:
-      letter: of `settings.LETTERS`.
-      values: V, ascending, the default among them.
-      settings: the names of its settings, in the order of the values.
-    """
-
-    letter: str
-    values: tuple[float, ...]
-    settings: tuple[str, ...]
+    letter: str  # of `settings.LETTERS`
+    values: tuple[float, ...]  # V, ascending, the default among them
+    settings: tuple[str, ...]  # the names of its settings, in the order of the values
 
     def role(self, name: str) -> str | None:
         """The setting that is the minimum, the default or the maximum of this hyper-parameter."""
@@ -44,17 +38,11 @@ class Swept:
 
 @dataclasses.dataclass(frozen=True)
 class Outcome:
-    """One setting with one seed.
+    """One setting with one seed."""
 
-    Attributes:
-      iterations: int[N], from 1.
-      loss: float[N], l_+ of the last epoch of each.
-      seconds: of the run alone.
-    """
-
-    iterations: np.ndarray
-    loss: np.ndarray
-    seconds: float
+    iterations: np.ndarray  # int[N], from 1
+    loss: np.ndarray  # float[N], l_+ of the last epoch of each
+    seconds: float  # of the run alone
 
 
 Outcomes = Mapping[tuple[str, int], Outcome]  # by setting and seed
@@ -62,19 +50,12 @@ Outcomes = Mapping[tuple[str, int], Outcome]  # by setting and seed
 
 @dataclasses.dataclass(frozen=True)
 class Span:
-    """How far the means of some settings are apart.
+    """How far the means of some settings are apart."""
 
-    Attributes:
-      means: float[V], NaN for a setting without a run.
-      span: the largest less the smallest.
-      noise: the span that seeds alone exceed in 5 % of the cases; NaN with one seed.
-      significant: None where that is not known.
-    """
-
-    means: tuple[float, ...]
-    span: float
-    noise: float
-    significant: bool | None
+    means: tuple[float, ...]  # float[V], NaN for a setting without a run
+    span: float  # the largest less the smallest
+    noise: float  # the span that seeds alone exceed in 5 % of the cases; NaN with one seed
+    significant: bool | None  # None where that is not known
 
 
 def span(samples: Sequence[np.ndarray]) -> Span:

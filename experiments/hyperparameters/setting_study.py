@@ -27,37 +27,22 @@ CALIBRATION = "calibration.json"  # unit seconds by setting
 
 
 class Plan(NamedTuple):
-    """A study before anything is trained.
+    """A study before anything is trained."""
 
-    Attributes:
-      settings: all that are compared.
-      trainings: the runs that they need, of all seeds.
-      groups: of the trainings, of all shares.
-      together: whether members of a group are computed at the same time.
-    """
-
-    settings: tuple[Setting, ...]
-    trainings: tuple[Training, ...]
-    groups: tuple[ProgramGroup, ...]
-    together: bool
+    settings: tuple[Setting, ...]  # all that are compared
+    trainings: tuple[Training, ...]  # the runs that they need, of all seeds
+    groups: tuple[ProgramGroup, ...]  # of the trainings, of all shares
+    together: bool  # whether members of a group are computed at the same time
 
 
 class Player(NamedTuple):
-    """A setting's network of one seed.
+    """A setting's network of one seed."""
 
-    Attributes:
-      name: unique.
-      setting: its name.
-      seed: of the training.
-      training: its name.
-      iterations: after how many the network is taken.
-    """
-
-    name: str
+    name: str  # unique
     setting: str
-    seed: int
+    seed: int  # of the training
     training: str
-    iterations: int
+    iterations: int  # after how many the network is taken
 
 
 def make_plan(config: ConfigDict, compared: Sequence[Setting]) -> Plan:

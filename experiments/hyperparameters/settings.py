@@ -26,17 +26,11 @@ VARIED: Final = tuple(FIELDS)
 
 
 class Setting(NamedTuple):
-    """One setting of a study.
+    """One setting of a study."""
 
-    Attributes:
-      name: unique, e.g. `"E=10"`; `"default"` where nothing is changed.
-      values: what it changes, by letter.
-      config: the whole.
-    """
-
-    name: str
-    values: Mapping[str, Any]
-    config: ConfigDict
+    name: str  # unique, e.g. `"E=10"`; `"default"` where nothing is changed.
+    values: Mapping[str, Any]  # what it changes, by letter
+    config: ConfigDict  # the whole
 
     @property
     def iterations(self) -> int:

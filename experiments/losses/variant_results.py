@@ -13,17 +13,11 @@ from jaxzero import workdir
 
 @dataclass(frozen=True)
 class SearchVariants:
-    """A study of arms, read.
+    """A study of arms, read."""
 
-    Attributes:
-      name: of its directory.
-      results: as stored.
-      studies: of each arm that has one, by name.
-    """
-
-    name: str
-    results: dict[str, Any]
-    studies: dict[str, Study]
+    name: str  # of its directory
+    results: dict[str, Any]  # as stored
+    studies: dict[str, Study]  # of each arm that has one, by name
 
     @property
     def names(self) -> list[str]:

@@ -25,19 +25,12 @@ _QUICKER: Final[Mapping[str, Mapping[str, Any]]] = {
 
 @dataclass(frozen=True)
 class Part:
-    """One study on one board under one semantics: one command, one run directory.
+    """One study on one board under one semantics: one command, one run directory."""
 
-    Attributes:
-      study: module of `experiments`, and name of its settings file.
-      about: what tells it from others of its study: a board or a variant; may be empty.
-      semantics: of its settings.
-      suffix: of the preset's name, behind the scale.
-    """
-
-    study: str
-    about: str = ""
-    semantics: str = "corrected"
-    suffix: str = ""
+    study: str  # module of `experiments`, and name of its settings file
+    about: str = ""  # what tells it from others of its study: a board or a variant; may be empty
+    semantics: str = "corrected"  # of its settings
+    suffix: str = ""  # of the preset's name, behind the scale
 
     @property
     def name(self) -> str:
@@ -84,21 +77,13 @@ class Exhibit(NamedTuple):
 
 @dataclass(frozen=True)
 class Paper:
-    """A paper.
+    """A paper."""
 
-    Attributes:
-      number: of its file.
-      name: e.g. `wang2019`.
-      title: authors, title, place.
-      parts: in the order in which they run.
-      exhibits: in the paper's order.
-    """
-
-    number: str
-    name: str
-    title: str
-    parts: tuple[Part, ...]
-    exhibits: tuple[Exhibit, ...] = field(repr=False)
+    number: str  # of its file
+    name: str  # e.g. `wang2019`.
+    title: str  # authors, title, place
+    parts: tuple[Part, ...]  # in the order in which they run
+    exhibits: tuple[Exhibit, ...] = field(repr=False)  # in the paper's order
 
     @property
     def cited(self) -> str:

@@ -24,17 +24,11 @@ _SIGNALLED: Final = (130, 143)  # exit statuses of a study that saved and left
 
 
 class State(NamedTuple):
-    """How far a part is.
+    """How far a part is."""
 
-    Attributes:
-      state: one of the four above.
-      status: exit status of its last call, None before the first.
-      reason: the last line that it printed when it failed.
-    """
-
-    state: str
-    status: int | None = None
-    reason: str = ""
+    state: str  # one of the four above
+    status: int | None = None  # exit status of its last call, None before the first
+    reason: str = ""  # the last line that it printed when it failed
 
 
 def directory_of(part: Part, folder: Path) -> Path:

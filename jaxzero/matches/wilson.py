@@ -15,15 +15,10 @@ GOING_ON, BETTER, WORSE, CLOSE = range(4)  # what `verdict` says of the first pl
 
 
 class Rule(NamedTuple):
-    """When to stop.
+    """When to stop."""
 
-    Attributes:
-      confidence: of the two-sided interval, 0.95 in 004.
-      width: an interval narrower than this ends the match undecided, 0.1 in 004.
-    """
-
-    confidence: float
-    width: float
+    confidence: float  # of the two-sided interval, 0.95 in 004
+    width: float  # an interval narrower than this ends the match undecided, 0.1 in 004
 
 
 def interval(points: jax.Array, games: jax.Array, confidence: float) -> tuple[jax.Array, jax.Array]:

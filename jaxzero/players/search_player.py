@@ -18,17 +18,11 @@ from jaxzero.search.options import SearchOptions
 
 
 class Searcher(NamedTuple):
-    """One searching player; leaves get a leading axis [P] for several.
+    """One searching player; leaves get a leading axis [P] for several."""
 
-    Attributes:
-      variables: whatever `evaluate_with` takes (network weights; `()` for rollouts).
-      num_simulations: int32, m.
-      c_puct: float32, c.
-    """
-
-    variables: Any
-    num_simulations: jax.Array
-    c_puct: jax.Array
+    variables: Any  # whatever `evaluate_with` takes (network weights; `()` for rollouts)
+    num_simulations: jax.Array  # int32, m
+    c_puct: jax.Array  # float32, c
 
 
 def search_players(

@@ -19,15 +19,10 @@ _REPLAYS = 200  # enough for the mean of a count; its spread is shown beside it
 
 
 class Triple(NamedTuple):
-    """Three players, each of whom beats the next and the last the first.
+    """Three players, each of whom beats the next and the last the first."""
 
-    Attributes:
-      players: numbers, the lowest first.
-      scores: share of the points of each against the next, above 0.5.
-    """
-
-    players: tuple[int, int, int]
-    scores: tuple[float, float, float]
+    players: tuple[int, int, int]  # numbers, the lowest first
+    scores: tuple[float, float, float]  # share of the points of each against the next, above 0.5
 
 
 @dataclass(frozen=True)

@@ -24,15 +24,10 @@ from jaxzero.training.spec import Hyper, Spec
 
 @dataclasses.dataclass(frozen=True)
 class Forecast:
-    """Bytes on one device, and the keys that decide them.
+    """Bytes on one device, and the keys that decide them."""
 
-    Attributes:
-      parts: bytes by what they are for.
-      checkpoint: bytes of one checkpoint on disk, of the whole population.
-    """
-
-    parts: dict[str, int]
-    checkpoint: int
+    parts: dict[str, int]  # bytes by what they are for
+    checkpoint: int  # bytes of one checkpoint on disk, of the whole population
 
     @property
     def total(self) -> int:

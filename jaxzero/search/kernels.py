@@ -21,15 +21,10 @@ from jaxzero.search.tree import ILLEGAL, Leaf, Node, Select, read_root
 
 
 class Rule(NamedTuple):
-    """What chooses below the root: `make(*numbers)`, a function of one node's edges alone.
+    """What chooses below the root: `make(*numbers)`, a function of one node's edges alone."""
 
-    Attributes:
-      make: (float32[1] each) -> the rule.
-      numbers: scalars or float32[B], of each game.
-    """
-
-    make: Callable[..., Select]
-    numbers: tuple[jax.Array | float, ...]
+    make: Callable[..., Select]  # (float32[1] each) -> the rule
+    numbers: tuple[jax.Array | float, ...]  # scalars or float32[B], of each game
 
 
 def rule(options: SearchOptions, c_puct: jax.Array | float, actions: int) -> Rule:

@@ -24,17 +24,11 @@ _KEPT = 0x7FFFFFFA  # folded into the key of an iteration's games: which positio
 
 @struct.dataclass
 class Archive:
-    """The newest positions, a ring.
+    """The newest positions, a ring."""
 
-    Attributes:
-      states: [C], unfinished.
-      plies: int32[C], played before them.
-      total: int32, positions put in so far; they fill the ring from the front.
-    """
-
-    states: State
-    plies: jax.Array
-    total: jax.Array
+    states: State  # [C], unfinished
+    plies: jax.Array  # int32[C], played before them
+    total: jax.Array  # int32, positions put in so far; they fill the ring from the front
 
 
 def begin(own: SelfPlaySettings, game: Game) -> Archive | None:

@@ -24,21 +24,13 @@ from jaxzero.training.sharing import Memory
 
 @struct.dataclass
 class BigTree:
-    """Edges of the positions that games reached; equal positions are one.
+    """Edges of the positions that games reached; equal positions are one."""
 
-    Attributes:
-      positions: C places.
-      visits: float32[C, A].
-      wins: float32[C, A], for who moves; a draw is half of one.
-      game: the rules.
-      c: of the tree.
-    """
-
-    positions: Memory
-    visits: jax.Array
-    wins: jax.Array
-    game: Game = struct.field(pytree_node=False)
-    c: float = struct.field(pytree_node=False)
+    positions: Memory  # C places
+    visits: jax.Array  # float32[C, A]
+    wins: jax.Array  # float32[C, A], for who moves; a draw is half of one
+    game: Game = struct.field(pytree_node=False)  # the rules
+    c: float = struct.field(pytree_node=False)  # of the tree
     begun: None = struct.field(pytree_node=False, default=None)
 
     @property

@@ -29,21 +29,13 @@ _IMPOSSIBLE = -1e9  # finite: a row of -inf would be NaN
 
 @struct.dataclass
 class Positions:
-    """N unfinished positions and what is right there, from the player to move.
+    """N unfinished positions and what is right there, from the player to move."""
 
-    Attributes:
-      states: leaves [N, ...].
-      right: bool[N, A], the actions that count as right.
-      value: float32[N], in [-1, 1].
-      contested: bool[N], where some legal action is wrong; moves are judged there alone.
-      plies: int32[N], played since the start.
-    """
-
-    states: Any
-    right: jax.Array
-    value: jax.Array
-    contested: jax.Array
-    plies: jax.Array
+    states: Any  # leaves [N, ...]
+    right: jax.Array  # bool[N, A], the actions that count as right
+    value: jax.Array  # float32[N], in [-1, 1]
+    contested: jax.Array  # bool[N], where some legal action is wrong; moves are judged there alone
+    plies: jax.Array  # int32[N], played since the start
 
 
 @struct.dataclass

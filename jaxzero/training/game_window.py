@@ -19,17 +19,11 @@ from jaxzero.training.windows import Batch, Held, Play, Window
 
 @struct.dataclass
 class Filled:
-    """What a run remembers of its window.
+    """What a run remembers of its window."""
 
-    Attributes:
-      newest: int32, number of the newest batch, from 1; 0 before the first.
-      oldest: int32, number of the oldest batch that is still in it.
-      games: int32[W], games in each slot of the ring.
-    """
-
-    newest: jax.Array
-    oldest: jax.Array
-    games: jax.Array
+    newest: jax.Array  # int32, number of the newest batch, from 1; 0 before the first
+    oldest: jax.Array  # int32, number of the oldest batch that is still in it
+    games: jax.Array  # int32[W], games in each slot of the ring
 
 
 class Games(Window):

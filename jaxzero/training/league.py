@@ -48,25 +48,15 @@ def ranges(options: SearchOptions) -> dict[str, Range]:
 
 @struct.dataclass
 class League:
-    """P places for players.
+    """P places for players."""
 
-    Attributes:
-      values: float32[P, K], their numbers, in the order of `league_evolves`.
-      spreads: float32[P, K], standard deviations by which they mutate.
-      rating: float32[P], Elo, or points.
-      games: float32[P], that they played.
-      born: int32[P], their generation, from 0; -1: the place is free.
-      generation: int32, the newest.
-      given: float32, points given out since it began.
-    """
-
-    values: jax.Array
-    spreads: jax.Array
-    rating: jax.Array
-    games: jax.Array
-    born: jax.Array
-    generation: jax.Array
-    given: jax.Array
+    values: jax.Array  # float32[P, K], their numbers, in the order of `league_evolves`
+    spreads: jax.Array  # float32[P, K], standard deviations by which they mutate
+    rating: jax.Array  # float32[P], Elo, or points
+    games: jax.Array  # float32[P], that they played
+    born: jax.Array  # int32[P], their generation, from 0; -1: the place is free
+    generation: jax.Array  # int32, the newest
+    given: jax.Array  # float32, points given out since it began
 
     @property
     def order(self) -> jax.Array:

@@ -25,17 +25,11 @@ def at_start(game: Game, batch: int) -> "Beginnings":
 
 @struct.dataclass
 class Beginnings:
-    """Where the search takes over in each of B games.
+    """Where the search takes over in each of B games."""
 
-    Attributes:
-      states: [B] positions, unfinished in active games.
-      plies: int32[B], plies before them.
-      rolled_back: bool[B], games that random play had ended.
-    """
-
-    states: Any
-    plies: jax.Array
-    rolled_back: jax.Array
+    states: Any  # [B] positions, unfinished in active games
+    plies: jax.Array  # int32[B], plies before them
+    rolled_back: jax.Array  # bool[B], games that random play had ended
 
 
 def lengths(keys: jax.Array, most: int) -> jax.Array:

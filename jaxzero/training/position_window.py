@@ -23,21 +23,13 @@ _ITSELF = ("observation", "legal")  # of a position; its other fields are target
 
 @struct.dataclass
 class PositionWindow:
-    """Positions, the newest first.
+    """Positions, the newest first."""
 
-    Attributes:
-      examples: [C], of which the first `count` are in use.
-      hashes: uint32[C, 2] of their observations.
-      seen: int32[C], number of the position when it was last seen; -1 for none.
-      count: int32, positions in use.
-      total: int32, positions seen so far, repeated ones included.
-    """
-
-    examples: Examples
-    hashes: jax.Array
-    seen: jax.Array
-    count: jax.Array
-    total: jax.Array
+    examples: Examples  # [C], of which the first `count` are in use
+    hashes: jax.Array  # uint32[C, 2] of their observations
+    seen: jax.Array  # int32[C], number of the position when it was last seen; -1 for none
+    count: jax.Array  # int32, positions in use
+    total: jax.Array  # int32, positions seen so far, repeated ones included
 
 
 class Positions(Window):

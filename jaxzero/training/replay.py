@@ -73,17 +73,11 @@ class Examples:
 
 @struct.dataclass
 class Replay:
-    """A ring of iterations.
+    """A ring of iterations."""
 
-    Attributes:
-      examples: [W, P, ...], P positions for each of W iterations.
-      count: int32[W], positions in use.
-      iteration: int32[W], which iteration a slot holds; -1 for none.
-    """
-
-    examples: Examples
-    count: jax.Array
-    iteration: jax.Array
+    examples: Examples  # [W, P, ...], P positions for each of W iterations
+    count: jax.Array  # int32[W], positions in use
+    iteration: jax.Array  # int32[W], which iteration a slot holds; -1 for none
 
 
 def empty(window: int, like: Examples) -> Replay:

@@ -27,21 +27,13 @@ from jaxzero.training.sharing import Memory
 
 @struct.dataclass
 class Retry:
-    """What a part's games hand to the next.
+    """What a part's games hand to the next."""
 
-    Attributes:
-      game: the rules.
-      tried: moves, with their positions, since the network is new.
-      games: [T, b], of the part before, as they were reported.
-      move: int32[b], the one that each begins after.
-      begun: where games begin.
-    """
-
-    tried: Memory
-    games: Trajectory
-    move: jax.Array
-    begun: Beginnings
-    game: Game = struct.field(pytree_node=False)
+    tried: Memory  # moves, with their positions, since the network is new
+    games: Trajectory  # [T, b], of the part before, as they were reported
+    move: jax.Array  # int32[b], the one that each begins after
+    begun: Beginnings  # where games begin
+    game: Game = struct.field(pytree_node=False)  # the rules
     pick: None = struct.field(pytree_node=False, default=None)
 
     def after(self, games: Trajectory) -> tuple["Retry", Trajectory]:

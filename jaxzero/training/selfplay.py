@@ -91,17 +91,11 @@ def along_games(fn: Callable[[jax.Array, int], jax.Array], games: Trajectory) ->
 
 
 class PlayoutCaps(NamedTuple):
-    """Fast searches at some plies, which are not learned from (Wu 2020, in 002 section 2.4).
+    """Fast searches at some plies, which are not learned from (Wu 2020, in 002 section 2.4)."""
 
-    Attributes:
-      share: of the plies; 0: every search is a full one.
-      num_simulations: of a fast search.
-      noise: factor of the root noise in it.
-    """
-
-    share: float = 0.0
-    num_simulations: int = 0
-    noise: float = 0.0
+    share: float = 0.0  # of the plies; 0: every search is a full one
+    num_simulations: int = 0  # of a fast search
+    noise: float = 0.0  # factor of the root noise in it
 
 
 NO_CAPS = PlayoutCaps()

@@ -27,17 +27,11 @@ _SIXTEENTHS = (1, 4, 8, 12)  # sizes of a search less than all games, in sixteen
 
 
 class Question(NamedTuple):
-    """What a search depends on beside the network and its key.
+    """What a search depends on beside the network and its key."""
 
-    Attributes:
-      states: [B], whole: a game's history is in them as far as its rules remember it.
-      is_fast: bool[B].
-      noise: float32[B], factor of the root noise, before that of a fast search.
-    """
-
-    states: Any
-    is_fast: jax.Array
-    noise: jax.Array
+    states: Any  # [B], whole: a game's history is in them as far as its rules remember it
+    is_fast: jax.Array  # bool[B]
+    noise: jax.Array  # float32[B], factor of the root noise, before that of a fast search
 
 
 # (keys [B], questions [B], active bool[B]) -> the results of B searches
@@ -65,21 +59,13 @@ NOT_SHARED = Sharing()
 
 @struct.dataclass
 class Memory:
-    """What is remembered of the searches of some games.
+    """What is remembered of the searches of some games."""
 
-    Attributes:
-      searches: float32, how many were made.
-      stored: float32, how many of them the table holds.
-      owner: int32[C], 0 where the table is free.
-      words: uint32[C, W], questions.
-      answers: [C, ...], what is known of them.
-    """
-
-    searches: jax.Array
-    stored: jax.Array
-    owner: Any = ()
-    words: Any = ()
-    answers: Any = ()
+    searches: jax.Array  # float32, how many were made
+    stored: jax.Array  # float32, how many of them the table holds
+    owner: Any = ()  # int32[C], 0 where the table is free
+    words: Any = ()  # uint32[C, W], questions
+    answers: Any = ()  # [C, ...], what is known of them
 
 
 @struct.dataclass

@@ -17,34 +17,21 @@ from jaxzero.training.spec import Spec
 
 
 class Held(NamedTuple):
-    """What a window holds, the same on all devices.
+    """What a window holds, the same on all devices."""
 
-    Attributes:
-      examples: `replay.Replay`, or what a window has in its place.
-      filled: what it remembers beside them; `()` for nothing.
-    """
-
-    examples: Any
-    filled: Any = ()
+    examples: Any  # `replay.Replay`, or what a window has in its place
+    filled: Any = ()  # what it remembers beside them; `()` for nothing
 
 
 @struct.dataclass
 class Batch:
-    """One batch of games.
+    """One batch of games."""
 
-    Attributes:
-      examples: [P], packed to the front.
-      count: int32, examples in use.
-      games: int32, games that they are of.
-      progress: what is remembered of them and earlier ones, see `past.pack`.
-      metrics: float32 scalars.
-    """
-
-    examples: Examples
-    count: jax.Array
-    games: jax.Array
-    progress: Any
-    metrics: dict[str, jax.Array]
+    examples: Examples  # [P], packed to the front
+    count: jax.Array  # int32, examples in use
+    games: jax.Array  # int32, games that they are of
+    progress: Any  # what is remembered of them and earlier ones, see `past.pack`
+    metrics: dict[str, jax.Array]  # float32 scalars
 
     def with_metric(self, name: str, value: jax.Array) -> "Batch":
         """With one metric more."""

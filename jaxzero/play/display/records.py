@@ -20,15 +20,10 @@ _NUMBER = re.compile(r"\d+\.")  # of a move: left out when read
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Record:
-    """A game, finished or not, and who played it.
+    """A game, finished or not, and who played it."""
 
-    Attributes:
-      session: its positions and moves.
-      players: who moved first, who second.
-    """
-
-    session: Session
-    players: tuple[str, str]
+    session: Session  # its positions and moves
+    players: tuple[str, str]  # who moved first, who second
 
 
 def result(session: Session) -> str:

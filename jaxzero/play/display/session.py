@@ -34,19 +34,12 @@ class Position(NamedTuple):
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Session:
-    """The T moves so far.
+    """The T moves so far."""
 
-    Attributes:
-      game: the rules.
-      positions: T + 1, the start first.
-      actions: T.
-      opening: how many of the first moves were random; they are never taken back.
-    """
-
-    game: Game
-    positions: tuple[Position, ...]
-    actions: tuple[int, ...] = ()
-    opening: int = 0
+    game: Game  # the rules
+    positions: tuple[Position, ...]  # T + 1, the start first
+    actions: tuple[int, ...] = ()  # T
+    opening: int = 0  # how many of the first moves were random; they are never taken back
 
     @property
     def now(self) -> Position:

@@ -57,19 +57,12 @@ class Table:
 
 
 class Talk(NamedTuple):
-    """Where the talk stands.
+    """Where the talk stands."""
 
-    Attributes:
-      session: the game.
-      person: the person's side, 0 or 1.
-      games: games begun before this one.
-      is_over: the person has left.
-    """
-
-    session: Session
-    person: int
-    games: int = 0
-    is_over: bool = False
+    session: Session  # the game
+    person: int  # the person's side, 0 or 1
+    games: int = 0  # games begun before this one
+    is_over: bool = False  # the person has left
 
 
 Reply = tuple[Talk, list[str]]

@@ -16,19 +16,12 @@ _SHOWN = "connect_four_6x7"  # where nothing is asked for
 
 
 class Choice(NamedTuple):
-    """How the page begins.
-
-    Attributes:
-      game: its name.
-      opponent: a player's name, see `catalogue`.
-      simulations: of the opponent's searches.
-      recorded: a game that is looked at, without an opponent.
-    """
+    """How the page begins."""
 
     game: str
-    opponent: str
-    simulations: int
-    recorded: Session | None
+    opponent: str  # a player's name, see `catalogue`
+    simulations: int  # of the opponent's searches
+    recorded: Session | None  # a game that is looked at, without an opponent
 
 
 def choose(
