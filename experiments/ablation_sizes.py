@@ -135,7 +135,6 @@ def choose(candidates: Sequence[Fit], name: str = AUTO, directory: Path | None =
     """The largest that suits, or the one of that name.
 
     Args:
-      candidates: of `fits`.
       name: of a size; `AUTO`: by itself.
       directory: a run directory, which may exist: `AUTO` goes on with the size that it has.
 
@@ -189,10 +188,8 @@ def training_minutes(config: ConfigDict, units: Cost, *, plies: float, done: int
     """Of all runs after iteration `done`, by Equation 2 of the papers (`costs.cost_model`).
 
     Args:
-      config: the study's.
       units: seconds of one unit of one run.
       plies: of a game, mean.
-      done: iterations.
     """
     members, images = loss_ablation.make_members(config), make_spec(config).num_images
     layout = population.plan(len(members), len(devices.choose(config)))

@@ -88,11 +88,7 @@ def parser() -> Parser:
 
 
 def plies_of(game: Game, text: str | None) -> range:
-    """The plies that `LOW-HIGH` means.
-
-    Raises:
-      ConfigError: it means none, or more than the board has.
-    """
+    """The plies that `LOW-HIGH` means. ConfigError: it means none, or more than the board has."""
     if text is None:
         return solvers.default_plies(game)
     match = re.fullmatch(r"(\d+)-(\d+)", text)
@@ -106,11 +102,7 @@ def plies_of(game: Game, text: str | None) -> range:
 
 
 def check(run: Run, settings: AbsoluteSettings) -> None:
-    """Refuses what cannot be measured, before anything is solved or compiled.
-
-    Raises:
-      ConfigError: one line with flag, value and remedy.
-    """
+    """Refuses what cannot be measured, before anything is solved or compiled (ConfigError)."""
     game = run.spec.game
     if settings.file is None:
         solvers.solver_of(game)
@@ -151,10 +143,6 @@ def labelled_positions(run: Run, settings: AbsoluteSettings) -> Labelled:
 
 def measure(run: Run, settings: AbsoluteSettings) -> dict[str, Any]:
     """What absolute_strength.json holds; says which members failed.
-
-    Args:
-      run: opened.
-      settings: checked.
 
     Returns:
       `positions` (how many, by ply), `players` (the fixed ones: move accuracies), `networks` (for

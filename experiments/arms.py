@@ -46,11 +46,7 @@ STUDY = "arms"
 
 
 def validate(config: ConfigDict) -> None:
-    """Refuses what an arm can't do, before anything compiles.
-
-    Raises:
-      ConfigError: one line with the arm, key, value and remedy.
-    """
+    """Refuses what an arm can't do, before anything compiles (ConfigError)."""
     shell.check(config, KEYS, "arms")
     for name in config.study.arms:
         try:

@@ -84,11 +84,7 @@ compdef _jaxzero python python3
 
 
 def script(shell: str) -> str:
-    """What the shell is to evaluate.
-
-    Raises:
-      ConfigError: another shell.
-    """
+    """What the shell is to evaluate. ConfigError: another shell."""
     if shell not in SHELLS:
         raise ConfigError(f"shell {shell!r}: {nearest(shell, SHELLS)}")
     studies = glossary.study_keys()

@@ -51,7 +51,6 @@ def measure(directory: Path, *, seconds: float = clock.SECONDS) -> dict[str, Any
     """Calibrates, counts, writes cost.json and makes the report again.
 
     Args:
-      directory: of a run.
       seconds: of calibration, for each phase.
 
     Raises:

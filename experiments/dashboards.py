@@ -45,11 +45,7 @@ _ALL = "Elo above fixed opponents is strength; training Elo, from games against 
 
 
 def sections() -> dict[str, list[Any]]:
-    """Panels of W&B's library, by heading.
-
-    Raises:
-      ConfigError: the library is missing.
-    """
+    """Panels of W&B's library, by heading. ConfigError: the library is missing."""
     wr = _library(_REPORTS)
     target = {"groupby": wr.Config("target"), "groupby_aggfunc": "mean"}
     found: dict[str, list[Any]] = {

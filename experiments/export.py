@@ -68,10 +68,6 @@ def parser() -> Parser:
 def make(directory: Path, max_mib: float) -> Export:
     """The archive of a run.
 
-    Args:
-      directory: a run directory.
-      max_mib: the archive is at most so large.
-
     Raises:
       ConfigError: it is no run, nothing is trained in it yet, or not even the least fits.
     """

@@ -36,7 +36,6 @@ def merge(shares: Sequence[Path], directory: Path, command: str | None = None) -
     Args:
       shares: run directories of one study with equal settings.
       directory: of the whole; made, or resumed.
-      command: how it was called.
 
     Raises:
       ConfigError: shares that do not go together, or are not all of the study.

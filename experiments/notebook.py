@@ -101,11 +101,6 @@ def is_finished(config: ConfigDict, directory: Path) -> bool:
 def run(config: ConfigDict, directory: Path, study: Study = loss_ablation) -> bool:
     """Runs a study, or the rest of it; says how to resume it.
 
-    Args:
-      config: its settings.
-      directory: the run directory.
-      study: its module.
-
     Returns:
       Whether it is finished.
 

@@ -47,11 +47,7 @@ def write(directory: Path) -> Path:
 
 
 def study_of(directory: Path) -> str:
-    """The study whose report can be made of a directory; reads only.
-
-    Raises:
-      ConfigError: see `write`.
-    """
+    """The study whose report can be made of a directory; reads only. ConfigError: see `write`."""
     files = {name for name in (workdir.RESULTS, workdir.CONFIG, workdir.METRICS)
              if (directory / name).is_file()}  # fmt: skip
     if not files:

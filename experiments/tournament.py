@@ -86,9 +86,7 @@ def play(
     """Plays a tournament, or finds that it was played.
 
     Args:
-      settings: of the tournament.
       directory: for the results; by default made of the settings.
-      command: how it was called.
 
     Returns:
       The directory.
@@ -118,11 +116,7 @@ def play(
 
 
 def check(settings: TournamentSettings) -> None:
-    """Refuses what needs no run to be seen as wrong.
-
-    Raises:
-      ConfigError: one line with flag, value and remedy.
-    """
+    """Refuses what needs no run to be seen as wrong (ConfigError)."""
     arguments.check_games(settings.games, "--games")
     arguments.check_at_least(settings.simulations, 1, "--simulations")
     arguments.check_at_least(settings.openings, 0, "--openings")

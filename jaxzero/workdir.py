@@ -104,7 +104,6 @@ def read_arrays(path: Path, names: Iterable[str], remedy: str) -> dict[str, np.n
     """What `write_arrays` wrote.
 
     Args:
-      path: of the file.
       names: arrays that it must have.
       remedy: what to do when it does not.
 
@@ -123,11 +122,7 @@ def read_arrays(path: Path, names: Iterable[str], remedy: str) -> dict[str, np.n
 
 
 def read_json(path: Path) -> Any:
-    """The contents of a JSON file.
-
-    Raises:
-      ConfigError: it is not JSON any more.
-    """
+    """The contents of a JSON file. ConfigError: it is not JSON any more."""
     try:
         return json.loads(path.read_text())
     except ValueError as error:
@@ -186,9 +181,6 @@ def claim(workdir: Path, config: ConfigDict, study: str, *, fixed: Sequence[str]
     """Makes a workdir for a config, or accepts one of the same config; touches nothing else.
 
     Args:
-      workdir: of a run or a study.
-      config: what it is to be.
-      study: its name.
       fixed: keys that elsewhere may differ when a workdir is resumed, but not here.
 
     Raises:

@@ -123,10 +123,6 @@ def differences(contrast: Contrast, values: Callable[[str], Mapping[Any, float]]
     """float[S]: mean of the plus sides less mean of the minus sides, of every seed that has all.
 
     Less `contrast.than`.
-
-    Args:
-      contrast: names the sides.
-      values: of a side by seed.
     """
     sides = [(values(name), weight) for name, weight in contrast.sides]
     return inference.paired(*zip(*sides, strict=True)) - contrast.than

@@ -79,7 +79,6 @@ def paired(sides: Sequence[Mapping[Any, float]], weights: Sequence[float]) -> np
 
     Args:
       sides: values by seed, at least one side.
-      weights: of the sides.
     """
     seeds = sorted(set.intersection(*(set(side) for side in sides)))
     sums = [sum(w * side[seed] for side, w in zip(sides, weights, strict=True)) for seed in seeds]
@@ -93,7 +92,6 @@ def difference(
 
     Args:
       plus, minus: values by seed, at least one each.
-      own_error: see `estimate`.
     """
     if plus.keys() & minus.keys():
         return estimate([paired([plus, minus], (1.0, -1.0))], own_error=own_error)

@@ -50,8 +50,6 @@ def check(
     """Refuses what can't be trained or measured, before anything compiles.
 
     Args:
-      config: the study's settings.
-      keys: of the study.
       arms_of: settings -> what each arm sets, by name.
       preset: settings that `config` began from; one that is neither its own nor the arm's, and
         that the arm does not reckon with, would silently be changed back.
@@ -89,8 +87,6 @@ def measure(
     """Trains and measures all arms, or the rest of them: the sections of `results.json`.
 
     Args:
-      study: that it is part of.
-      arms: what each sets.
       group_of: of an arm whose members are no seeds of one run, which `study.patience` does not
         end; None: it has a member for each seed.
 
@@ -145,10 +141,6 @@ def train(
     when no seed has improved for that many iterations.
 
     Args:
-      study: that it is part of.
-      arm: its name.
-      own: its settings.
-      directory: its run directory.
       test: what the networks are measured on.
       group: its members and who looks at them; None: its seeds and nobody.
     """
@@ -171,12 +163,7 @@ def train(
 
 
 def stretches(config: ConfigDict, saved: int) -> list[int]:
-    """The iterations up to which an arm is trained at a time, ascending.
-
-    Args:
-      config: an arm's.
-      saved: iterations done already.
-    """
+    """The iterations up to which an arm is trained at a time, ascending, when `saved` are done."""
     total, every = config.train.iterations, config.execution.checkpoint_every
     ends = [*range(every, total, every), total] if config.study.patience else [total]
     return [end for end in ends if end >= min(saved, total)]

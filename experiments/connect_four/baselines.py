@@ -14,7 +14,6 @@ def extensions(
     """Dotted keys by extension of the plain baseline (002, sections 3.3 and 2.4).
 
     Args:
-      config: the study's.
       grows: how the slow window grows.
       anneal_to, anneal_iterations: of the cyclic learning rate.
     """

@@ -152,8 +152,6 @@ def accuracy_figure(ours: Lines, theirs: dict[str, Any], shown: tuple[str, ...])
     """Accuracy in percent against cost in hours of the authors' machine, published ones dotted.
 
     Args:
-      ours: measured, by arm.
-      theirs: published curves by name.
       shown: names, the baseline first; those that are neither here nor there are left out.
     """
     figure, (axes,) = style.new_figure(panel=(6.0, 3.6))

@@ -24,11 +24,7 @@ _IN_PARTS = _CACHED | {"selfplay.parts": 8}
 
 
 def added(config: ConfigDict) -> dict[str, dict[str, Any]]:
-    """Dotted keys by arm, beside those of the extended baseline.
-
-    Args:
-      config: the study's, for what depends on its size.
-    """
+    """Dotted keys by arm, beside those of the extended baseline; some depend on its size."""
     league, novelty = _leagues(config)
     m = config.search.num_simulations
     first, *others = config.study.grow_channels

@@ -86,7 +86,6 @@ def plates(ours: Lines, theirs: Lines, *, as_drawn: bool) -> list[Plate]:
     """Every figure of which an arm was run besides its reference, and one of all other arms.
 
     Args:
-      ours: measured.
       theirs: published; empty where the board is another one.
       as_drawn: how `theirs` was read.
     """

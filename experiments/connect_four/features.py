@@ -30,8 +30,6 @@ def taught(
 
     Args:
       spec: the teacher's.
-      teacher: one network.
-      wanted: which of its features.
       examples: [N].
       positions: `[N, H, W, C]` for each layer: the examples' own, then later ones.
     """

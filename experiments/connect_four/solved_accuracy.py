@@ -48,7 +48,6 @@ def check(config: ConfigDict, *, beside: int = 0) -> None:
     """Refuses, before anything is written, what there are no solved positions of.
 
     Args:
-      config: the study's.
       beside: positions that are needed besides the test positions.
 
     Raises:
@@ -230,13 +229,10 @@ def answers_of(
     """What networks [P] answer about positions: alone, and with search (none for m = 0).
 
     Args:
-      spec: of the networks.
       networks: leaves [P, ...].
       labelled: N positions.
       key: consumed.
       options: of the search, without noise.
-      num_simulations: m.
-      c_puct: c.
     """
     game = spec.game
 
@@ -295,7 +291,6 @@ def ended(accuracies: Accuracies, member: int, patience: int) -> int | None:
 
     Args:
       accuracies: by iteration, ascending.
-      member: whose.
       patience: 0: never.
     """
     for i in accuracies if patience else ():

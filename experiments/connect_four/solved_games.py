@@ -46,7 +46,6 @@ def play_part(recipe: Recipe, part: int) -> Solved:
     """The positions of some games.
 
     Args:
-      recipe: how they are played.
       part: its number, from 0; the same recipe and number give the same positions, whatever else
         was played before.
     """

@@ -198,7 +198,6 @@ def split(positions: Positions, by: str, *, seed: int = 42) -> dict[str, np.ndar
     """80 % to train on, 10 % to validate, 10 % to test.
 
     Args:
-      positions: the set.
       by: `"position"`, as the authors: positions of one game fall on both sides if the set has
         several of each (version 1); or `"game"`, all positions of a game on one side.
       seed: of the shuffling.

@@ -32,9 +32,7 @@ def make(recipe: Recipe, positions: int, directory: Path, *, processes: int = 0)
     """Makes a set, or what is missing of it.
 
     Args:
-      recipe: how the games are played.
       positions: how many different ones.
-      directory: of the set.
       processes: 0: one for each core.
 
     Raises:

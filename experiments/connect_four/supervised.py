@@ -75,8 +75,6 @@ def examples(labelled: Labelled, index: np.ndarray, *, published_labels: bool) -
     """Training examples: the policy target is uniform over the best moves.
 
     Args:
-      labelled: solved positions.
-      index: which of them.
       published_labels: positions that the first player is to move in and loses count as draws, a
         slip of the authors' program (docs/deviations.md); else true results.
     """

@@ -67,9 +67,6 @@ def values(
     """A statistic of a group's networks in percent, by seed.
 
     Args:
-      results: of the study.
-      labels: that the networks learned from.
-      contrast: names the statistic.
       name: of the group: `blocks5_v1`, `blocks5_v1_easy`; where features are learned too, of
         the set and the features: `hard_move1`, `hard_none`.
     """

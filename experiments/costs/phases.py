@@ -32,9 +32,7 @@ def epoch(
     """One epoch over a window of made-up positions; counts in "count/gradient_steps".
 
     Args:
-      spec: shapes.
       hyper: its epochs and window do not matter.
-      network: that is trained.
       positions: in the window, int32, [].
       key: of the minibatches.
     """

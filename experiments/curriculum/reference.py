@@ -74,7 +74,6 @@ def measure(config: ConfigDict, directory: Path, arms: Mapping[str, Run]) -> lis
     """Plays all points that were not played yet; what is played is kept at once.
 
     Args:
-      config: the study's.
       directory: of the study, whose `points.jsonl` is continued.
       arms: finished runs by player.
 
@@ -191,7 +190,6 @@ def points(
     """The rows of `measure` with their places on the axes.
 
     Args:
-      rows: of `measure`.
       metrics: of each arm, the rows of its `metrics.jsonl`.
       compiling: of each arm, seconds on its clock that were no training.
     """

@@ -107,7 +107,6 @@ def differences(
     """float[S]: mean win ratio of `PAIR`, the first less the second, for each seed of both.
 
     Args:
-      points: of both.
       axis: one of `AXES`.
       span: begin and end as shares of what all runs reached.
       draw_points: see `Point.ratio`.
@@ -142,7 +141,6 @@ def after_curriculum(
     baseline gains there meanwhile; below 0, skill is lost.
 
     Args:
-      points: of both players.
       change: epochs at which the whole game is played from then on.
       reach: epochs before and after it that are compared.
       draw_points: see `Point.ratio`.

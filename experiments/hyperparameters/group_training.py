@@ -62,9 +62,6 @@ def train_all(
 
     Args:
       groups: of this machine.
-      directory: the study's.
-      tracker: the study's.
-      study: its name.
       retry: failed trainings are tried again, from the newest checkpoint where the whole group
         stopped, else from the start.
 

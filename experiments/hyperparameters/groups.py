@@ -144,9 +144,7 @@ def share(groups: Sequence[ProgramGroup], shard: str, *, together: bool) -> list
     as that goes.
 
     Args:
-      groups: of the whole study.
       shard: `"i/k"`, the i-th of k shares, from 1.
-      together: see `partition`.
 
     Returns:
       Groups with the programs of the whole study and fewer members.
@@ -177,11 +175,7 @@ def share(groups: Sequence[ProgramGroup], shard: str, *, together: bool) -> list
 
 
 def parse_shard(shard: str) -> tuple[int, int]:
-    """(i, k) of `"i/k"`.
-
-    Raises:
-      ConfigError: it is not of that form.
-    """
+    """(i, k) of `"i/k"`. ConfigError: it is not of that form."""
     number, slash, count = shard.partition("/")
     if slash and number.isdecimal() and count.isdecimal() and 1 <= int(number) <= int(count):
         return int(number), int(count)

@@ -124,8 +124,6 @@ def remarks(swept: Sequence[Swept], outcomes: Outcomes, iterations: int) -> list
     """Verdicts on the papers' remarks, seed by seed; the contrasts of each are read together.
 
     Args:
-      swept: the hyper-parameters of the study.
-      outcomes: of all settings.
       iterations: I of the default.
     """
     by_letter = {s.letter: s for s in swept}
@@ -165,7 +163,6 @@ def statistic(name: str, outcome: Outcome, iterations: int) -> float:
 
     Args:
       name: of `statistics` there.
-      outcome: of one run.
       iterations: I of the default.
     """
     at, loss = outcome.iterations, outcome.loss

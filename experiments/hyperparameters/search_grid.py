@@ -14,11 +14,7 @@ from jaxzero.settings.config import ConfigError
 
 
 def check_grid(config: ConfigDict) -> None:
-    """Refuses a grid that is not there, or of another board or network.
-
-    Raises:
-      ConfigError: one line with key, value and remedy.
-    """
+    """Refuses a grid that is not there, or of another board or network (ConfigError)."""
     if not config.study.grid:
         return
     said = f"config.study.grid={config.study.grid!r}"
@@ -43,8 +39,6 @@ def against_grid(
     """Plays both fronts against each other, all with the same search.
 
     Args:
-      config: of the search.
-      directory: of the search.
       front: its trials that no other dominates.
       key: consumed.
 

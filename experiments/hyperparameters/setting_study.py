@@ -110,8 +110,6 @@ def run(
     """A whole study, this machine's share, or the rest of it.
 
     Args:
-      name, config, directory, command: see `shell.study.begin`.
-      validate: refuses settings.
       plan: the study before anything is trained.
       conclude: plays, measures and reports once everything is trained.
 

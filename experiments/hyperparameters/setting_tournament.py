@@ -24,9 +24,6 @@ def make_pool(
     """Loads the networks: those of the players in the order given, then untrained ones.
 
     Args:
-      config: the study's.
-      players: trained settings.
-      found: of `group_training.places`.
       untrained: seeds whose untrained networks play too.
       most: the largest number of simulations.
     """

@@ -56,12 +56,7 @@ class Training:
 
 
 def make_setting(base: ConfigDict, values: Mapping[str, Any]) -> Setting:
-    """The setting that changes some letters.
-
-    Args:
-      base: the study's settings.
-      values: by letter of `LETTERS`.
-    """
+    """The setting that changes some letters of `LETTERS`."""
     own = config_lib.changed(base, {LETTERS[letter]: v for letter, v in values.items()})
     name = "_".join(f"{letter}={value:g}" for letter, value in values.items())
     return Setting(name or "default", dict(values), own)

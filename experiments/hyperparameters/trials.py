@@ -14,11 +14,7 @@ JOURNAL: Final = "optuna.jsonl"  # Optuna's own format (JSON lines)
 
 
 def check_installed(study: str) -> None:
-    """Refuses a study that searches where Optuna is not installed.
-
-    Raises:
-      ConfigError: with what to install.
-    """
+    """Refuses a study that searches where Optuna is not installed (ConfigError)."""
     if importlib.util.find_spec("optuna") is None:
         raise ConfigError(
             f'experiments.{study}: optuna is not installed, pip install -e ".[search]"'
@@ -31,8 +27,6 @@ def open_study(
     """Optuna's study, its trials in the run directory.
 
     Args:
-      directory: of the run.
-      name: of the study.
       sampler: `"tpe"`, `"nsga2"` or `"random"`.
       seed: of the sampler, with the number of trials: its state is not kept, and a search that
         goes on must not propose again what it has proposed.
@@ -75,7 +69,6 @@ def next_batch(
     """Trials that a stopped process left running, else new ones; none when all are done.
 
     Args:
-      study: of `open_study`.
       total: trials in all.
       at_once: new ones at most.
       parameters: how many a whole trial has.

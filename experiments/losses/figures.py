@@ -98,12 +98,9 @@ def loss_panel(
     """One panel: measured losses of the runs of a target, published means dotted.
 
     Args:
-      axes: to draw on.
       study: whose mean training losses stand beside held-out ones.
-      target: minimised.
       found: by measured loss.
       curves: published, by measured loss.
-      last: iteration.
       dashed: `found` is of held-out games.
     """
     for loss, band in found.items():

@@ -45,7 +45,6 @@ def build(found: Study, workdir: Path | None = None) -> Page:
     """The page of a study, figures drawn, nothing written yet.
 
     Args:
-      found: the study.
       workdir: where its recorded games are, if an example of them is to be shown.
     """
     preset = found.results.get("preset")

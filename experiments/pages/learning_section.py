@@ -32,7 +32,6 @@ def added(page: Page, directory: Path) -> Page:
     """A study's page with the section behind its first one.
 
     Args:
-      page: without it.
       directory: the study's, or the folder that holds its trainings.
     """
     first, *rest = page.sections

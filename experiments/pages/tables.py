@@ -44,10 +44,7 @@ def table(
     """A row for each item.
 
     Args:
-      title: above the table.
-      items: what is shown, in order.
       columns: by header how an item's cell is written; None is a dash.
-      note: below the table.
       text_columns: the first columns that are words, not numbers.
       folded: shown closed.
     """

@@ -88,11 +88,7 @@ class Work(NamedTuple):
 
 @functools.cache
 def settings(part: Part, scale: str) -> ConfigDict:
-    """Of a part, as its command will have them.
-
-    Raises:
-      ConfigError: a change that its preset refuses.
-    """
+    """Of a part, as its command will have them. ConfigError: a change that its preset refuses."""
     file = f"experiments/configs/{part.study}.py"
     found = cli.load(f"{file}:{scale}{part.suffix}", file).config
     found = config_lib.changed(found, part.changes(scale))

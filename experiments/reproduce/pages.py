@@ -35,7 +35,6 @@ def write(paper: Paper, scale: str, root: Path) -> Path:
     """Writes a paper's page from what lies there; returns its path.
 
     Args:
-      paper: which.
       scale: of `papers.SCALES`.
       root: `--workdir`; its folder SCALE holds the parts.
     """

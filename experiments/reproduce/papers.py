@@ -270,11 +270,7 @@ PAPERS: Final = (
 
 
 def find(word: str) -> Paper:
-    """The paper of a number, or of a name.
-
-    Raises:
-      ConfigError: there is none.
-    """
+    """The paper of a number, or of a name. ConfigError: there is none."""
     named = {key: paper for paper in PAPERS for key in (paper.number, paper.name)}
     if word not in named:
         raise ConfigError(f"PAPER={word!r}: {nearest(word, list(named))}")

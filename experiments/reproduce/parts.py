@@ -56,7 +56,6 @@ def run(parts: Sequence[Part], scale: str, folder: Path, max_minutes: float) -> 
     """Runs those that are not finished; one that fails is named and the others follow.
 
     Args:
-      parts: in this order.
       scale: of `papers.SCALES`.
       folder: of their run directories; it is made.
       max_minutes: of all together; 0: no limit.

@@ -46,7 +46,6 @@ def share(selected: Sequence[Part], hours: Mapping[Part, float], shard: str) -> 
     """The i-th of k shares, the longest parts dealt out first, each to the share with least to do.
 
     Args:
-      selected: all parts.
       hours: of them, the same on every machine.
       shard: `i/k`.
     """
@@ -73,10 +72,7 @@ def make(
     """What this machine is to do, in order.
 
     Args:
-      paper: which.
       scale: of `papers.SCALES`.
-      only: see `chosen`.
-      shard: see `share`.
       folder: of the run directories.
       machine: for which hours and memory are forecast.
 

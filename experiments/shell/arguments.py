@@ -61,11 +61,7 @@ class Parser(argparse.ArgumentParser):
                 )
 
     def parse(self, words: Sequence[str] | None = None) -> argparse.Namespace:
-        """The flags' values.
-
-        Raises:
-          ConfigError: one line about the first word that is wrong.
-        """
+        """The flags' values. ConfigError: one line about the first word that is wrong."""
         words = sys.argv[1:] if words is None else list(words)
         self.command = shlex.join([*self.prog.split(), *words])
         known, unknown = self.parse_known_args(words)
@@ -87,11 +83,7 @@ def words(text: str) -> tuple[str, ...]:
 
 
 def check_games(games: int, said: str) -> None:
-    """Refuses a number of games that two colours can't share.
-
-    Raises:
-      ConfigError: it is odd, or not positive.
-    """
+    """Refuses a number of games that two colours can't share (ConfigError)."""
     if games < 2 or games % 2:
         raise ConfigError(
             f"{said}={games}: both colours need an even number, e.g. {max(2, games + 1)}"
@@ -99,11 +91,7 @@ def check_games(games: int, said: str) -> None:
 
 
 def check_at_least(value: int | None, least: int, said: str) -> None:
-    """Refuses a number that is too small; None is not given.
-
-    Raises:
-      ConfigError: it is below `least`.
-    """
+    """Refuses a number below `least` (ConfigError); None is not given."""
     if value is not None and value < least:
         raise ConfigError(f"{said}={value}: at least {least} is needed")
 

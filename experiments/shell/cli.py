@@ -32,7 +32,6 @@ def run(study: Program, name: str) -> None:
     """Reads the command line, runs the study, and turns what stops it into one line and a status.
 
     Args:
-      study: what does it.
       name: of the study: that of its module in `experiments`, and of its settings file.
 
     Exits with status 2 for a setting that cannot work or a full disk, 1 for training that broke

@@ -18,11 +18,6 @@ def names(study: str) -> tuple[str, ...]:
 def settings(study: str, preset: str, changes: Mapping[str, Any] | None = None) -> ConfigDict:
     """`--config=experiments/configs/STUDY.py:PRESET --config.KEY=VALUE ...`, not locked.
 
-    Args:
-      study: the settings file's name.
-      preset: of that file.
-      changes: dotted keys.
-
     Raises:
       ConfigError: a preset or a key that does not exist, or a value that it cannot have.
     """

@@ -121,10 +121,6 @@ def begin(
     """Makes a study's run directory, or resumes it.
 
     Args:
-      name: of the study.
-      config: its settings.
-      directory: its run directory.
-      command: how it was called.
       validate: refuses settings, before anything is written or compiled.
       fixed: see `workdir.claim`.
 
@@ -150,8 +146,6 @@ def check(config: ConfigDict, keys: Iterable[Key], *distinct: str) -> None:
     """Refuses what no study with these keys can do, before anything compiles.
 
     Args:
-      config: the settings.
-      keys: of the study.
       distinct: names of its keys whose values are listed, each once.
     """
     config_lib.validate(config, keys)

@@ -47,7 +47,6 @@ def page(title: str, command: str, default_config: str, settings: StudySettings)
       title: the study in one line.
       command: how it is started.
       default_config: taken without `--config`.
-      settings: the file and the preset that are shown.
     """
     path, preset, config, presets, keys = settings
     values = flatten(config)

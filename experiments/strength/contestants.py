@@ -66,11 +66,7 @@ def label_runs(directories: Sequence[Path]) -> list[str]:
 
 
 def same_board(opened: Sequence[Run]) -> None:
-    """Refuses runs of several boards.
-
-    Raises:
-      ConfigError: two that differ.
-    """
+    """Refuses runs of several boards (ConfigError)."""
     first = opened[0]
     for run in opened[1:]:
         if run.spec.game.name != first.spec.game.name:
@@ -147,8 +143,6 @@ def field_run(
     """Contestants of one run, by iteration; before training, one for each seed.
 
     Args:
-      run: opened.
-      label: of the run.
       iterations: kept ones.
       members: numbers.
       asked: m for all; None for each its own.
@@ -275,10 +269,6 @@ def choose_iterations(run: Run, which: str) -> list[int]:
 
 
 def refuse_run(directory: Path) -> None:
-    """Refuses to write results where a run was trained.
-
-    Raises:
-      ConfigError: the directory is a run's.
-    """
+    """Refuses to write results where a run was trained (ConfigError)."""
     if (directory / workdir.MEMBERS).exists():
         raise ConfigError(f"--workdir={directory} holds a run of its own: choose another directory")

@@ -32,11 +32,7 @@ Records = dict[int, Record]  # by iteration, ascending
 
 
 def check(config: ConfigDict, game: Game) -> None:
-    """Refuses opponents that there are not, and positions that cannot be solved.
-
-    Raises:
-      ConfigError: one line with key, value and remedy.
-    """
+    """Refuses opponents that there are not, and positions that cannot be solved (ConfigError)."""
     opponents.check(config.study.opponents, "config.study.opponents")
     if not config.study.opponents:
         raise ConfigError("config.study.opponents=(): name at least one, e.g. random")
@@ -81,12 +77,7 @@ class Examiner:
     """Examines networks of one run."""
 
     def __init__(self, spec: Spec, config: ConfigDict) -> None:
-        """Compiles nothing yet.
-
-        Args:
-          spec: of the run.
-          config: its settings.
-        """
+        """Compiles nothing yet."""
         self._spec, self._config = spec, config
         self._simulations = config.study.simulations or config.search.num_simulations
         entries, self._references = opponents.build(spec.game, config.study.opponents)

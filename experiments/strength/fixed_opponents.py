@@ -53,7 +53,6 @@ def check(settings: LadderSettings, prefix: str = "--") -> None:
     """Refuses what needs no run to be seen as wrong.
 
     Args:
-      settings: to be checked.
       prefix: what flags or keys begin with, for messages.
 
     Raises:
@@ -97,10 +96,6 @@ class Task:
 
 def measure(opened: Sequence[Run], settings: LadderSettings) -> list[dict[str, Any]]:
     """Plays and rates the networks of runs on one board, all in one pool; says who failed.
-
-    Args:
-      opened: the runs.
-      settings: checked.
 
     Returns:
       For each run what `ladder.json` holds: `runs` ({name: {iterations, elo, stderr}}, Elo above

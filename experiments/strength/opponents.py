@@ -55,7 +55,6 @@ def check(names: Sequence[str], flag: str) -> tuple[str, ...]:
     """The names, each known and given once.
 
     Args:
-      names: like `NAMES`.
       flag: the flag or key that they were given by, for messages.
 
     Raises:

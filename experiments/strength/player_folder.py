@@ -17,14 +17,7 @@ _OF_THE_MACHINE = ("execution.", "tracking.")  # settings that say nothing of th
 
 
 def write(run: Run, at: int, folder: Path, card: Mapping[str, Any]) -> None:
-    """Writes the first member's network after an iteration, in bfloat16; replaces an older folder.
-
-    Args:
-      run: opened.
-      at: the iteration.
-      folder: to be written.
-      card: what is known of the player.
-    """
+    """Writes the first member's network after an iteration, in bfloat16; replaces a folder."""
     part = folder.with_name(f".{folder.name}.part")
     shutil.rmtree(part, ignore_errors=True)
     with workdir.writing(folder):
@@ -46,11 +39,7 @@ def write(run: Run, at: int, folder: Path, card: Mapping[str, Any]) -> None:
 
 
 def card(results: Mapping[str, Any]) -> dict[str, Any]:
-    """What is known of the player of a finished training.
-
-    Args:
-      results: as `results.json` holds them.
-    """
+    """What is known of the player of a finished training."""
     environment, cost = results["environment"], results["cost"]
     return {
         "game": results["game"],

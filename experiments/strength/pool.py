@@ -72,10 +72,8 @@ class Pool:
 
         Args:
           config: the study's; `study.tournament_games`, c and the search are its own.
-          spec: of all networks.
           entries: of the networks, [P].
           networks: learners [P].
-          others: names of the opponents.
           most: the largest number of simulations.
         """
         self._config, self.spec, self._networks, self._most = config, spec, networks, most

@@ -24,9 +24,6 @@ def entry(
     """A tournament in results.json, as the reports read it.
 
     Args:
-      played: rated.
-      players: its players, in their order.
-      name, title: of the tournament.
       num_simulations: m of the networks; None where each has its own.
       games_per_pair: both colours together.
     """

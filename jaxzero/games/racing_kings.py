@@ -297,11 +297,7 @@ def make_racing_kings(name: str, observation: str) -> RacingKings:
 
 
 def action_of(uci: str) -> int:
-    """The action of a move in UCI's notation, `a4b6`.
-
-    Raises:
-      ValueError: it is none that exists here.
-    """
+    """The action of a move in UCI's notation, `a4b6`. ValueError: it is none that exists here."""
     match = re.fullmatch(r"([a-h][1-8])([a-h][1-8])([nq]?)", uci)
     if match is None:
         raise ValueError(f"{uci!r} is no move like 'a4b6'")

@@ -72,10 +72,8 @@ def play_match(
     """Plays colour-swapped pairs of games.
 
     Args:
-      game: the rules.
       players: a kind of player.
       params: of one player of that kind.
-      engines: running.
       key: consumed; the engine's own randomness is its own.
       pairs: of games, each from its own opening.
       opening_plies: random plies of an opening.

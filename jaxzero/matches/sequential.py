@@ -62,10 +62,8 @@ def play(
     The decision falls after the same pair whatever `batch` is: games behind it are not counted.
 
     Args:
-      game: the rules.
       kinds: two players in all.
       key: consumed; a game depends on its pair's number alone, see `arena.play_match`.
-      rule: when to stop.
       most: pairs of games, at most.
       limit: the same, may be traced and smaller.
       batch: pairs that are played at once.

@@ -59,7 +59,6 @@ class Engines:
         """Starts the processes.
 
         Args:
-          settings: of each.
           variant: a UCI variant that python-chess knows, e.g. `"racingkings"`.
 
         Raises:
@@ -158,11 +157,7 @@ class Engines:
 
 
 def load_chess() -> Any:
-    """python-chess with its engines and variants.
-
-    Raises:
-      ConfigError: it is not installed.
-    """
+    """python-chess with its engines and variants. ConfigError: it is not installed."""
     try:
         chess = importlib.import_module("chess")
         importlib.import_module("chess.engine")
@@ -175,11 +170,7 @@ def load_chess() -> Any:
 
 
 def find(command: Sequence[str]) -> tuple[str, ...]:
-    """The command with its program's path.
-
-    Raises:
-      ConfigError: there is no such program.
-    """
+    """The command with its program's path. ConfigError: there is no such program."""
     places = "/usr/games:/usr/local/bin"  # Debian's place for games is not in everyone's PATH
     path = shutil.which(command[0]) or shutil.which(command[0], path=places)
     if path is None:

@@ -58,7 +58,6 @@ def verdict(points: jax.Array, games: jax.Array, rule: Rule) -> jax.Array:
     Args:
       points: float32[...], of the challenger, a draw counting half.
       games: [...], played.
-      rule: when to stop.
     """
     low, high = interval(points, games, rule.confidence)
     decision = jnp.where(high - low < rule.width, CLOSE, GOING_ON)
@@ -77,7 +76,6 @@ def first_verdict(
     Args:
       points: float32[N], of the games of each step.
       games: int[N], how many games each step has; steps without any are passed over.
-      rule: when to stop.
       before: (points, games) of the steps before the first.
 
     Returns:

@@ -19,11 +19,7 @@ def names() -> tuple[str, ...]:
 
 
 def directory(name: str) -> Path:
-    """The run directory of a player.
-
-    Raises:
-      ConfigError: there is none of that name.
-    """
+    """The run directory of a player. ConfigError: there is none of that name."""
     if name not in names():
         known = f"there are {', '.join(names())}" if names() else "there is none"
         raise ConfigError(f"{PREFIX}{name}: no such player ships, {known}")
@@ -31,11 +27,7 @@ def directory(name: str) -> Path:
 
 
 def resolve(place: str | Path) -> Path:
-    """A run directory from `pretrained:NAME` or its path.
-
-    Raises:
-      ConfigError: see `directory`.
-    """
+    """A run directory from `pretrained:NAME` or its path. ConfigError: see `directory`."""
     text = str(place)
     return directory(text.removeprefix(PREFIX)) if text.startswith(PREFIX) else Path(place)
 

@@ -53,7 +53,6 @@ class Checkpoints:
         """Opens or makes a directory.
 
         Args:
-          directory: where they lie; made when it is missing.
           keep: the newest few; None for all.
           read_only: another process may be writing there.
         """

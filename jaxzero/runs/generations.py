@@ -155,8 +155,6 @@ class Generations:
         """Reads what an earlier process found.
 
         Args:
-          directory: the population's.
-          first: its first generation.
           within: where constants may lie.
           options: of the search of self-play, for what of it does not evolve.
           fitness: of networks [R].

@@ -56,13 +56,7 @@ def look(devices: Sequence[Any] | None = None) -> Hardware:
 
 
 def forecast(config: ConfigDict, members: Sequence[Member], hardware: Hardware) -> Forecast:
-    """What a device will need for its part of a population: shapes only, nothing is compiled.
-
-    Args:
-      config: the study's.
-      members: the population.
-      hardware: platform and number of the devices.
-    """
+    """What a device will need for its part of a population: shapes only, nothing is compiled."""
     layout = population.plan(len(members), config.execution.devices or hardware.count)
     mode = config.execution.population
     return memory.forecast(

@@ -36,12 +36,6 @@ Curves = dict[str, dict[str, dict[int, float]]]  # metric -> run -> iteration ->
 def update(directory: Path, config: ConfigDict, members: Sequence[Member], spec: Spec) -> float:
     """Examines the kept networks of a run that were not yet; what was found is in `FILE`.
 
-    Args:
-      directory: the run's.
-      config: its settings.
-      members: its population.
-      spec: of all members, for one device.
-
     Returns:
       Seconds that it took; 0 but on the first process.
     """
@@ -164,9 +158,7 @@ def examine(run: Run, at: int, positions: Positions, rows: Sequence[Row]) -> dic
     """By run, the metrics of its network after an iteration; without runs that had failed.
 
     Args:
-      run: with the networks.
       at: one of its kept iterations.
-      positions: what they are asked for.
       rows: of its `metrics.jsonl`.
     """
     hypers = population.stack([spec_lib.make_hyper(member.config) for member in run.members])

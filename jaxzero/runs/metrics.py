@@ -95,7 +95,6 @@ def refuse_nan(rows: Sequence[Row], saved: int) -> None:
     """Stops a population in which a loss is not finite.
 
     Args:
-      rows: of one iteration.
       saved: the newest iteration in a checkpoint.
 
     Raises:

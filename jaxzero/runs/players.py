@@ -25,7 +25,6 @@ def network_players(
     """Networks [P] who search at temperature 0, with the options of their run's arena.
 
     Args:
-      spec: of their runs.
       networks: leaves [P, ...].
       simulations: m of each; with Gumbel search the same for all.
       c_puct: c of each.

@@ -58,7 +58,6 @@ def load(directory: Path, members: Sequence[str], like: Learner) -> Learner:
     """The networks of some members, [R], rounded to bfloat16.
 
     Args:
-      directory: the run directory.
       members: R names.
       like: the structure of one network without optimiser state; leaves have shapes.
 

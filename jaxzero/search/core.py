@@ -136,12 +136,10 @@ def run(
     """Searches from a batch of positions, with all choices spelled out.
 
     Args:
-      game: the rules.
       evaluate: see `Evaluate`, `StateEvaluate` and `ChunkedEvaluate`.
       keys: [B] random keys, consumed. One per game, so that a game's search does not depend on
         which other games are in the batch.
       states: [B] positions. Finished ones take part as idle lanes.
-      options: static options.
       num_simulations: m; may be traced unless `options.fixes_simulations`.
       c_puct: exploration constant, may be traced; of each game: float32[B], with options
         `SearchOptions.of_games`.

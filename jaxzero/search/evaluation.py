@@ -119,10 +119,8 @@ def look_at(
     """Evaluates positions; finished ones get their true result in place of the network's word.
 
     Args:
-      game: the rules.
       evaluate: see `Evaluate`.
       keys: [B], consumed.
-      states: [B].
       draw_for_asked: see `SearchOptions`.
       needed: bool[B], whose evaluation will be used, should they be unfinished; None: all.
 

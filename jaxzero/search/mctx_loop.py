@@ -99,7 +99,6 @@ def run(
     """All simulations of B games.
 
     Args:
-      game: the rules.
       evaluate: see `Evaluate`.
       keys: [B], for evaluations, consumed.
       trees: hold the roots alone, with their noise.
@@ -107,7 +106,6 @@ def run(
       active: bool[B], lanes to search; in the others nothing counts.
       rules: PUCT at the root and below.
       num_simulations: of a tree.
-      options: static options.
 
     Returns:
       Finished trees as this package reads them (finished positions are stored, too), what they

@@ -87,8 +87,6 @@ def preset_config(
     """The settings of a preset, locked; `config.preset` is its name.
 
     Args:
-      name: one of `presets`.
-      presets: a study's.
       study_keys: a study's own, `preset` among them.
 
     Raises:
@@ -179,11 +177,7 @@ def require_one_width(config: ConfigDict) -> None:
 
 
 def require_distinct(config: ConfigDict, key: str) -> None:
-    """Refuses a list that is empty or says something twice, e.g. `study.arms`.
-
-    Raises:
-      ConfigError: it does.
-    """
+    """Refuses a list that is empty or says something twice, e.g. `study.arms` (ConfigError)."""
     values = get(config, key)
     if not values or len(set(values)) < len(values):
         raise ConfigError(f"config.{key}={values}: name at least one, each only once")

@@ -14,11 +14,7 @@ from jaxzero.settings.config import ConfigError
 
 
 def choose(config: ConfigDict) -> list[Any]:
-    """The devices a study may use.
-
-    Raises:
-      ConfigError: more are asked for than there are.
-    """
+    """The devices a study may use. ConfigError: more are asked for than there are."""
     devices = jax.devices()
     wanted = config.execution.devices or len(devices)
     if wanted > len(devices):

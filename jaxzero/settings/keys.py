@@ -88,11 +88,7 @@ class Key:
         return f"even {noun.removeprefix('a ')}" if self.even else noun
 
     def check(self, value: Any) -> None:
-        """Refuses what the setting cannot be.
-
-        Raises:
-          ConfigError: one line with key, value and remedy.
-        """
+        """Refuses what the setting cannot be (ConfigError)."""
         if value is None and self.default is None:
             return
         if not self._is_of_kind(value):

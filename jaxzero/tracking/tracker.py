@@ -24,11 +24,6 @@ class Tracker:
     def __init__(self, directory: Path, config: ConfigDict, study: str) -> None:
         """Starts no service yet, but makes sure that it can.
 
-        Args:
-          directory: the run directory.
-          config: the study's settings.
-          study: its name.
-
         Raises:
           ConfigError: a package or a login is missing.
         """

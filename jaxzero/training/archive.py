@@ -72,9 +72,6 @@ def learn(
     """With the positions that these games leave.
 
     Args:
-      own: static settings.
-      game: the rules.
-      archive: before.
       games: [T, B], with `begun`.
       key: of the self-play that made them.
     """

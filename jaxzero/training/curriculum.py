@@ -68,10 +68,7 @@ def next_lesson(
     """zeta and the random plies of the next games.
 
     Args:
-      own: static settings.
-      progress: of the run.
       epochs_done: int32, t of 004.
-      max_plies: of the game.
     """
     if own.curriculum == "none":
         return WHOLE
@@ -107,7 +104,6 @@ def drop_draws(trajectory: Trajectory, share: float, key: jax.Array) -> Trajecto
     """Without some drawn games (004's drop-draw chance).
 
     Args:
-      trajectory: games.
       share: of the drawn ones that go, at random.
       key: of the self-play that made them, consumed: its games fold in their own numbers.
     """
@@ -146,8 +142,6 @@ def learn(own: SelfPlaySettings, progress: Progress, trajectory: Trajectory) -> 
     """What these games change.
 
     Args:
-      own: static settings.
-      progress: before.
       trajectory: all that was searched, before `trim`.
     """
     games = jnp.maximum(trajectory.active.sum(), 1)

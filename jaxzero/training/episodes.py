@@ -46,9 +46,6 @@ def play_batch(
     """E games by the best network, and what of them is learned from.
 
     Args:
-      spec: static settings.
-      hyper: traced settings.
-      network: plays.
       kept: what is remembered of earlier games, see `past.pack`.
       epochs_done: int32, t of 004's schedule.
       key: consumed.
@@ -102,13 +99,10 @@ def self_play(
     """E games by the best network, over all devices of the run.
 
     Args:
-      spec: static settings.
-      hyper: traced settings.
       network: plays with running averages of batch norm.
       key: consumed. A game's key is folded from its number, so that the number of devices does
         not change the games.
       lesson: which plies are played at random.
-      past: what is remembered of earlier games.
 
     Returns:
       All E games (on every device), and metrics `selfplay/*`, `search/*`, `count/*`.

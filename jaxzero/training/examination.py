@@ -64,8 +64,6 @@ def examine(
 
     Args:
       spec: static settings of the run; its self-play search makes the target.
-      hyper: traced settings.
-      learner: the network.
       positions: [N], of `spec.game`.
     """
     return score(ask(spec, hyper, learner, positions), positions)

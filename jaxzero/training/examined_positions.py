@@ -62,11 +62,6 @@ def searched(spec: Spec, teacher: Learner, count: int) -> Positions:
     """`count` positions after random openings of different lengths, judged by a long search.
 
     An action is right if the search of `LONG` simulations visits it most; its value is the truth.
-
-    Args:
-      spec: of the network.
-      teacher: the network that searches.
-      count: N.
     """
     game = spec.game
     longest = round(mean_random_plies(game))
@@ -105,11 +100,7 @@ def save(path: Path, positions: Positions) -> None:
 
 
 def load(path: Path, game: Game) -> Positions:
-    """What `save` wrote.
-
-    Raises:
-      ConfigError: the file is damaged.
-    """
+    """What `save` wrote. ConfigError: the file is damaged."""
     nothing = jnp.zeros(())
     shapes, structure = jax.tree.flatten(Positions(game.init(), *[nothing] * 4))
     names = [f"leaf_{i}" for i in range(len(shapes))]

@@ -59,7 +59,6 @@ def of_games(
     Args:
       network: of `teacher_network`.
       variables: its weights.
-      wanted: which layers.
       trajectory: [T, B], of a game in which turns alternate where layers are later.
     """
     plies, games = trajectory.valid.shape

@@ -69,8 +69,6 @@ def gate(
     A candidate that diverged (NaN, infinity) never does, with or without games.
 
     Args:
-      spec: static settings.
-      hyper: traced settings.
       candidate, best: networks; both play with running averages of batch norm, temperature 0.
       key: consumed.
 

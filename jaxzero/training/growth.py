@@ -30,8 +30,6 @@ def goal(growth: GrowthSettings, done: int, channels: int) -> int:
     """Channels of the next network after so many iterations; 0: there is none to grow to yet.
 
     Args:
-      growth: settings.
-      done: iterations.
       channels: of the network now.
     """
     steps = zip(growth.grow_at, growth.grow_to, strict=True)
@@ -42,9 +40,7 @@ def planned(growth: GrowthSettings, channels: int, done: int) -> int:
     """Channels after so many iterations, where they are known beforehand: not of `parallel`.
 
     Args:
-      growth: settings.
       channels: before all growth.
-      done: iterations.
     """
     steps = zip(growth.grow_at, growth.grow_to, strict=True)
     return max([channels, *(to for at, to in steps if at < done)])
@@ -56,8 +52,6 @@ def widened(spec: Spec, narrow: Learner, channels: int, key: jax.Array) -> Learn
     A step along the momentum alone moves both in the same way, with Adam too.
 
     Args:
-      spec: static settings.
-      narrow: before.
       channels: of the wider blocks.
       key: of the shares of copies, consumed.
     """

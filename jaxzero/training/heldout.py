@@ -22,8 +22,6 @@ def make(
     """Plays the games.
 
     Args:
-      game: the rules.
-      num_games: how many.
       num_simulations: m of the rollout search.
       temperature_plies: plies 1 .. T'-1 are sampled, for variety.
 

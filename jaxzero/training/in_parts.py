@@ -41,10 +41,8 @@ def play(
     """B games in parts.
 
     Args:
-      play_part: plays some of them.
       keys: [B], consumed.
       active: bool[B], which games to play.
-      parts: how many.
       first: (shapes of a part's games) -> `Learns`, of no games.
 
     Returns:

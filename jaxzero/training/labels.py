@@ -24,7 +24,6 @@ def of_plies(
     """Labels of the T plies of B finished games.
 
     Args:
-      game: the rules.
       states: [B], at the end of the games.
       is_first: bool[T, B], whether the first player is to move.
       valid: bool[T, B], plies that were played.

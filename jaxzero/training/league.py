@@ -96,10 +96,7 @@ def pairs(own: SelfPlaySettings, league: League, key: jax.Array, games: int) -> 
     the second one is of twice as many, so that the lower half of these never moves first.
 
     Args:
-      own: static settings.
-      league: of its players.
       key: of the iteration's games.
-      games: how many.
     """
     alive = (league.born >= 0).sum()
     best = jnp.minimum(own.league_players, alive)
@@ -131,8 +128,6 @@ def rate(
     """After an iteration's games.
 
     Args:
-      own: static settings.
-      league: before.
       who: int32[B, 2], the players.
       games: [T, B].
       new: float32[B], positions of each that the run had not seen; for novelty.

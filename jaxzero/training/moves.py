@@ -11,7 +11,6 @@ def root_noise(options: SearchOptions, sampled: jax.Array) -> jax.Array | float:
     """Factor of a search's root noise: Gumbel's decides the move, and is on in sampled plies alone.
 
     Args:
-      options: of the search.
       sampled: bool scalar or [B], see `choose`.
     """
     return jnp.where(sampled, 1.0, 0.0) if options.algorithm == "gumbel" else 1.0
@@ -29,7 +28,6 @@ def choose(
 
     Args:
       keys: [B], consumed.
-      result: of the search.
       sampled: bool scalar or [B], whether this ply is sampled (temperature 1) or greedy (0).
       options: of the search. Gumbel plays the winner of its sequential halving, which is a sample
         where its noise is on.

@@ -55,7 +55,6 @@ def random_openings(
     "rolled back zeta% ply" (004): so much of its own length is left to the search.
 
     Args:
-      game: the rules.
       keys: [B], one for each game; another stream of the same keys than the search uses.
       active: bool[B]; the other games stay at their start.
       plies: int32 scalar or [B], may be traced.

@@ -83,7 +83,6 @@ def add(
     """Takes in an iteration's positions in their order, then forgets all but the newest.
 
     Args:
-      window: before.
       examples: [P] positions of which the first `count` are in use.
       count: int32.
       size: positions to keep, at most C; may be traced. Newest by when they were last seen.

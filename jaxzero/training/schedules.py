@@ -12,7 +12,6 @@ def learning_rate_factor(
     """What the run's learning rate is multiplied by.
 
     Args:
-      train: static settings.
       iteration: int32, from 1.
       progress: float32 in [0, 1), share of the iteration's training that is done.
 

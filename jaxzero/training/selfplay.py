@@ -138,13 +138,9 @@ def play(
     """Plays B games to their ends.
 
     Args:
-      game: the rules.
       evaluate: the network, see `search`.
       keys: [B] random keys, one per game, consumed. A game depends on its own and `sharing`'s.
       active: bool[B], which games to play; the others stay empty.
-      options: of the search.
-      num_simulations: m.
-      c_puct: c.
       temperature_plies: T', may be traced: plies 1 .. T'-1 are sampled from the visits.
       keep_tree: the subtree below the played move is kept.
       one_hot_after_temperature: published policy target of greedy plies.

@@ -84,7 +84,6 @@ def by_position(
       key: of the iteration's games, the same on all devices.
       share: `config.selfplay.share`.
       games: on this device.
-      max_plies: of a game.
       at_once: positions that a search evaluates together; 0: all.
       most: questions that a table may hold.
     """
@@ -141,7 +140,6 @@ def search_all(
     """The results of all live games' searches.
 
     Args:
-      how: they are shared.
       keys: [B], of searches whose keys are the games', consumed.
       search: makes them; a lane's result depends on its key and its question alone.
       question: [B], of each.

@@ -70,8 +70,6 @@ class Window:
         """Has games played, as many batches as it wants, and takes them in.
 
         Args:
-          held: before.
-          play: plays one batch.
           progress: what is remembered of earlier games, see `past.pack`.
           iteration: int32, from 1.
           key: of self-play, consumed.

@@ -80,7 +80,6 @@ def board(session: Session, marks: dict[int, str] | None = None) -> list[str]:
     """The newest position in lines, the last move in brackets, and its caption.
 
     Args:
-      session: the game.
       marks: texts of up to 3 characters to stand on the squares that actions fill. By default a
         `+` where the player to move may play, in games in which not every empty square is open.
     """

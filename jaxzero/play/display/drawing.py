@@ -126,7 +126,6 @@ def board_picture(
 
     Args:
       stones: int[H, W], see `boards.stones`.
-      look: colours.
       cell: side of a square in pixels.
       numbers: of the moves, to stand on the stones.
       marked: stones with a ring round them.

@@ -30,7 +30,6 @@ def picture(session: Session, cell: int) -> svg.Picture | None:
     """The newest position, its last move marked; None for games of neither stones nor pieces.
 
     Args:
-      session: the game.
       cell: side of a square in pixels.
     """
     game, now = session.game, session.now

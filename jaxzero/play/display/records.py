@@ -160,11 +160,7 @@ def write(path: str | Path, records: Sequence[Record]) -> None:
 
 
 def read(path: str | Path) -> list[Record]:
-    """The games of a text file.
-
-    Raises:
-      ConfigError: it can't be read, or see `parse`.
-    """
+    """The games of a text file. ConfigError: it can't be read, or see `parse`."""
     try:
         text = Path(path).read_text()
     except (OSError, UnicodeDecodeError) as error:

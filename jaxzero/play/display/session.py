@@ -53,11 +53,7 @@ def begin(game: Game) -> Session:
 
 
 def play(session: Session, action: int) -> Session:
-    """After one more move.
-
-    Raises:
-      ValueError: it is not legal, in one line with the legal moves.
-    """
+    """After one more move. ValueError: it is not legal, in one line with the legal moves."""
     if not session.now.legal[action]:
         notation = make_notation(session.game)
         end = "the game is over"
@@ -72,11 +68,7 @@ def play(session: Session, action: int) -> Session:
 
 
 def replay(game: Game, actions: Sequence[int], *, opening: int = 0) -> Session:
-    """The game with those moves.
-
-    Raises:
-      ValueError: one of them is not legal, with its number.
-    """
+    """The game with those moves. ValueError: one of them is not legal, with its number."""
     session = begin(game)
     for number, action in enumerate(actions, 1):
         try:

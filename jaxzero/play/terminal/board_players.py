@@ -86,8 +86,6 @@ def of_run(
     """The best network of a member after an iteration, with a fresh search for each move.
 
     Args:
-      run: of `runs.open_run`.
-      member: its number.
       at: iteration, the newest by default.
       simulations: m, the member's own by default.
 
@@ -105,9 +103,7 @@ def of_network(
     """As `of_run`, of a network that is at hand.
 
     Args:
-      run, member: whose it is.
       network: of `runs.member_network`.
-      at: after which iteration.
       m: simulations.
       most: players with equal `most` share a compiled search, whatever their m up to it; m by
         default. A search that fixes m (Gumbel, `search.loop=mctx`) is compiled for each.
@@ -140,8 +136,6 @@ def plain(name: str, game: Game, *, most: int | None = None) -> BoardPlayer:
     """A player without a network: `random`, `greedy` (one ply ahead), or `mcts_N` (N rollouts).
 
     Args:
-      name: of the player.
-      game: the rules.
       most: as of `of_network`.
 
     Raises:

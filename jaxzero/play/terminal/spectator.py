@@ -25,11 +25,8 @@ def play_out(
     """Plays a game to its end and prints every move, with the board if `show`.
 
     Args:
-      start: where it begins.
       players: who moves first, who second.
       seed: of the players' random choices.
-      console: printed to.
-      show: the board after every move.
     """
     now, names = start, make_notation(start.game).names
     while not now.now.is_terminal:
@@ -56,10 +53,7 @@ def watch(
     """Plays and prints games of two players, who change sides after each.
 
     Args:
-      game: the rules.
       players: who is watched, and against whom.
-      console: printed to.
-      games: how many.
       first: 0 or 1: which of the two moves first in the first game.
       opening: random moves at the start; two games in a row share them.
       seed: of the openings and of the players' random choices.

@@ -73,8 +73,6 @@ def make_site(catalogue: Catalogue, choice: Choice, *, side: int, seed: int) -> 
     """The page as it begins.
 
     Args:
-      catalogue: what it offers.
-      choice: how it begins.
       side: the person's, 0 or 1.
       seed: of what is random.
     """
@@ -100,11 +98,7 @@ def serve(site: Site, choice: Choice, *, seed: int, port: int, say: Callable[...
     """Compiles, says where the page is, and answers until it is interrupted.
 
     Args:
-      site: the page.
-      choice: how it begins.
-      seed: of what is random.
       port: 0 for a free one.
-      say: prints lines.
 
     Raises:
       ConfigError: the port can't be had.

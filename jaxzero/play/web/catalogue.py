@@ -80,11 +80,7 @@ class Catalogue:
         self._networks.setdefault(run.spec.game.name, []).append(_network(run, member, at))
 
     def game(self, name: str) -> Game:
-        """The rules.
-
-        Raises:
-          ConfigError: it is not offered, or needs a package that is not installed.
-        """
+        """The rules. ConfigError: it is not offered, or needs a package that is not installed."""
         if name not in self.games:
             raise ConfigError(f"the page was started without {name}: add --game={name}")
         try:

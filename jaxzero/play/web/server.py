@@ -39,7 +39,6 @@ class Site:
         """Makes the page.
 
         Args:
-          catalogue: what it offers.
           start: how it begins where its address says nothing: `game`, `moves`, `seats` of the first
             and second player and of the adviser, each a player's `name` and `simulations`, `seed`.
         """
@@ -112,7 +111,6 @@ def bind(site: Site, port: int) -> BaseWSGIServer:
     """A server of this machine alone; `serve_forever` begins, `port` is its own.
 
     Args:
-      site: what is served.
       port: 0 for a free one.
 
     Raises:
