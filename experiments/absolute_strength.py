@@ -44,25 +44,17 @@ OPPONENTS = ("mcts_200",)
 
 @dataclasses.dataclass(frozen=True)
 class AbsoluteSettings:
-    """What is measured.
+    """What is measured."""
 
-    Attributes:
-      positions: how many.
-      plies: stones placed since the start, `LOW-HIGH`; None: see `solvers.default_plies`.
-      file: of positions with scores, see `solvers.position_files`; in place of random games.
-      simulations: m of all networks; None: each its own run's.
-      iterations: `last`, `all`, or numbers.
-      opponents: names, see `opponents.NAMES`.
-      seed: of the positions, and of players who need chance.
-    """
-
-    positions: int = 500
+    positions: int = 500  # how many
+    # stones placed since the start, `LOW-HIGH`; None: see `solvers.default_plies`
     plies: str | None = None
+    # of positions with scores, see `solvers.position_files`; in place of random games
     file: str | None = None
-    simulations: int | None = None
-    iterations: str = "last"
-    opponents: tuple[str, ...] = OPPONENTS
-    seed: int = 0
+    simulations: int | None = None  # m of all networks; None: each its own run's
+    iterations: str = "last"  # `last`, `all`, or numbers
+    opponents: tuple[str, ...] = OPPONENTS  # names, see `opponents.NAMES`
+    seed: int = 0  # of the positions, and of players who need chance
 
 
 def parser() -> Parser:

@@ -53,22 +53,14 @@ def coverage(level: float) -> str:
 
 @dataclass(frozen=True)
 class Tested:
-    """One contrast.
+    """One contrast."""
 
-    Attributes:
-      contrast: what was compared.
-      estimate: None without a single seed that has all of it.
-      adjusted: p value after Holm's correction over the family, 1 where not tested.
-      level: of its test, and 1 less the interval's coverage.
-      verdict: one of `VERDICTS`.
-      needed: seeds that would decide it, of an undecided one; None where that is not known.
-    """
-
-    contrast: Contrast
-    estimate: Estimate | None
-    adjusted: float
-    level: float
-    verdict: str
+    contrast: Contrast  # what was compared
+    estimate: Estimate | None  # None without a single seed that has all of it
+    adjusted: float  # p value after Holm's correction over the family, 1 where not tested
+    level: float  # of its test, and 1 less the interval's coverage
+    verdict: str  # one of `VERDICTS`
+    # seeds that would decide it, of an undecided one; None where that is not known
     needed: int | None
 
     @property

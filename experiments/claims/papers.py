@@ -44,17 +44,14 @@ class Contrast:
 
 @dataclass(frozen=True)
 class Claim:
-    """What a paper says, where, and all contrasts that must hold for it.
-
-    Attributes:
-      raw: the claim as the file has it, with what one paper alone needs (`letter`, `axis`, ...).
-    """
+    """What a paper says, where, and all contrasts that must hold for it."""
 
     id: str
     words: str
     where: tuple[str, ...]
     note: str
     contrasts: tuple[Contrast, ...]
+    # the claim as the file has it, with what one paper alone needs (`letter`, `axis`, ...)
     raw: Mapping[str, Any] = field(repr=False, compare=False)
 
 

@@ -17,17 +17,12 @@ from jaxzero.settings.switches import SWITCHES, Switch, game_family
 
 
 class Arm(NamedTuple):
-    """One change of all runs.
+    """One change of all runs."""
 
-    Attributes:
-      meaning: in a line.
-      changes: study's settings -> dotted keys of the loss ablation.
-      reference: the arm that it is held against.
-    """
-
-    meaning: str
+    meaning: str  # in a line
+    # study's settings -> dotted keys of the loss ablation
     changes: Callable[[ConfigDict], Mapping[str, Any]]
-    reference: str = "plain"
+    reference: str = "plain"  # the arm that it is held against
 
 
 PLAIN = "plain"  # the papers' own search, what the others are held against

@@ -25,27 +25,18 @@ AXES: Final = {
 
 @dataclass(frozen=True)
 class Line:
-    """One run. All arrays are [N], by network, in the order of training; NaN where not known.
+    """One run. All arrays are [N], by network, in the order of training; NaN where not known."""
 
-    Attributes:
-      seed: of the run; published ones are numbered.
-      network: iterations of games that it was trained on.
-      hours: of self-play that it had cost: positions searched times the time of a move.
-      paper_hours: the same with the authors' time of a move, so that runs of any machine compare.
-      accuracy: with search, percent.
-      alone: without search, percent.
-      diversity: new positions over positions played, of the newest games that it was trained on.
-      grown: networks that are the first of their width.
-    """
-
-    seed: int
-    network: np.ndarray
-    hours: np.ndarray
+    seed: int  # of the run; published ones are numbered
+    network: np.ndarray  # iterations of games that it was trained on
+    hours: np.ndarray  # of self-play that it had cost: positions searched times the time of a move
+    # the same with the authors' time of a move, so that runs of any machine compare
     paper_hours: np.ndarray
-    accuracy: np.ndarray
-    alone: np.ndarray
+    accuracy: np.ndarray  # with search, percent
+    alone: np.ndarray  # without search, percent
+    # new positions over positions played, of the newest games that it was trained on
     diversity: np.ndarray
-    grown: tuple[int, ...] = ()
+    grown: tuple[int, ...] = ()  # networks that are the first of their width
 
 
 Lines = Mapping[str, tuple[Line, ...]]  # by arm

@@ -26,20 +26,13 @@ SHARES = (0.8, 0.1)  # of training and of validation; the rest tests (002, 3.2)
 
 @dataclasses.dataclass(frozen=True)
 class Positions:
-    """Solved positions with the games that they are from.
+    """Solved positions with the games that they are from."""
 
-    Attributes:
-      labelled: [N] positions, unfinished, on the usual board, each once.
-      game: int32[N], number of the game.
-      sha256: of the file.
-      recipe: how the games were played.
-      later: uint8[N, LATER], the next moves of the games; None of sets that are older than it.
-    """
-
-    labelled: Labelled
-    game: np.ndarray
-    sha256: str
-    recipe: Recipe
+    labelled: Labelled  # [N] positions, unfinished, on the usual board, each once
+    game: np.ndarray  # int32[N], number of the game
+    sha256: str  # of the file
+    recipe: Recipe  # how the games were played
+    # uint8[N, LATER], the next moves of the games; None of sets that are older than it
     later: np.ndarray | None = None
 
     def part(self, chosen: slice) -> "Positions":

@@ -42,19 +42,13 @@ _DECIDED_BY: Final = {
 
 
 class Cost(NamedTuple):
-    """A number for each phase of a run: units of work, seconds of one unit, or seconds in all.
+    """A number for each phase of a run: units of work, seconds of one unit, or seconds in all."""
 
-    Attributes:
-      selfplay: evaluations of positions that are not over, in games that go on.
-      arena: the same; 0 without a gate.
-      training: minibatches.
-      measuring: iterations, which measure losses on held-out and unseen games besides; 0 seconds
-        where settings are compared, as the papers' programs measured nothing.
-    """
-
-    selfplay: float
-    arena: float
-    training: float
+    selfplay: float  # evaluations of positions that are not over, in games that go on
+    arena: float  # the same; 0 without a gate
+    training: float  # minibatches
+    # iterations, which measure losses on held-out and unseen games besides; 0 seconds where
+    # settings are compared, as the papers' programs measured nothing
     measuring: float = 0.0
 
     def times(self, other: "Cost") -> "Cost":
@@ -94,21 +88,14 @@ class Timing(NamedTuple):
 
 
 class Calibration(NamedTuple):
-    """What was timed, and how.
+    """What was timed, and how."""
 
-    Attributes:
-      units: seconds of one unit.
-      simulations: m that was timed, by phase; the run's own if that was quick enough.
-      minibatches: that were timed.
-      together: members timed at once.
-      device: in words.
-    """
-
-    units: Cost
+    units: Cost  # seconds of one unit
+    # m that was timed, by phase; the run's own if that was quick enough
     simulations: dict[str, int]
-    minibatches: int
-    together: int
-    device: str
+    minibatches: int  # that were timed
+    together: int  # members timed at once
+    device: str  # in words
 
 
 @dataclasses.dataclass(frozen=True)

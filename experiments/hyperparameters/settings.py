@@ -40,18 +40,12 @@ class Setting(NamedTuple):
 
 @dataclasses.dataclass(frozen=True)
 class Training:
-    """One run of Algorithm 1, which serves settings that differ only in I.
+    """One run of Algorithm 1, which serves settings that differ only in I."""
 
-    Attributes:
-      name: unique, e.g. `"E=10_seed0"`.
-      seed: of weights, games and minibatches; settings of a seed start from the same weights.
-      config: of the longest setting, with this seed.
-      serves: names of its settings, and after how many iterations each is done.
-    """
-
-    name: str
-    seed: int
-    config: ConfigDict
+    name: str  # unique, e.g. `"E=10_seed0"`.
+    seed: int  # of weights, games and minibatches; settings of a seed start from the same weights
+    config: ConfigDict  # of the longest setting, with this seed
+    # names of its settings, and after how many iterations each is done
     serves: tuple[tuple[str, int], ...]
 
 

@@ -16,18 +16,13 @@ _OF: Final = {"games": "count/games", "positions": "selfplay/positions"}
 
 
 class Group(NamedTuple):
-    """Runs that are shown together.
+    """Runs that are shown together."""
 
-    Attributes:
-      name: empty if there are no others.
-      contested: positions in which their moves were judged.
-      means: metric -> iteration -> mean over the runs, names without their first word.
-      bins: (predicted, exact, share) of the last iteration's value, float[K, 3], runs together.
-    """
-
-    name: str
-    contested: int
+    name: str  # empty if there are no others
+    contested: int  # positions in which their moves were judged
+    # metric -> iteration -> mean over the runs, names without their first word
     means: Mapping[str, Mapping[int, float]]
+    # (predicted, exact, share) of the last iteration's value, float[K, 3], runs together
     bins: np.ndarray
 
     @property

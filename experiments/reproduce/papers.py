@@ -53,26 +53,17 @@ class Part:
 
 
 class Exhibit(NamedTuple):
-    """A table, a figure or a group of claims of a paper, and where ours is.
+    """A table, a figure or a group of claims of a paper, and where ours is."""
 
-    Attributes:
-      label: as the paper has it.
-      shows: what it is.
-      study: whose reports hold it; empty: no command makes it.
-      plates: names of the figures in the report.
-      tables: how the titles of its tables begin.
-      about: of the parts whose own reports hold it; empty: those of all, and of the loss ablation
-        the joint report of its boards.
-      note: what the reader must know.
-    """
-
-    label: str
-    shows: str
-    study: str = ""
-    plates: tuple[str, ...] = ()
-    tables: tuple[str, ...] = ()
+    label: str  # as the paper has it
+    shows: str  # what it is
+    study: str = ""  # whose reports hold it; empty: no command makes it
+    plates: tuple[str, ...] = ()  # names of the figures in the report
+    tables: tuple[str, ...] = ()  # how the titles of its tables begin
+    # of the parts whose own reports hold it; empty: those of all, and of the loss ablation the
+    # joint report of its boards
     about: str = ""
-    note: str = ""
+    note: str = ""  # what the reader must know
 
 
 @dataclass(frozen=True)

@@ -18,13 +18,9 @@ from jaxzero.workdir import DISK_TROUBLE
 
 
 class Parser(argparse.ArgumentParser):
-    """An `ArgumentParser` that raises `ConfigError`, and knows the nearest flag.
+    """An `ArgumentParser` that raises `ConfigError`, and knows the nearest flag."""
 
-    Attributes:
-      command: how the program was called, once its words are parsed.
-    """
-
-    command: str
+    command: str  # how the program was called, once its words are parsed
 
     def __init__(self, **settings: Any) -> None:
         self._flags: list[str] = []

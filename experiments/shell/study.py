@@ -27,20 +27,13 @@ from jaxzero.training import spec as spec_lib
 
 @dataclasses.dataclass(frozen=True)
 class StudyRun:
-    """A study at work in a run directory.
+    """A study at work in a run directory."""
 
-    Attributes:
-      name: e.g. `"loss_ablation"`.
-      config: its settings, valid.
-      directory: its run directory, claimed.
-      command: how it was called; None: not from a command line.
-      started: `time.monotonic()` that `--max-minutes` are counted from.
-    """
-
-    name: str
-    config: ConfigDict
-    directory: Path
-    command: str | None = None
+    name: str  # e.g. `"loss_ablation"`.
+    config: ConfigDict  # its settings, valid
+    directory: Path  # its run directory, claimed
+    command: str | None = None  # how it was called; None: not from a command line
+    # `time.monotonic()` that `--max-minutes` are counted from
     started: float = dataclasses.field(default_factory=time.monotonic)
 
     def header(self, members: Iterable[Member] = ()) -> dict[str, Any]:

@@ -28,25 +28,16 @@ ZERO = "random"  # whose rating is 0
 
 @dataclasses.dataclass(frozen=True)
 class LadderSettings:
-    """How runs are measured.
+    """How runs are measured."""
 
-    Attributes:
-      games: of each network against each opponent, both colours together.
-      opponents: names, see `opponents.NAMES`; `random` among them.
-      iterations: `all` that a run kept, `last`, or numbers.
-      points: measured iterations of a run, at most; evenly chosen, first and last among them.
-      simulations: m of all networks; None: each its own run's.
-      openings: random plies before each colour-swapped pair of games.
-      seed: of the games.
-    """
-
-    games: int = 20
-    opponents: tuple[str, ...] = OPPONENTS
-    iterations: str = "all"
+    games: int = 20  # of each network against each opponent, both colours together
+    opponents: tuple[str, ...] = OPPONENTS  # names, see `opponents.NAMES`; `random` among them
+    iterations: str = "all"  # `all` that a run kept, `last`, or numbers
+    # measured iterations of a run, at most; evenly chosen, first and last among them
     points: int = POINTS
-    simulations: int | None = None
-    openings: int = 2
-    seed: int = 0
+    simulations: int | None = None  # m of all networks; None: each its own run's
+    openings: int = 2  # random plies before each colour-swapped pair of games
+    seed: int = 0  # of the games
 
 
 def check(settings: LadderSettings, prefix: str = "--") -> None:
@@ -72,22 +63,15 @@ def check(settings: LadderSettings, prefix: str = "--") -> None:
 
 @dataclasses.dataclass(frozen=True)
 class Task:
-    """A run, and what of it is measured.
+    """A run, and what of it is measured."""
 
-    Attributes:
-      place: of the run among the runs, from 0.
-      iterations: measured ones.
-      candidates: its members that did not fail after the first of them.
-      same: for each of these, by number, the one that is the same player before training.
-      ladder: the compiled games.
-    """
-
-    place: int
+    place: int  # of the run among the runs, from 0
     run: Run
-    iterations: Sequence[int]
-    candidates: Players
+    iterations: Sequence[int]  # measured ones
+    candidates: Players  # its members that did not fail after the first of them
+    # for each of these, by number, the one that is the same player before training
     same: dict[int, int]
-    ladder: Ladder
+    ladder: Ladder  # the compiled games
 
     def key(self, member: int, at: int) -> tuple[int, int, int]:
         """Who a member is at an iteration: untrained, runs of a seed are one player."""

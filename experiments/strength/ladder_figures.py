@@ -15,14 +15,10 @@ from experiments.pages.wording import number, plus_minus
 
 
 class StrengthCurve(NamedTuple):
-    """Runs that are drawn as one curve, by iteration.
+    """Runs that are drawn as one curve, by iteration."""
 
-    Attributes:
-      band: Elo above the random player, of each run and in the mean.
-      errors: float[S, N], its standard error of each run, NaN where a run was not measured.
-    """
-
-    band: Band
+    band: Band  # Elo above the random player, of each run and in the mean
+    # float[S, N], its standard error of each run, NaN where a run was not measured
     errors: np.ndarray
 
     def error_of_mean(self, at: int) -> float:

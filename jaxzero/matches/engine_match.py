@@ -18,18 +18,13 @@ from jaxzero.players import Players
 
 @dataclasses.dataclass(frozen=True)
 class EngineMatch:
-    """B games of one player against the engine.
+    """B games of one player against the engine."""
 
-    Attributes:
-      outcome: float[B], result of the player: 1, 0, -1; NaN for a game that was given up because
-        the engine had no answer.
-      first: bool[B], games in which the player moved first.
-      actions: int16[max_plies, B], opening included, -1 after the end.
-    """
-
+    # float[B], result of the player: 1, 0, -1; NaN for a game that was given up because the engine
+    # had no answer
     outcome: np.ndarray
-    first: np.ndarray
-    actions: np.ndarray
+    first: np.ndarray  # bool[B], games in which the player moved first
+    actions: np.ndarray  # int16[max_plies, B], opening included, -1 after the end
 
 
 def compile_player(game: RacingKings, players: Players) -> tuple[Callable, Callable, Callable]:

@@ -17,20 +17,14 @@ from jaxzero.players import Cost, Players, no_cost
 
 @struct.dataclass
 class Decided:
-    """What a match decided about the first of two players.
+    """What a match decided about the first of two players."""
 
-    Attributes:
-      verdict: int32, see `wilson.verdict`; `GOING_ON` if the limit of games came first.
-      counts: int32[2, 3], wins, draws and losses of who moved first, in the games up to the
-        decision: the first player's, then the second's.
-      distinct: int32, different sequences of moves among those.
-      cost: evaluations, of games behind the decision too.
-    """
-
-    verdict: jax.Array
+    verdict: jax.Array  # int32, see `wilson.verdict`; `GOING_ON` if the limit of games came first
+    # int32[2, 3], wins, draws and losses of who moved first, in the games up to the decision: the
+    # first player's, then the second's
     counts: jax.Array
-    distinct: jax.Array
-    cost: Cost
+    distinct: jax.Array  # int32, different sequences of moves among those
+    cost: Cost  # evaluations, of games behind the decision too
 
 
 @struct.dataclass

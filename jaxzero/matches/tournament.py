@@ -18,24 +18,16 @@ DEFAULT_DRAW_ELO = 97.3  # BayesElo's
 
 @dataclasses.dataclass(frozen=True)
 class Tournament:
-    """A finished round robin, on the host.
+    """A finished round robin, on the host."""
 
-    Attributes:
-      results: int64[M, 5] rows (first, second, wins of first, draws, losses of first) over distinct
-        games; "first" moved first.
-      ratings: Bayesian Elo of the P players, mover's advantage and draw rate fitted.
-      games: games played.
-      distinct: games counted.
-      actions: int16[max_plies, M, k], -1 after the end.
-      evaluations: network evaluations made.
-    """
-
+    # int64[M, 5] rows (first, second, wins of first, draws, losses of first) over distinct games;
+    # "first" moved first
     results: np.ndarray
-    ratings: Ratings
-    games: int
-    distinct: int
-    actions: np.ndarray
-    evaluations: float
+    ratings: Ratings  # Bayesian Elo of the P players, mover's advantage and draw rate fitted
+    games: int  # games played
+    distinct: int  # games counted
+    actions: np.ndarray  # int16[max_plies, M, k], -1 after the end
+    evaluations: float  # network evaluations made
 
 
 def is_first_of_its_kind(actions: np.ndarray, played: np.ndarray) -> np.ndarray:

@@ -34,19 +34,13 @@ Constants = Mapping[str, Sequence[float]]  # by name, [R]
 
 
 class Generation(NamedTuple):
-    """A comparison of all R runs, and what came of it.
+    """A comparison of all R runs, and what came of it."""
 
-    Attributes:
-      iteration: after which.
-      fitness: [R], of the networks of that iteration, larger is better; None before the first.
-      donor: [R], whose state each run goes on with.
-      constants: that it goes on with.
-    """
-
-    iteration: int
+    iteration: int  # after which
+    # [R], of the networks of that iteration, larger is better; None before the first
     fitness: Sequence[float] | None
-    donor: Sequence[int]
-    constants: Constants
+    donor: Sequence[int]  # [R], whose state each run goes on with
+    constants: Constants  # that it goes on with
 
 
 def ranges(names: Sequence[str], own: Mapping[str, float], spec: Spec) -> dict[str, Range]:

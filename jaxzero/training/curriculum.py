@@ -21,27 +21,19 @@ _DRAWS = 0x7FFFFFFE  # folded into a key beside the numbers of games
 
 @struct.dataclass
 class Progress:
-    """What a run remembers.
+    """What a run remembers."""
 
-    Attributes:
-      mean_plies: float32, running average of a game's length, random plies included.
-      horizon: float32, running average of the plies before the end up to which the search sees.
-    """
-
-    mean_plies: jax.Array
+    mean_plies: jax.Array  # float32, running average of a game's length, random plies included
+    # float32, running average of the plies before the end up to which the search sees
     horizon: jax.Array
 
 
 @struct.dataclass
 class Lesson:
-    """What this batch of games is to be.
+    """What this batch of games is to be."""
 
-    Attributes:
-      fraction: float32, zeta; 1: whole games.
-      random_plies: int32, plies of each game before the search takes over; None: it plays all.
-    """
-
-    fraction: jax.Array | float
+    fraction: jax.Array | float  # float32, zeta; 1: whole games
+    # int32, plies of each game before the search takes over; None: it plays all
     random_plies: jax.Array | None
 
 

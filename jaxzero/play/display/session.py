@@ -15,20 +15,13 @@ from jaxzero.play.display.notation import PASS, make_notation
 
 
 class Position(NamedTuple):
-    """One position and what the rules say of it, on the host.
+    """One position and what the rules say of it, on the host."""
 
-    Attributes:
-      state: the game's, leaves are NumPy arrays.
-      legal: bool[A], all False at the end.
-      to_move: 0 or 1.
-      is_terminal: nothing can be played any more.
-      outcome: result of player 0 and of player 1 (+1, 0, -1); zeros before the end.
-    """
-
-    state: State
-    legal: np.ndarray
-    to_move: int
-    is_terminal: bool
+    state: State  # the game's, leaves are NumPy arrays
+    legal: np.ndarray  # bool[A], all False at the end
+    to_move: int  # 0 or 1
+    is_terminal: bool  # nothing can be played any more
+    # result of player 0 and of player 1 (+1, 0, -1); zeros before the end
     outcome: tuple[float, float]
 
 

@@ -36,42 +36,27 @@ _LINES, _DEPTH = 3, 8  # of principal variations
 
 
 class Analysis(NamedTuple):
-    """What a player makes of one position; P is the player to move there.
+    """What a player makes of one position; P is the player to move there."""
 
-    Attributes:
-      action: its choice.
-      value: of the search, for P in [-1, 1]; None for a player who does not search, like the rest.
-      network_value: before the search; None without a network.
-      prior: float32[A], the network's probabilities; None without one.
-      visits: int32[A], of the search.
-      q: float32[A], value of each move for P; meaningless without visits.
-      lines: int32[L, D], principal variations, see `variations.principal`.
-    """
-
-    action: int
+    action: int  # its choice
+    # of the search, for P in [-1, 1]; None for a player who does not search, like the rest
     value: float | None = None
-    network_value: float | None = None
-    prior: np.ndarray | None = None
-    visits: np.ndarray | None = None
-    q: np.ndarray | None = None
-    lines: np.ndarray | None = None
+    network_value: float | None = None  # before the search; None without a network
+    prior: np.ndarray | None = None  # float32[A], the network's probabilities; None without one
+    visits: np.ndarray | None = None  # int32[A], of the search
+    q: np.ndarray | None = None  # float32[A], value of each move for P; meaningless without visits
+    lines: np.ndarray | None = None  # int32[L, D], principal variations, see `variations.principal`
 
 
 @dataclasses.dataclass(frozen=True)
 class BoardPlayer:
-    """Someone who can choose a move.
+    """Someone who can choose a move."""
 
-    Attributes:
-      name: short, e.g. `"sum_seed0"`.
-      title: says all, e.g. `"sum_seed0 of runs/quick, iteration 30, m = 25"`.
-      analyse: (key, consumed; state of one game) -> Analysis. The first call compiles.
-      searches: its analyses have values and visits.
-    """
-
-    name: str
-    title: str
+    name: str  # short, e.g. `"sum_seed0"`.
+    title: str  # says all, e.g. `"sum_seed0 of runs/quick, iteration 30, m = 25"`.
+    # (key, consumed; state of one game) -> Analysis. The first call compiles.
     analyse: Callable[[jax.Array, State], Analysis]
-    searches: bool
+    searches: bool  # its analyses have values and visits
 
 
 def analyse(player: BoardPlayer, now: Session, seed: int) -> Analysis:

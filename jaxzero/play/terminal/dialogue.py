@@ -30,25 +30,16 @@ _PERSON = "person"
 
 @dataclasses.dataclass(frozen=True)
 class Table:
-    """What does not change while people sit at it.
+    """What does not change while people sit at it."""
 
-    Attributes:
-      game: the rules.
-      opponent: plays against the person.
-      counsel: a searching player, for `hint`, `policy` and `show`; the opponent where it searches.
-      side: the person's at the start of a game: 0, 1, or None for at random.
-      seed: of everything random.
-      opening: random moves at the start of every game.
-      advisers: asked by `hint`, after `counsel`.
-    """
-
-    game: Game
-    opponent: BoardPlayer
+    game: Game  # the rules
+    opponent: BoardPlayer  # plays against the person
+    # a searching player, for `hint`, `policy` and `show`; the opponent where it searches
     counsel: BoardPlayer
-    side: int | None = 0
-    seed: int = 0
-    opening: int = 0
-    advisers: tuple[Adviser, ...] = ()
+    side: int | None = 0  # the person's at the start of a game: 0, 1, or None for at random
+    seed: int = 0  # of everything random
+    opening: int = 0  # random moves at the start of every game
+    advisers: tuple[Adviser, ...] = ()  # asked by `hint`, after `counsel`
 
     @property
     def notation(self) -> Notation:

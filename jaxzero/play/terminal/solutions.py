@@ -17,17 +17,12 @@ from jaxzero.solvers.connect_four import connect_four_solver
 
 
 class SolvedMove(NamedTuple):
-    """How a game ends after a move, under best play of both.
+    """How a game ends after a move, under best play of both."""
 
-    Attributes:
-      action: the move.
-      score: of the solver, for the player to move; the best moves have the highest.
-      margin: Connect Four: stones that the winner still has to place, the move included where it is
-        the winner's; Othello: discs ahead. 0 for a draw.
-    """
-
-    action: int
-    score: int
+    action: int  # the move
+    score: int  # of the solver, for the player to move; the best moves have the highest
+    # Connect Four: stones that the winner still has to place, the move included where it is the
+    # winner's; Othello: discs ahead. 0 for a draw.
     margin: int
 
 

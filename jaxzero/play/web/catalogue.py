@@ -20,20 +20,14 @@ _ROLLOUTS = 200
 
 
 class Offer(NamedTuple):
-    """A player of some game.
+    """A player of some game."""
 
-    Attributes:
-      name: as the page sends it, e.g. `"pretrained:othello_6x6"`, `"run:sum_seed0@15"`, `"mcts"`.
-      label: as people read it.
-      simulations: of its search by default; 0 of one who does not search.
-      least: simulations that its search needs.
-      make: (game, simulations, the most that are offered) -> the player.
-    """
-
+    # as the page sends it, e.g. `"pretrained:othello_6x6"`, `"run:sum_seed0@15"`, `"mcts"`.
     name: str
-    label: str
-    simulations: int
-    least: int
+    label: str  # as people read it
+    simulations: int  # of its search by default; 0 of one who does not search
+    least: int  # simulations that its search needs
+    # (game, simulations, the most that are offered) -> the player
     make: Callable[[Game, int, int], BoardPlayer]
 
 
