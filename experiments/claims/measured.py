@@ -28,18 +28,12 @@ Key: TypeAlias = tuple[int, int]  # (directory, seed): runs are paired within a 
 
 @dataclass(frozen=True)
 class BoardStudies:
-    """Studies of one board under one semantics with equal settings, their seeds different.
+    """Studies of one board under one semantics with equal settings, their seeds different."""
 
-    Attributes:
-      board: its name.
-      semantics: `config.semantics`, then the switches that were set apart from it.
-      directories, studies: as given.
-    """
-
-    board: str
-    semantics: str
-    directories: tuple[Path, ...]
-    studies: tuple[Study, ...]
+    board: str  # its name
+    semantics: str  # `config.semantics`, then the switches that were set apart from it
+    directories: tuple[Path, ...]  # as given
+    studies: tuple[Study, ...]  # as given
 
     def values(self, statistic: str, target: str) -> tuple[dict[Key, float], tuple[str, ...]]:
         """One statistic of one target's runs.

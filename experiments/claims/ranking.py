@@ -14,24 +14,16 @@ from experiments.pages.study import floats
 
 
 class Rated(NamedTuple):
-    """The ratings of one target's networks in one tournament.
-
-    Attributes:
-      elo: by seed.
-      own: error of the mean from the games; bounds the spread over seeds from below.
-      stderr: of the mean over seeds; with one seed only the rating's own error.
-      sd: between seeds, NaN with one.
-      low, high: 95 % interval of the mean.
-    """
+    """The ratings of one target's networks in one tournament."""
 
     target: str
-    elo: Mapping[Any, float]
-    own: float
+    elo: Mapping[Any, float]  # by seed
+    own: float  # error of the mean from the games; bounds the spread over seeds from below
     mean: float
-    stderr: float
-    sd: float
-    low: float
-    high: float
+    stderr: float  # of the mean over seeds; with one seed only the rating's own error
+    sd: float  # between seeds, NaN with one
+    low: float  # 95 % interval of the mean
+    high: float  # 95 % interval of the mean
 
     @property
     def seeds(self) -> int:

@@ -23,22 +23,15 @@ MEASURES: dict[str, str] = {
 
 
 class Course(NamedTuple):
-    """One run's kept networks in the order of training.
+    """One run's kept networks in the order of training."""
 
-    Attributes:
-      name, target, seed: of the run.
-      iterations: int[N].
-      elo, stderr: float[N], above the random player.
-      cost: float[N] up to each, by measure.
-    """
-
-    name: str
-    target: str
-    seed: int
-    iterations: np.ndarray
-    elo: np.ndarray
-    stderr: np.ndarray
-    cost: Mapping[str, np.ndarray]
+    name: str  # of the run
+    target: str  # of the run
+    seed: int  # of the run
+    iterations: np.ndarray  # int[N]
+    elo: np.ndarray  # float[N], above the random player
+    stderr: np.ndarray  # float[N], above the random player
+    cost: Mapping[str, np.ndarray]  # float[N] up to each, by measure
 
 
 def courses(

@@ -19,23 +19,15 @@ PAIR = ("curriculum", "baseline")  # the player with the curriculum, the one wit
 
 @dataclasses.dataclass(frozen=True)
 class Point:
-    """One network's games against the reference.
+    """One network's games against the reference."""
 
-    Attributes:
-      arm: which player.
-      seed: of its run.
-      iteration: how long it was trained.
-      x: its place on each of `AXES`.
-      wins, draws, losses: of distinct games.
-    """
-
-    arm: str
-    seed: int
-    iteration: int
-    x: Mapping[str, float]
-    wins: int
-    draws: int
-    losses: int
+    arm: str  # which player
+    seed: int  # of its run
+    iteration: int  # how long it was trained
+    x: Mapping[str, float]  # its place on each of `AXES`
+    wins: int  # of distinct games
+    draws: int  # of distinct games
+    losses: int  # of distinct games
 
     @property
     def games(self) -> int:

@@ -43,17 +43,12 @@ from jaxzero.training.spec import Spec
 
 
 class Rates(NamedTuple):
-    """Seconds of a unit are a constant, and the network's operations over a rate.
+    """Seconds of a unit are a constant, and the network's operations over a rate."""
 
-    Attributes:
-      evaluation, example: seconds of one beside the network's.
-      inference, training: operations a second.
-    """
-
-    evaluation: float
-    inference: float
-    example: float
-    training: float
+    evaluation: float  # seconds of one beside the network's
+    inference: float  # operations a second
+    example: float  # seconds of one beside the network's
+    training: float  # operations a second
 
 
 # Fitted to docs/performance.md: two cores of an AMD EPYC as measured, a GPU as predicted for an

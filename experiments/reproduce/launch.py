@@ -31,17 +31,12 @@ _POLL: Final = 0.5  # seconds
 
 @dataclass(frozen=True)
 class Share:
-    """What one job does; called by submitit, in a process of its own.
+    """What one job does; called by submitit, in a process of its own."""
 
-    Attributes:
-      mine: its parts, one after another.
-      scale, folder, max_minutes: as of `parts.run`.
-    """
-
-    mine: tuple[Part, ...]
-    scale: str
-    folder: Path
-    max_minutes: float
+    mine: tuple[Part, ...]  # its parts, one after another
+    scale: str  # as of `parts.run`
+    folder: Path  # as of `parts.run`
+    max_minutes: float  # as of `parts.run`
 
     @property
     def name(self) -> str:

@@ -31,24 +31,15 @@ FLAGS: Final = {
 
 
 class Entry(NamedTuple):
-    """A player of a tournament, as results.json describes it.
+    """A player of a tournament, as results.json describes it."""
 
-    Attributes:
-      name: unique in its tournament.
-      kind: trained, untrained, random, greedy, rollouts or pretrained.
-      target, seed: of a network.
-      run: of a network, the label of its run directory where there are several.
-      iteration: of a network, how long it was trained.
-      simulations: m of a search.
-    """
-
-    name: str
-    kind: str
-    target: str | None = None
-    seed: int | None = None
-    run: str | None = None
-    iteration: int | None = None
-    simulations: int | None = None
+    name: str  # unique in its tournament
+    kind: str  # trained, untrained, random, greedy, rollouts or pretrained
+    target: str | None = None  # of a network
+    seed: int | None = None  # of a network
+    run: str | None = None  # of a network, the label of its run directory where there are several
+    iteration: int | None = None  # of a network, how long it was trained
+    simulations: int | None = None  # m of a search
 
 
 def check(names: Sequence[str], flag: str) -> tuple[str, ...]:

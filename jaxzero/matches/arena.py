@@ -63,7 +63,6 @@ def random_opening(game: Game, key: jax.Array, plies: int) -> tuple[State, jax.A
     """One position after random moves that do not end the game.
 
     Args:
-      game: the rules.
       key: consumed.
       plies: how many moves; fewer where the next one would end the game.
 
@@ -110,7 +109,6 @@ def play_match(
     """Plays k games of every ordered pair of players.
 
     Args:
-      game: the rules.
       kinds: players by kind; they are numbered in this order.
       key: consumed. The pair (i, j) and the pair (j, i) share the opening of their g-th game.
       games_per_direction: k, of each ordered pair, over all devices.

@@ -41,7 +41,6 @@ class Ladder:
         """What is played.
 
         Args:
-          game: the rules.
           candidates: numbered from 0; `play` takes the params of any others of their kind.
           references: by kind, numbered after the candidates.
           games_per_direction: k, of each ordered pair.

@@ -89,7 +89,6 @@ def forecast(game: Game, simulations: Sequence[int], games_per_direction: int) -
     """Counts games and evaluations.
 
     Args:
-      game: the rules.
       simulations: m of each player, 0 for those who do not search.
       games_per_direction: k.
     """
@@ -116,7 +115,6 @@ def compile_round_robin(
     """A round robin as a function of its players' params, compiled at its first call.
 
     Args:
-      game: the rules.
       kinds: players by kind, numbered in this order.
       games_per_direction: games of each ordered pair, so a pair plays twice as many.
       opening_plies: random plies before each colour-swapped pair of games.

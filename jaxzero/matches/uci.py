@@ -24,22 +24,15 @@ _TRIES = 3  # processes that may fail at one position
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class EngineSettings:
-    """How an engine plays. 004: Stockfish at "level 2", which it does not explain.
+    """How an engine plays. 004: Stockfish at "level 2", which it does not explain."""
 
-    Attributes:
-      command: program and arguments; a name is looked for in PATH.
-      skill: UCI's Skill Level; None leaves the engine's default.
-      nodes, depth: limits of a search; 0 for none.
-      seconds: of a move, at most.
-      processes: engines side by side, one thread each.
-    """
-
+    # program and arguments; a name is looked for in PATH
     command: tuple[str, ...] = ("fairy-stockfish",)
-    skill: int | None = 2
-    nodes: int = 0
-    depth: int = 0
-    seconds: float = 5.0
-    processes: int = 2
+    skill: int | None = 2  # UCI's Skill Level; None leaves the engine's default
+    nodes: int = 0  # limits of a search; 0 for none
+    depth: int = 0  # limits of a search; 0 for none
+    seconds: float = 5.0  # of a move, at most
+    processes: int = 2  # engines side by side, one thread each
 
 
 class Answer(NamedTuple):

@@ -32,7 +32,6 @@ class BoardGame:
         """Begins a game; the opponent moves at once where the turn is not yours.
 
         Args:
-          game: the rules.
           opponent: the other player; its first move compiles.
           side: yours: 0 moves first, 1 second.
           seed: of the opponent's random choices.

@@ -37,7 +37,6 @@ def search_players(
     """Players that play the search's best move (temperature 0).
 
     Args:
-      game: the rules.
       evaluate_with: variables of one player -> evaluate.
       searchers: the players, [P].
       options: of the search, without root noise.

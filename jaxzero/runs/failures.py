@@ -42,7 +42,6 @@ class Failures:
         """The rows of runs that have not failed, now or before.
 
         Args:
-          rows: of one iteration.
           saved: the newest iteration in a checkpoint.
 
         Raises:

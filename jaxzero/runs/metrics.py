@@ -25,7 +25,6 @@ def make_rows(
     """One row for each run; before the first, one for the untrained network on the first window.
 
     Args:
-      members: R runs.
       number: the iteration, from 1.
       metrics: [R] or, by epoch, [R, ep].
       seconds: wall time of the study's training so far.

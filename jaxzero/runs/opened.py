@@ -51,7 +51,6 @@ def one_for_each_seed(
     Args:
       config: with the keys `seed`, the first, and `study.seeds`, how many.
       target: what they have in common.
-      changes: dotted keys of it.
     """
     members = []
     for seed in range(config.seed, config.seed + config.study.seeds):
@@ -151,8 +150,6 @@ def channels_after(directory: Path, config: ConfigDict, done: int) -> int:
 
     Args:
       directory: the run's; its metrics say when a network that learned beside took over.
-      config: its settings.
-      done: the iteration.
 
     Raises:
       ConfigError: they do not say it.

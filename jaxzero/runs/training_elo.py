@@ -19,7 +19,6 @@ def rate(rows: Iterable[Mapping[str, Any]], *, published: bool) -> dict[str, Any
     """Ratings of one run's candidates, iteration i against the best network of its time.
 
     Args:
-      rows: the run's metrics; those without arena games (iteration 0, no gate) are passed over.
       published: as the papers' program: 32.8 Elo for the newer network, who is listed first;
         else the advantage of whoever moves first, fitted.
 

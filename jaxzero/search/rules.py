@@ -210,7 +210,6 @@ def improved_policy(
       node: [B], the roots.
       log_prior: float32[B, A], in place of the nodes'.
       may: bool[B, A].
-      options: the scale of Q.
     """
 
     def one(node: Node, may: jax.Array) -> jax.Array:

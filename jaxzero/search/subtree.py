@@ -67,7 +67,6 @@ def advance(tree: mctx.Tree, action: jax.Array) -> tuple[mctx.Tree, jax.Array]:
     """Re-roots every tree at the child that was played.
 
     Args:
-      tree: trees of a finished search, [B].
       action: int32[B], the moves played.
 
     Returns:

@@ -262,7 +262,6 @@ def backup(
     """Adds one visit to every edge from the leaf's up to the root.
 
     Args:
-      tree: the trees.
       leaf: where the descent ended.
       value: float32[B], the zero-sum part, from the player to move at `leaf.node`.
       draw: float32[B], draw probability, the same for both sides.

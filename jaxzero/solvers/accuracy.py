@@ -52,7 +52,6 @@ def network_choices(
     """What networks alone say, compiled as one program.
 
     Args:
-      game: the rules.
       evaluate_with: variables of one network -> evaluate.
       variables: of P networks, leaves [P, ...].
       states: unfinished, leaves [N, ...].
@@ -101,7 +100,6 @@ def move_accuracy(labelled: Labelled, policy: np.ndarray) -> dict[str, dict[str,
     """How often a policy plays an optimal move, in expectation.
 
     Args:
-      labelled: the truth.
       policy: float[N, A], probabilities; of `certain` or `uniform`.
 
     Returns:
@@ -132,7 +130,6 @@ def value_accuracy(
     """How far predicted values are from the exact ones.
 
     Args:
-      labelled: the truth.
       values: float[N], predicted for the player to move, in [-1, 1].
       bins: of equal width.
 

@@ -200,9 +200,7 @@ def mistakes(
     """Wrong moves, those that give away most first, then those of late positions.
 
     Args:
-      labelled: the truth.
       actions: int[N], played.
-      most: how many are returned at most.
     """
     played = np.asarray(actions)
     rows = np.arange(len(played))

@@ -39,9 +39,7 @@ def read(path: Path, game: Game, progress: Progress | None = None) -> Labelled:
     position is contested.
 
     Args:
-      path: of the file.
       game: Connect Four with at most nine columns.
-      progress: see `label`.
 
     Raises:
       ConfigError: another game; no file; a line that is no such position: names it and says what is

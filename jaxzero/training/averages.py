@@ -10,18 +10,12 @@ from flax import struct
 
 @struct.dataclass
 class Averaged:
-    """The optimiser's state, and running averages of the weights, which play in their place.
+    """The optimiser's state, and running averages of the weights, which play in their place."""
 
-    Attributes:
-      optimiser: its state.
-      params, batch_stats: averages.
-      steps: float32, how many were averaged.
-    """
-
-    optimiser: optax.OptState
-    params: Any
-    batch_stats: Any
-    steps: jax.Array
+    optimiser: optax.OptState  # its state
+    params: Any  # averages
+    batch_stats: Any  # averages
+    steps: jax.Array  # float32, how many were averaged
 
     def after(self, decay: float, params: Any, batch_stats: Any, optimiser: Any) -> "Averaged":
         """With the weights and the optimiser's state after a step.

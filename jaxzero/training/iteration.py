@@ -102,9 +102,6 @@ def iterate(
     """One iteration of one run.
 
     Args:
-      spec: static settings.
-      hyper: traced settings.
-      state: the run.
       heldout: fixed examples [N] that no run trains on, and bool[N], which of them count.
       restart: channels of a network from random weights that is trained in place of the best one,
         which still plays; 0: none.

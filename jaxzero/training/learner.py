@@ -122,8 +122,6 @@ def train_step(
     """One minibatch.
 
     Args:
-      spec: static settings.
-      hyper: traced settings.
       learner: before.
       examples: [bs / devices], this device's part.
       key: for dropout, consumed.
@@ -182,8 +180,6 @@ def draw(spec: Spec, source: Source, index: jax.Array) -> Examples:
     """This device's examples for the numbers `index` of the whole minibatch.
 
     Args:
-      spec: static settings.
-      source: positions.
       index: int32[bs] in [0, K count): each position has K images.
     """
     index = _my_part(spec, index)
@@ -211,8 +207,6 @@ def fit(
     it leaves the window, as that says, however long the window is.
 
     Args:
-      spec: static settings.
-      hyper: traced settings.
       learner: where training starts.
       source: the positions in the window, the same on all devices.
       iteration: int32, of the learning rate's schedule.
@@ -299,8 +293,6 @@ def evaluate_losses(
     """l_p and l_v of the acting network on given examples.
 
     Args:
-      spec: static settings.
-      learner: the network.
       examples: [N].
       valid: bool[N], which of them count.
 

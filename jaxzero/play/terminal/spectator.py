@@ -53,7 +53,6 @@ def watch(
     """Plays and prints games of two players, who change sides after each.
 
     Args:
-      players: who is watched, and against whom.
       first: 0 or 1: which of the two moves first in the first game.
       opening: random moves at the start; two games in a row share them.
       seed: of the openings and of the players' random choices.
