@@ -41,7 +41,7 @@ _QUICK: dict[str, Any] = {
     "train.epochs": 5,
     "train.learning_rate": 0.002,
     "arena.games": 16,
-    "evaluation.learning_positions": 64,
+    "evaluation.learning_positions": 48,
 }
 PRESETS: dict[str, Preset] = {
     "quick": Preset(
