@@ -22,6 +22,8 @@ from matplotlib.figure import Figure
 from experiments.claims import measured
 from experiments.claims import section as claims_section
 from experiments.claims.losses import decide
+from experiments.connect_four import extension_figures, extensions_report
+from experiments.connect_four_extensions import STUDY as EXTENSIONS
 from experiments.losses import joint_figures
 from experiments.pages import page
 from experiments.pages.study import Study, load
@@ -127,10 +129,12 @@ def tables(runs: Sequence[Recorded]) -> Iterator[Table]:
         if any(test.estimate and test.estimate.tested for test in tests):  # seeds enough
             yield claims_section.details(findings)
         yield joint_figures.ratings(boards)
-    for one in _of_recipes(runs):
+    for one in _of(RECIPE, runs):
         rows, at = recipe_report.compared(one.study.results)
         yield from recipe_report.earned_tables(rows, at)
         yield recipe_report.arms_table(one.study.results["arms"], at)
+    for one in _of(EXTENSIONS, runs):
+        yield from (shown for shown in extensions_report.tables(one.study.results) if shown.rows)
     for one in runs:
         results = one.study.results
         decided = results.get("claims") or (results.get("sweep") or {}).get("remarks") or []
@@ -148,8 +152,8 @@ def _of_losses(runs: Sequence[Recorded]) -> tuple[measured.BoardStudies, ...]:
     return measured.together((Path(one.name), one.study) for one in own)
 
 
-def _of_recipes(runs: Sequence[Recorded]) -> list[Recorded]:
-    return [one for one in runs if one.kind == RECIPE]
+def _of(kind: str, runs: Sequence[Recorded]) -> list[Recorded]:
+    return [one for one in runs if one.kind == kind]
 
 
 def _runs(study: Study) -> list[Mapping[str, Any]]:
@@ -162,7 +166,12 @@ def _seconds(study: Study) -> float | None:
     """Wall time of all trainings."""
     arms = study.results.get("arms") or []
     cost = study.results.get("cost") or {}
-    return cost.get("wall_seconds") or sum(arm["seconds"] for arm in arms if "seconds" in arm)
+    return cost.get("wall_seconds") or sum(map(_arm_seconds, arms))
+
+
+def _arm_seconds(arm: Mapping[str, Any]) -> float:
+    ends = [run["points"][-1]["seconds"] for run in arm["runs"] if run.get("points")]
+    return float(arm.get("seconds") or max(ends, default=0))
 
 
 def _environment(study: Study, key: str) -> str:
@@ -186,16 +195,24 @@ class Drawing(NamedTuple):
 
 
 def drawings(group: str, runs: Sequence[Recorded]) -> list[Drawing]:
-    """The tournaments of losses, and what the parts of each recipe earn."""
+    """The tournaments of losses, what the parts of each recipe earn, the extensions' figures."""
     found = []
     if boards := _of_losses(runs):
         draw = functools.partial(joint_figures.tournaments, boards)
         found.append(Drawing(f"recorded_{group}.svg", f"tournaments of {group}", draw))
-    for one in _of_recipes(runs):
+    for one in _of(RECIPE, runs):
         rows, _ = recipe_report.compared(one.study.results)
         title = f"what the parts of the recipe earn, {one.study.game}"
         effects = functools.partial(recipe_report.effects, rows)
         found.append(Drawing(f"recorded_{group}_{one.name}.svg", title, effects))
+    for one in _of(EXTENSIONS, runs):
+        ours, theirs = extensions_report.lines(one.study.results)
+        for which in extension_figures.shown(ours):
+            curves = functools.partial(
+                extension_figures.comparison, ours, theirs, which.arms, diversity=which.diversity
+            )
+            file = f"recorded_{group}_{one.name}_{which.name}.svg"
+            found.append(Drawing(file, f"{which.title}, {one.study.game}", curves))
     return found
 
 

@@ -82,19 +82,24 @@ _DIVERSITY: Final = (
 )
 
 
+def shown(ours: Lines) -> list[Comparison]:
+    """Every figure of which an arm was run besides its reference, and one of all other arms."""
+    found = [one for one in FIGURES if {*one.arms[1:]} & ours.keys()]
+    rest = [arm for arm in ours if not any(arm in one.arms for one in FIGURES)]
+    if rest:
+        found.append(Comparison("others", "", "Other arms", (EXTENDED, *rest), diversity=True))
+    return found
+
+
 def plates(ours: Lines, theirs: Lines, *, as_drawn: bool) -> list[Plate]:
-    """Every figure of which an arm was run besides its reference, and one of all other arms.
+    """The figures.
 
     Args:
       theirs: published; empty where the board is another one.
       as_drawn: how `theirs` was read.
     """
-    shown = [one for one in FIGURES if {*one.arms[1:]} & ours.keys()]
-    rest = [arm for arm in ours if not any(arm in one.arms for one in FIGURES)]
-    if rest:
-        shown.append(Comparison("others", "", "Other arms", (EXTENDED, *rest), diversity=True))
     found = []
-    for one in shown:
+    for one in shown(ours):
         title = f"{one.title} ({one.source})" if one.source else one.title
         caption = _CAPTION.format(where=AXES[as_drawn]) + one.diversity * _DIVERSITY
         drawn = comparison(ours, theirs, one.arms, diversity=one.diversity)

@@ -1,5 +1,6 @@
 """The report of the study of Clausen 2021's section 4: Figs. 8 to 13, claims, costs."""
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ from experiments.connect_four import (
     search_report,
 )
 from experiments.connect_four import efficiency_report as efficiency
+from experiments.connect_four.learning_lines import Lines
 from experiments.pages import learning_section, page
 from experiments.pages.page import Page, section
 from experiments.pages.tables import Table, table
@@ -24,13 +26,8 @@ from jaxzero import workdir
 def write_report(directory: Path) -> Path:
     """Writes figures and page of a finished study; returns the page's path."""
     results = workdir.read_json(directory / workdir.RESULTS)
-    arms = {arm["arm"]: arm for arm in results["arms"]}
-    seeds = {name: arm for name, arm in arms.items() if "generations" not in arm}
-    ours = learning_lines.of_arms([*seeds.values()], results["config"]["network"]["channels"])
-    as_drawn = bool(results["config"]["study"].get("curves_as_drawn", False))
-    theirs = learning_lines.of_paper(as_drawn=as_drawn)
-    if results["game"] != "connect_four_6x7":
-        theirs = {}
+    arms, seeds = _arms(results)
+    ours, theirs = lines(results)
     evolved = population_section.shown(arms, results["positions"]["number"])
     built = Page(
         title=f"The extensions of section 4: {game_title(results['game'])}",
@@ -41,7 +38,7 @@ def write_report(directory: Path) -> Path:
         sections=[
             section(
                 "Accuracy by network and by cost",
-                *extension_figures.plates(ours, theirs, as_drawn=as_drawn),
+                *extension_figures.plates(ours, theirs, as_drawn=_as_drawn(results)),
             ),
             *([evolved] if evolved else []),
             section("The paper's claims", claims.table(results)),
@@ -52,6 +49,32 @@ def write_report(directory: Path) -> Path:
         ],
     )
     return page.write(learning_section.added(built, directory), directory)
+
+
+def _arms(results: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """All arms by name, and those whose runs are seeds of one setting."""
+    arms = {arm["arm"]: arm for arm in results["arms"]}
+    return arms, {name: arm for name, arm in arms.items() if "generations" not in arm}
+
+
+def _as_drawn(results: Mapping[str, Any]) -> bool:
+    return bool(results["config"]["study"].get("curves_as_drawn", False))
+
+
+def lines(results: Mapping[str, Any]) -> tuple[Lines, Lines]:
+    """Our curves by arm, and the published ones of that board."""
+    _, seeds = _arms(results)
+    ours = learning_lines.of_arms([*seeds.values()], results["config"]["network"]["channels"])
+    if results["game"] != "connect_four_6x7":
+        return ours, {}
+    return ours, learning_lines.of_paper(as_drawn=_as_drawn(results))
+
+
+def tables(results: Mapping[str, Any]) -> list[Table]:
+    """What was reached at what cost, and by which searches."""
+    arms, seeds = _arms(results)
+    costs, _ = extension_figures.costs(*lines(results))
+    return [costs, efficiency.accuracy_and_cost(seeds, {}), searches(arms), players(arms)]
 
 
 def players(arms: dict[str, Any]) -> Table:
