@@ -170,8 +170,9 @@ def _seconds(study: Study) -> float | None:
 
 
 def _arm_seconds(arm: Mapping[str, Any]) -> float:
-    ends = [run["points"][-1]["seconds"] for run in arm["runs"] if run.get("points")]
-    return float(arm.get("seconds") or max(ends, default=0))
+    if "seconds" in arm:
+        return float(arm["seconds"])
+    return max((run["points"][-1]["seconds"] for run in arm["runs"]), default=0.0)
 
 
 def _environment(study: Study, key: str) -> str:
