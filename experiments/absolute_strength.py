@@ -23,7 +23,7 @@ import numpy as np
 from tqdm import tqdm
 
 from experiments.pages.tables import Table
-from experiments.pages.wording import plural
+from experiments.pages.wording import error_of_mean, plural
 from experiments.shell import arguments
 from experiments.shell.arguments import Parser
 from experiments.strength import absolute_section, contestants, opponents
@@ -245,8 +245,7 @@ def by_target(networks: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def _mean_and_error(values: Sequence[float]) -> dict[str, float]:
-    error = np.std(values, ddof=1) / np.sqrt(len(values)) if len(values) > 1 else np.nan
-    return {"mean": float(np.mean(values)), "stderr": float(error)}
+    return {"mean": float(np.mean(values)), "stderr": error_of_mean(values)}
 
 
 def table(found: dict[str, Any]) -> str:

@@ -173,16 +173,8 @@ def describe(opened: Run, accuracies: Accuracies, patience: int) -> dict[str, An
     """The networks' accuracies beside what they had cost until then.
 
     Returns:
-      `seconds_per_move` of the newest network; `seconds_per_search` by channels; `runs`: for each
-      its `name`, `seed`, `ended` (the iteration after which it had not improved for `patience`
-      iterations, where its points end; None: it went to the last) and `points`, by kept iteration:
-      * of all iterations until then: `hours` (searches made times the seconds of one), `seconds`
-        (wall time of the training of all seeds, compilation and all), `evaluations` of self-play
-        and their `flop`, `asked`, `searches` (searches asked for, a move each, and made; 002's
-        cost is the latter);
-      * of this iteration alone: `channels` of the network, `positions` (played), `new_share` (that
-        the window did not hold), and `league/*`, as in docs/metrics.md, where players evolve;
-      * the accuracies of `solved_accuracy.update`.
+      `seconds_per_move` of the newest network; `seconds_per_search` by channels; `runs` with their
+      `points` by kept iteration, as the text of `experiments.connect_four_extensions` says.
     """
     seconds = seconds_by_width(opened)
     flop = {w: flops.forward(growth.of_width(opened.spec, w)) for w in seconds}

@@ -20,6 +20,12 @@ from jaxzero.settings.config import TARGETS, ConfigError
 from jaxzero.workdir import read_json
 
 UNKNOWN_GAME = "unknown game"
+# Sections of results that commands write beside them: as new as the study's own, or newer.
+_BESIDE = {
+    "ladder": "ladder.json",
+    "measured_cost": "cost.json",
+    "absolute_strength": "absolute_strength.json",
+}
 
 
 class Run(NamedTuple):
@@ -215,14 +221,9 @@ def load(workdir: Path) -> Study:
         notes.append("There is no results.json: the study has not finished.")
         if config_path.exists():
             results["config"] = read_json(config_path)
-    ladder_path = workdir / "ladder.json"
-    if ladder_path.exists():  # of `experiments.ladder`: as new as the study's own, or newer
-        results["ladder"] = read_json(ladder_path)
-    if (workdir / "cost.json").exists():  # of `experiments.cost`
-        results["measured_cost"] = read_json(workdir / "cost.json")
-    absolute_path = workdir / "absolute_strength.json"
-    if absolute_path.exists():
-        results["absolute_strength"] = read_json(absolute_path)
+    for key, name in _BESIDE.items():
+        if (workdir / name).exists():
+            results[key] = read_json(workdir / name)
     rows, damaged = _read_metrics(metrics_path)
     if not rows:
         notes.append("There are no metrics.")

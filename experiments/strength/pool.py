@@ -51,12 +51,7 @@ def with_untrained(
 
 
 class Pool:
-    """Networks of a study and opponents that never learn; plays at any numbers of simulations.
-
-    Attributes:
-      entries: the players.
-      spec: of all networks.
-    """
+    """Networks of a study and opponents that never learn; plays at any numbers of simulations."""
 
     def __init__(
         self,

@@ -52,15 +52,6 @@ class ConnectFour(stones.StonesGame):
         """One per column."""
         return self.columns
 
-    @property
-    def max_plies(self) -> int:
-        """Every ply fills a square."""
-        return self.rows * self.columns
-
-    def init(self) -> StonesState:
-        """The empty board."""
-        return stones.empty_board(self.grid)
-
     def step(self, state: StonesState, action: jax.Array) -> StonesState:
         """Drops a stone of the player to move into column `action` (int32 scalar)."""
         own, other = stones.own_and_other(state)

@@ -48,15 +48,6 @@ class Gobang(stones.SquareStonesGame):
         """One per square. (The papers' program has a pass too, which is never legal.)"""
         return self.size * self.size
 
-    @property
-    def max_plies(self) -> int:
-        """Every ply fills a square."""
-        return self.size * self.size
-
-    def init(self) -> StonesState:
-        """The empty board."""
-        return stones.empty_board(self.grid)
-
     def step(self, state: StonesState, action: jax.Array) -> StonesState:
         """Places a stone of the player to move on square `action` (int32 scalar)."""
         own, other = stones.own_and_other(state)

@@ -60,6 +60,19 @@ class StonesGame(abc.ABC):
         """(H, W, C) of `observe`."""
         return (self.rows, self.columns, {"planes": 2, "planes_ones": 3}.get(self.observation, 1))
 
+    @property
+    def max_plies(self) -> int:
+        """Every ply fills a square."""
+        return self.rows * self.columns
+
+    def init(self) -> Any:
+        """The empty board, player 0 to move."""
+        return StonesState(
+            stones=jnp.zeros((2, self.grid.num_words), jnp.uint32),
+            to_move=jnp.int8(0),
+            status=jnp.int8(GOING_ON),
+        )
+
     def to_move(self, state: Any) -> jax.Array:
         """int32 scalar, 0 or 1."""
         return state.to_move.astype(jnp.int32)
@@ -152,15 +165,6 @@ def check_observation(observation: str) -> None:
     if observation not in OBSERVATIONS:
         known = ", ".join(map(repr, OBSERVATIONS))
         raise ValueError(f"observation must be one of {known}; got {observation!r}")
-
-
-def empty_board(grid: bitboard.Grid) -> StonesState:
-    """No stones, player 0 to move."""
-    return StonesState(
-        stones=jnp.zeros((2, grid.num_words), jnp.uint32),
-        to_move=jnp.int8(0),
-        status=jnp.int8(GOING_ON),
-    )
 
 
 def own_and_other(state: Any) -> tuple[bitboard.Words, bitboard.Words]:

@@ -44,8 +44,7 @@ class Answer(NamedTuple):
 class Engines:
     """A context manager: the processes run inside it.
 
-    Attributes:
-      problems: how often what went wrong, in words; nothing is hidden.
+    `problems`: how often what went wrong, in words; nothing is hidden.
     """
 
     def __init__(self, settings: EngineSettings, variant: str) -> None:

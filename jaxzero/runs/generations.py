@@ -128,11 +128,7 @@ def read(directory: Path) -> list[dict[str, Any]]:
 
 
 class Generations:
-    """The generations of a population: `look` and `change` of an `Observer`, kept in `FILE`.
-
-    Attributes:
-      held: by iteration; the first is that of iteration 0.
-    """
+    """The generations of a population: `look` and `change` of an `Observer`, kept in `FILE`."""
 
     def __init__(
         self,
@@ -158,7 +154,7 @@ class Generations:
         """
         self._path, self._within, self._options = directory / FILE, within, options
         self._fitness, self._every, self._copies, self._seed = fitness, every, copies, seed
-        self.held = [first]
+        self.held = [first]  # by iteration, from 0
         if self._path.is_file():
             self.held = [Generation(**each) for each in read(directory)]
 

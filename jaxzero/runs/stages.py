@@ -21,18 +21,13 @@ _GROWS = 1 << 21  # folded into a run's key, which its iterations split
 
 
 class Stages:
-    """What an iteration is by its number; compiled when it is due, and kept while it is.
-
-    Attributes:
-      program: of a population that does not grow.
-      seconds: of tracing and compiling until now.
-    """
+    """What an iteration is by its number; compiled when it is due, and kept while it is."""
 
     def __init__(self, spec: Spec, mesh: Mesh, mode: str) -> None:
         """As `population.make_program`; compiles nothing yet."""
         self._spec, self._mesh, self._mode = spec, mesh, mode
-        self.program = self._program(spec)
-        self.seconds = 0.0
+        self.program = self._program(spec)  # of a population that does not grow
+        self.seconds = 0.0  # of tracing and compiling until now
         self._kind: tuple[int, int, bool] | None = None
         self._compiled: Callable[..., Any] | None = None
 

@@ -21,8 +21,7 @@ _SIGNALS = (signal.SIGINT, signal.SIGTERM)
 class Stopped(Exception):
     """Training ended before its last iteration, everything saved.
 
-    Attributes:
-      status: exit status for the shell: 0 for the limit of minutes, 128 + the signal else.
+    `status` is the program's: 0 for the limit of minutes, 128 + the signal else.
     """
 
     def __init__(self, message: str, status: int) -> None:

@@ -66,9 +66,7 @@ def network_choices(
         def one(variables: Any) -> tuple[jax.Array, jax.Array]:
             def part(states: State) -> tuple[jax.Array, jax.Array]:
                 logits, value = evaluate_with(variables)(jax.vmap(game.observe)(states))[:2]
-                legal = jax.vmap(game.legal_actions)(states)
-                best = jnp.where(legal, logits.astype(jnp.float32), _IMPOSSIBLE).argmax(-1)
-                return best.astype(jnp.int32), value.astype(jnp.float32)
+                return likeliest_action(game, states, logits), value.astype(jnp.float32)
 
             return _in_parts(part, states)
 
@@ -76,6 +74,13 @@ def network_choices(
 
     actions, values = ask(variables, states)
     return np.asarray(actions), np.asarray(values)
+
+
+def likeliest_action(game: Game, states: State, logits: jax.Array) -> jax.Array:
+    """int32[B]: the legal action of the highest logit, [B, A]."""
+    legal = jax.vmap(game.legal_actions)(states)
+    best = jnp.where(legal, logits.astype(jnp.float32), _IMPOSSIBLE).argmax(-1)
+    return best.astype(jnp.int32)
 
 
 def certain(labelled: Labelled, actions: np.ndarray) -> np.ndarray:

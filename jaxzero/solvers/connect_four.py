@@ -49,12 +49,7 @@ class ConnectFourSolver:
         return packed
 
     def action_scores(self, own: int, other: int) -> list[int]:
-        """The score of every column for the player to move; `ILLEGAL` where it is full.
-
-        Args:
-          own, other: stones of the player to move and of the opponent, row-major, of a position
-            without a line.
-        """
+        """As `boards.Solver`, of a position without a line; `ILLEGAL` where a column is full."""
         own, mask = self.pack(own), self.pack(own) | self.pack(other)
         moves = self._playable(mask)
         scores = []
@@ -81,12 +76,7 @@ class ConnectFourSolver:
         return sign_of_score(lambda goal: self._reaches(own, mask, stones, goal))
 
     def last_stone(self, score: int, stones: int) -> int:
-        """How many stones lie on the board when the game ends.
-
-        Args:
-          score: of a position.
-          stones: on its board.
-        """
+        """How many stones lie on the board when the game ends, of a position's score and stones."""
         if score == 0:
             return self._squares
         winner_moves_at = (stones + (score > 0)) % 2  # parity of the stone that makes the line

@@ -18,12 +18,11 @@ from jaxzero.networks import likeliest_result
 from jaxzero.search import core
 from jaxzero.search.evaluation import Evaluate
 from jaxzero.search.options import SearchOptions
-from jaxzero.solvers.accuracy import means_of, stages
+from jaxzero.solvers.accuracy import certain, likeliest_action, means_of, stages
 from jaxzero.solvers.bounds import ILLEGAL
 from jaxzero.solvers.labels import Labelled
 
 DIFFICULTIES = ("one_best", "two_best", "more_best")  # by the number of best moves
-_IMPOSSIBLE = -1e9
 
 # (states [B], key) -> int32[B] actions, float32[B] results -1, 0, 1 (NaN: not asked)
 Respond = Callable[[State, jax.Array], tuple[jax.Array, jax.Array]]
@@ -68,9 +67,8 @@ def network_alone(game: Game, evaluate: Evaluate) -> Respond:
     def respond(states: State, key: jax.Array) -> tuple[jax.Array, jax.Array]:
         del key
         logits, value, *rest = evaluate(jax.vmap(game.observe)(states))
-        legal = jax.vmap(game.legal_actions)(states)
-        action = jnp.where(legal, logits.astype(jnp.float32), _IMPOSSIBLE).argmax(-1)
-        return action.astype(jnp.int32), likeliest_result(value, rest[0] if rest else None)
+        result = likeliest_result(value, rest[0] if rest else None)
+        return likeliest_action(game, states, logits), result
 
     return respond
 
@@ -170,9 +168,7 @@ def answer_accuracy(labelled: Labelled, answers: Answers) -> dict[str, dict[str,
       best moves): `positions`; `strong`, share of moves that are best; `weak`, share that keep the
       result; `result`, share of results that are right (NaN if not asked, or no positions).
     """
-    return policy_accuracy(
-        labelled, np.eye(labelled.scores.shape[1])[answers.actions], answers.results
-    )
+    return policy_accuracy(labelled, certain(labelled, answers.actions), answers.results)
 
 
 def policy_accuracy(

@@ -35,11 +35,7 @@ class OthelloSolver:
         self._bounds: Bounds[tuple[int, int]] = Bounds()
 
     def action_scores(self, own: int, other: int) -> list[int]:
-        """The score of every action for the player to move, the pass last; `ILLEGAL` where none.
-
-        Args:
-          own, other: discs of the player to move and of the opponent, row-major bits.
-        """
+        """As `boards.Solver`, the pass last."""
         scores = [ILLEGAL] * (self.size * self.size + 1)
         for move, turned in self._moves(own, other):
             scores[move.bit_length() - 1] = -self.score(other & ~turned, own | move | turned)

@@ -25,11 +25,7 @@ _SEEDS = 2**31
 
 
 class Answers:
-    """Answers to questions. They hold no game: each question brings its moves.
-
-    Attributes:
-      by_name: of the question.
-    """
+    """Answers to questions, `by_name`. They hold no game: each question brings its moves."""
 
     def __init__(self, catalogue: Catalogue) -> None:
         self._catalogue = catalogue

@@ -39,11 +39,7 @@ _PLAIN = (
 
 
 class Catalogue:
-    """What there is to choose from; nothing else can be asked for.
-
-    Attributes:
-      games: names.
-    """
+    """What there is to choose from; nothing else can be asked for. `games`: names."""
 
     def __init__(self, run: Run | None = None, member: int = 0, game: str | None = None) -> None:
         """Offers all that ships, and a run.

@@ -28,12 +28,7 @@ _FILES = {"game.txt": "text/plain", "game.svg": "image/svg+xml", "game.play.svg"
 
 
 class Site:
-    """The page and its answers, as a WSGI application.
-
-    Attributes:
-      page: its HTML.
-      answers: to what it asks.
-    """
+    """The `page`, its HTML, and `answers` to what it asks, as a WSGI application."""
 
     def __init__(self, catalogue: Catalogue, start: Mapping[str, Any]) -> None:
         """Makes the page.

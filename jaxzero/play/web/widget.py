@@ -20,12 +20,7 @@ except ImportError as error:
 
 
 class PageWidget(anywidget.AnyWidget):
-    """A site's page. It answers while no cell runs.
-
-    Attributes:
-      page: its HTML.
-      height: of the cell in pixels.
-    """
+    """A site's page, as HTML, in a cell `height` pixels high. It answers while no cell runs."""
 
     _esm = Path(__file__).with_name("widget.js")
     page = traitlets.Unicode().tag(sync=True)
