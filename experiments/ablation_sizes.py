@@ -94,11 +94,7 @@ class Fit:
 
 
 def settings(size: Size, changes: Mapping[str, Any] | None = None) -> ConfigDict:
-    """The settings of a size, then changed (dotted keys).
-
-    Raises:
-      ConfigError: a key that does not exist, or a value that it cannot have.
-    """
+    """A size's settings, then changed (dotted keys). ConfigError: a key or value that can't be."""
     config = presets.settings(loss_ablation.STUDY, size.preset, {**size.changes, **(changes or {})})
     config = loss_ablation.resolve(config)
     runner.prepare(config)  # before anything looks for devices

@@ -83,11 +83,7 @@ def run(config: ConfigDict, directory: Path, command: str | None = None) -> None
 
 
 def train(study: StudyRun, name: str) -> None:
-    """One arm in the directory of its name; nothing if it is finished.
-
-    Raises:
-      Stopped: Ctrl-C, SIGTERM, or the minutes of all arms together are over.
-    """
+    """One arm in its own directory, or its rest. Stopped: by a signal, or the minutes are over."""
     own, place = arm_config(study.config, name), study.directory / name
     if notebook.is_finished(own, place):
         shell.say(f"arm {name}: finished already")

@@ -66,11 +66,7 @@ def parser() -> Parser:
 
 
 def make(directory: Path, max_mib: float) -> Export:
-    """The archive of a run.
-
-    Raises:
-      ConfigError: it is no run, nothing is trained in it yet, or not even the least fits.
-    """
+    """The archive of a run. ConfigError: it is none, is untrained, or not even the least fits."""
     run = runs.open_run(directory)
     if run.iterations[-1] == 0:
         raise ConfigError(
@@ -203,11 +199,7 @@ def _name(run: Run) -> str:
 
 
 def read(file: Path) -> dict[str, Any]:
-    """An archive's manifest, after every file in it was compared with its digest.
-
-    Raises:
-      ConfigError: no archive of this program, or a damaged one.
-    """
+    """An archive's manifest, every digest checked. ConfigError: no archive of ours, or damaged."""
     try:
         with zipfile.ZipFile(file) as archive:
             [path] = [n for n in archive.namelist() if n.endswith(f"/{MANIFEST}")]
@@ -236,11 +228,7 @@ def describe(manifest: dict[str, Any]) -> str:
 
 
 def write(directory: Path, file: Path, max_mib: float) -> Export:
-    """Exports a run to a file that is not there yet.
-
-    Raises:
-      ConfigError: see `make`; or the file is there, or can't be written.
-    """
+    """Exports a run to a new file. ConfigError: as `make`; or it is there, or can't be written."""
     if file.exists():
         raise ConfigError(f"--to={file} exists already: choose another name")
     export = make(directory, max_mib)

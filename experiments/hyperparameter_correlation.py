@@ -62,11 +62,7 @@ def run(config: ConfigDict, directory: Path, command: str | None = None) -> None
 
 
 def conclude(study: StudyRun) -> StudySummary:
-    """Plays the tournaments and writes `results.json`, `games/`, the figures and the report.
-
-    Raises:
-      ConfigError: runs are missing, or all have failed.
-    """
+    """Plays the tournaments; writes results and report. ConfigError: runs are missing or failed."""
     config = study.config
     planned = plan(config)
     found, _, listed, costs = setting_study.finished(study, planned)

@@ -90,11 +90,7 @@ def run(config: ConfigDict, directory: Path, command: str | None = None) -> None
 
 
 def conclude(study: StudyRun) -> StudySummary:
-    """Plays the tournament and writes `results.json`, `games/`, the figures and the report.
-
-    Raises:
-      ConfigError: runs are missing, or all have failed.
-    """
+    """Plays the tournament; writes results and report. ConfigError: runs are missing or failed."""
     config = study.config
     planned = plan(config)
     found, rows, listed, costs = setting_study.finished(study, planned)

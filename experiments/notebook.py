@@ -61,11 +61,7 @@ def choose(sizes: Iterable[str], name: str = ablation_sizes.AUTO) -> str:
 
 
 def settings(study: Study, preset: str, changes: Mapping[str, Any]) -> ConfigDict:
-    """A preset of a study, changed (dotted keys) and checked.
-
-    Raises:
-      ConfigError: settings that do not exist or cannot work.
-    """
+    """A preset, changed (dotted keys) and checked. ConfigError: settings that cannot work."""
     config = presets.settings(study.STUDY, preset, changes)
     runner.prepare(config)  # before anything looks for devices
     study.validate(config)
@@ -132,11 +128,7 @@ def answer(directory: Path) -> str:
 
 
 def table(directory: Path, title: str, columns: Sequence[str] = ()) -> str:
-    """A report's table in Markdown, or some of its columns.
-
-    Raises:
-      ConfigError: the report has none of that title.
-    """
+    """A report's table in Markdown, or some columns. ConfigError: there is none of that title."""
     tables = [t for s in page.read(directory / "report.html").sections for t in s.tables]
     found = next((t for t in tables if t.title == title), None)
     if found is None:
@@ -147,11 +139,7 @@ def table(directory: Path, title: str, columns: Sequence[str] = ()) -> str:
 
 
 def figure(directory: Path, name: str) -> bytes:
-    """A figure of a report as a PNG small enough to be kept in a notebook.
-
-    Raises:
-      ConfigError: the report has none of that name.
-    """
+    """A report's figure as a PNG that fits a notebook. ConfigError: there is none of that name."""
     from PIL import Image
 
     path = directory / "figures" / f"{name}.png"

@@ -69,11 +69,7 @@ def plain(value: Any) -> Any:
 
 @contextlib.contextmanager
 def writing(path: Path) -> Iterator[None]:
-    """Turns a full or unwritable disk into one line.
-
-    Raises:
-      ConfigError: what could not be written, and why.
-    """
+    """Turns a full or unwritable disk into one line. ConfigError: which file, and why."""
     try:
         yield
     except OSError as error:

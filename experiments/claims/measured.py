@@ -84,11 +84,7 @@ def load(directories: Iterable[Path]) -> tuple[BoardStudies, ...]:
 
 
 def together(studies: Iterable[tuple[Path, Study]]) -> tuple[BoardStudies, ...]:
-    """The same of studies that were read already, with their directories.
-
-    Raises:
-      ConfigError: two that cannot be counted together.
-    """
+    """The same of studies that were read already. ConfigError: two can't be counted together."""
     grouped: dict[tuple[str, str], list[tuple[Path, Study]]] = {}
     for directory, study in studies:
         grouped.setdefault((study.game, semantics(study)), []).append((directory, study))

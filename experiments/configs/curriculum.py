@@ -12,33 +12,36 @@ from jaxzero.settings.config import Key, Preset, preset_getter
 
 ARMS = ("curriculum", "baseline", "trim", "horizon")
 
-# 004: what both games share.
-_PLAYER: dict[str, Any] = {
+# 004: what both games share, in every preset and in those of the paper's size.
+_SHARED: dict[str, Any] = {
+    "observation": "planes",
     "network.name": "resnet",
     "network.style": "curriculum",
-    "network.blocks": 10,
-    "network.channels": 512,
     "network.value_head": "wdl",
-    "search.num_simulations": 200,
     "search.c_puct": 3.0,
     "search.dirichlet_fraction": 0.25,
     "search.draw_value": -0.5,
-    "switches.keep_tree": True,
-    "train.epochs": 20,
-    "train.batch_size": 350,
     "train.sampling": "epoch",
     "replay.images": "none",
-    "train.learning_rate": 0.001,
     "train.weight_decay": 1e-4,
     "train.measure": "in_step",
     "arena.gate": "none",
     "selfplay.curriculum": "schedule",
+}
+_PLAYER: dict[str, Any] = {
+    **_SHARED,
+    "network.blocks": 10,
+    "network.channels": 512,
+    "search.num_simulations": 200,
+    "switches.keep_tree": True,
+    "train.epochs": 20,
+    "train.batch_size": 350,
+    "train.learning_rate": 0.001,
     "evaluation.heldout_games": 4,
 }
 _REVERSI = {
     **_PLAYER,
     "game": "reversi_8x8",
-    "observation": "planes",
     "selfplay.episodes": 200,
     "selfplay.temperature_plies": 17,  # 16 sampled plies
     "selfplay.drop_draws": 0.1,
@@ -53,7 +56,6 @@ _REVERSI = {
 _RACING_KINGS = {
     **_PLAYER,
     "game": "racing_kings",
-    "observation": "planes",
     "evaluation.heldout_simulations": 8,  # random play takes 100 plies and more to end
     "network.channels": 256,  # Fig. 2; Tables I and II say 512
     "selfplay.episodes": 50,
@@ -70,34 +72,22 @@ _RACING_KINGS = {
     "study.points": 94,
 }
 _QUICK: dict[str, Any] = {
+    **_SHARED,
     "game": "reversi_6x6",
-    "observation": "planes",
-    "network.name": "resnet",
-    "network.style": "curriculum",
     "network.blocks": 2,
     "network.channels": 16,
     "network.head_filters": 8,
     "network.value_hidden": 64,
-    "network.value_head": "wdl",
     "search.num_simulations": 25,
-    "search.c_puct": 3.0,
-    "search.dirichlet_fraction": 0.25,
-    "search.draw_value": -0.5,
     "selfplay.episodes": 32,
     "selfplay.temperature_plies": 11,
     "selfplay.drop_draws": 0.1,
-    "selfplay.curriculum": "schedule",
     "selfplay.curriculum_epochs": (0, 1, 16, 48),
     "selfplay.curriculum_fractions": (0.25, 0.5, 0.75, 1.0),
     "replay.window": 5,
     "train.iterations": 40,
     "train.epochs": 4,
     "train.learning_rate": 0.002,
-    "train.sampling": "epoch",
-    "replay.images": "none",
-    "train.weight_decay": 1e-4,
-    "train.measure": "in_step",
-    "arena.gate": "none",
     "evaluation.heldout_games": 8,
     "evaluation.heldout_simulations": 25,
     "evaluation.learning_positions": 64,

@@ -64,6 +64,11 @@ _EIGHT_IMAGES = {
     "train.root_value_share": 0.5,
 }
 
+_EIGHT_BY_EIGHT = _EIGHT_IMAGES | {
+    "selfplay.temperature_plies": 16,
+    "selfplay.opening_plies": 20,
+    "train.iterations": 60,
+}
 # By game: how long its games are sampled and at most begin at random, and how long a laptop trains.
 _CONNECT_FOUR = {"study.positions": 200}
 GAMES: dict[str, dict[str, Any]] = {
@@ -96,12 +101,7 @@ GAMES: dict[str, dict[str, Any]] = {
         "study.opponents": ("random", "mcts_200", "mcts_800"),
         "study.examine_every": 8,  # 800 rollouts a move take their time
     },
-    "othello_8x8": _EIGHT_IMAGES
-    | {
-        "selfplay.temperature_plies": 16,
-        "selfplay.opening_plies": 20,
-        "train.iterations": 60,
-    },
+    "othello_8x8": _EIGHT_BY_EIGHT,
     "gobang_6x6": _EIGHT_IMAGES
     | {
         "network.channels": 32,
@@ -109,12 +109,7 @@ GAMES: dict[str, dict[str, Any]] = {
         "selfplay.opening_plies": 8,
         "train.iterations": 60,
     },
-    "reversi_8x8": _EIGHT_IMAGES
-    | {
-        "selfplay.temperature_plies": 16,
-        "selfplay.opening_plies": 20,
-        "train.iterations": 60,
-    },
+    "reversi_8x8": _EIGHT_BY_EIGHT,
     "racing_kings": {
         "network.head_filters": 8,  # each costs 64 weights for every one of its 4,096 moves
         "selfplay.temperature_plies": 12,

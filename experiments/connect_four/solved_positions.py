@@ -90,11 +90,7 @@ def first_of_each(states: StonesState) -> np.ndarray:
 
 
 def load(directory: Path) -> Positions:
-    """A set that was made.
-
-    Raises:
-      ConfigError: there is none, or the file is not the one that was written.
-    """
+    """A set that was made. ConfigError: there is none, or its file is not the one written."""
     record = describe(directory)
     path = directory / POSITIONS
     if record is None or not path.is_file():
@@ -237,11 +233,7 @@ def recorded_parts(directory: Path) -> Iterator[tuple[int, Solved]]:
 
 
 def check_recipe(directory: Path, recipe: Recipe) -> None:
-    """Claims a directory for a recipe, or refuses it.
-
-    Raises:
-      ConfigError: it holds positions of another recipe.
-    """
+    """Claims a directory for a recipe. ConfigError: it holds positions of another one."""
     path = directory / PARTS / "recipe.json"
     wanted = json.loads(json.dumps(recipe._asdict()))
     if path.is_file():

@@ -46,11 +46,7 @@ class Player(NamedTuple):
 
 
 def make_plan(config: ConfigDict, compared: Sequence[Setting]) -> Plan:
-    """Settings -> trainings -> groups.
-
-    Raises:
-      ConfigError: a setting that cannot work, or is there twice.
-    """
+    """Settings -> trainings -> groups. ConfigError: one cannot work, or is there twice."""
     for setting in compared:
         config_lib.validate(setting.config)
         spec_lib.make_spec(setting.config)

@@ -57,11 +57,7 @@ def make_setting(base: ConfigDict, values: Mapping[str, Any]) -> Setting:
 
 
 def trainings(settings: Sequence[Setting], seeds: Sequence[int]) -> list[Training]:
-    """The runs that settings need, in the order of the settings, then of the seeds.
-
-    Raises:
-      ConfigError: two settings are the same.
-    """
+    """The runs that settings need, by setting, then seed. ConfigError: two settings are equal."""
     shared: dict[str, list[Setting]] = {}
     for setting in settings:
         flat = workdir.plain(config_lib.flatten(setting.config))

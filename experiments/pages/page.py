@@ -119,11 +119,7 @@ def write(page: Page, workdir: Path, *, name: str = "report.html") -> Path:
 
 
 def read(path: Path) -> Page:
-    """A page that `write` wrote, its figures as SVG; `path`: of the page.
-
-    Raises:
-      ConfigError: its content or a figure is not there.
-    """
+    """A page that `write` wrote, its figures as SVG. ConfigError: a part of it is not there."""
     try:
         stored = read_json(path.with_suffix(".json"))
         sections = [_read_section(one, path.parent / "figures") for one in stored["sections"]]

@@ -181,11 +181,7 @@ def memory(part: Part, scale: str, machine: Hardware) -> int | None:
 
 
 def look() -> Hardware:
-    """The devices that the parts will have, seen by a process that leaves them free for these.
-
-    Raises:
-      ConfigError: JAX finds none.
-    """
+    """The parts' devices, seen by a process that leaves them free. ConfigError: JAX finds none."""
     seen = subprocess.run([sys.executable, "-c", _LOOK], capture_output=True, text=True)
     if seen.returncode:
         raise ConfigError(f"no device: {(seen.stderr.strip().splitlines() or ['?'])[-1]}")

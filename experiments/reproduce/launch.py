@@ -65,11 +65,7 @@ class Share:
 
 
 def check(launcher: str, workers: int, slurm: Mapping[str, Any]) -> None:
-    """Refuses what cannot be launched.
-
-    Raises:
-      ConfigError: no submitit; fewer than 0 workers; options of Slurm for another launcher.
-    """
+    """Refuses what cannot be launched (ConfigError)."""
     if workers < 0:
         raise ConfigError(f"--workers={workers}: at least 0 is needed")
     if slurm and launcher != "slurm":
@@ -84,11 +80,7 @@ def check(launcher: str, workers: int, slurm: Mapping[str, Any]) -> None:
 
 
 def options(text: str) -> dict[str, Any]:
-    """`{"partition": "gpu", "time": 60}` of `"partition=gpu,time=60"`.
-
-    Raises:
-      ConfigError: a word without `=`.
-    """
+    """Of `partition=gpu,time=60` by name, numbers as int. ConfigError: a word without `=`."""
     found: dict[str, Any] = {}
     for word in filter(None, text.split(",")):
         name, equals, value = word.partition("=")

@@ -50,11 +50,7 @@ class StudyRun:
         }
 
     def within(self, config: ConfigDict, what: str) -> ConfigDict:
-        """Settings of a part of the study, with the minutes that are left for it.
-
-        Raises:
-          Stopped: there are none, before `what`.
-        """
+        """Settings of a part, with the minutes left. Stopped: there are none before `what`."""
         minutes = minutes_left(self.config.execution.max_minutes, self.started, what)
         return config_lib.changed(config, {"execution.max_minutes": minutes})
 

@@ -77,11 +77,7 @@ def same_board(opened: Sequence[Run]) -> None:
 
 
 def finite_members(run: Run) -> list[int]:
-    """The members of a run, by number, without those that failed: their losses were not finite.
-
-    Raises:
-      ConfigError: all have.
-    """
+    """The members of a run, by number, that did not fail. ConfigError: all have."""
     failed = failed_in(run)
     finite = [i for i, m in enumerate(run.members) if m.name not in failed]
     if not finite:
@@ -108,11 +104,7 @@ def choose_members(run: Run, names: Sequence[str]) -> list[int]:
 
 
 def check_members(opened: Sequence[Run], names: Sequence[str]) -> None:
-    """Refuses names that no run has.
-
-    Raises:
-      ConfigError: the first such name, with the nearest that there is.
-    """
+    """Refuses names that no run has; names the nearest that there is (ConfigError)."""
     known = dict.fromkeys(run.members[i].name for run in opened for i in finite_members(run))
     failed = [name for run in opened for name in failed_in(run)]
     for name in names:
@@ -122,11 +114,7 @@ def check_members(opened: Sequence[Run], names: Sequence[str]) -> None:
 
 
 def simulations_of(run: Run, member: int, asked: int | None) -> int:
-    """m of a member: what is asked for, or that of its own run.
-
-    Raises:
-      ConfigError: a search of so few visits nothing in this run's program.
-    """
+    """m of a member: as asked, or its own run's. ConfigError: too few for this run's program."""
     if asked is None:
         return int(run.members[member].config.search.num_simulations)
     if run.spec.search.root_expansion_counts and asked < 2:
@@ -243,11 +231,7 @@ def _program(contestant: Contestant) -> Any:
 
 
 def choose_iterations(run: Run, which: str) -> list[int]:
-    """The iterations of a run that `last`, `all` or `0,10,20` mean.
-
-    Raises:
-      ConfigError: no such word, or an iteration that the run does not keep.
-    """
+    """What `last`, `all` or `0,10,20` mean. ConfigError: no such word, or a network not kept."""
     if which == "last":
         return [run.iterations[-1]]
     if which == "all":

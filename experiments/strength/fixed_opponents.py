@@ -188,11 +188,7 @@ def _rated(
 
 
 def choose_points(run: Run, settings: LadderSettings) -> list[int]:
-    """The iterations that are measured: of those asked for at most so many, evenly spread.
-
-    Raises:
-      ConfigError: an iteration that the run does not keep.
-    """
+    """The measured iterations, at most so many, evenly spread. ConfigError: one is not kept."""
     asked = contestants.choose_iterations(run, settings.iterations)
     if len(asked) <= settings.points:
         return asked

@@ -194,9 +194,7 @@ class Generations:
         return with_constants(hypers, last.constants, self._options), states
 
 
-@jax.jit
-def _gather(tree: Any, donor: jax.Array) -> Any:
-    return jax.tree.map(lambda x: x[donor], tree)
+_gather = jax.jit(population.member)
 
 
 def taken_over(states: RunState, donor: np.ndarray) -> RunState:

@@ -10,11 +10,7 @@ from jaxzero.settings.config import ConfigError
 
 
 def join() -> None:
-    """Finds the others, as `jax.distributed.initialize` says, or by the environment.
-
-    Raises:
-      ConfigError: it can't.
-    """
+    """Finds the others, as `jax.distributed` says or the environment. ConfigError: it can't."""
     named: dict[str, Any] = {
         argument: int(os.environ[variable])
         for argument, variable in (

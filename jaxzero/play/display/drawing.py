@@ -232,14 +232,13 @@ def large_cell(columns: int) -> int:
 def _one_board(session: Session, stones: np.ndarray, squares: list[Square | None]) -> svg.Picture:
     numbers = {square: n for n, square in enumerate(squares, 1) if square is not None}
     line = getattr(session.game, "line", None)
-    notation = make_notation(session.game)
     return board_picture(
         stones,
         look_of(session.game),
         large_cell(stones.shape[1]),
         numbers=numbers,
         marked=sorted(winning_squares(stones, line)) if line else (),
-        labels=(notation.column_labels, notation.row_labels),
+        labels=make_notation(session.game).labels,
     )
 
 
@@ -247,7 +246,7 @@ def _two_boards(
     session: Session, history: list[np.ndarray], squares: list[Square | None]
 ) -> svg.Picture:
     look, notation = look_of(session.game), make_notation(session.game)
-    labels = (notation.column_labels, notation.row_labels)
+    labels = notation.labels
     cell = min(36, large_cell(history[0].shape[1]))
     moves, numbers = history[0].copy(), {}
     for n, square in enumerate(squares, 1):

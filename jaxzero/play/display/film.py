@@ -33,13 +33,13 @@ def game_film(session: Session, players: tuple[str, str], result: str) -> svg.Pi
 
 def _frame(session: Session, before: np.ndarray, after: np.ndarray) -> svg.Picture:
     """A position of stones, a ring round the newest."""
-    square, notation = boards.placed(before, after), make_notation(session.game)
+    square = boards.placed(before, after)
     return drawing.board_picture(
         after,
         drawing.look_of(session.game),
         drawing.large_cell(after.shape[1]),
         marked=[] if square is None else [square],
-        labels=(notation.column_labels, notation.row_labels),
+        labels=make_notation(session.game).labels,
     )
 
 

@@ -83,6 +83,11 @@ class Notation:
         """What stands beside the board."""
         return tuple("" if self.falls else str(row + 1) for row in range(self.rows))
 
+    @property
+    def labels(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """Both."""
+        return self.column_labels, self.row_labels
+
 
 @functools.cache
 def make_notation(game: Game) -> Notation:

@@ -87,6 +87,4 @@ def _moved(session: Session, grid: np.ndarray) -> list[drawing.Square]:
 def _labels(game: Game, grid: np.ndarray) -> Labels:
     """Above the columns and beside the rows, also where actions are no squares."""
     shown = make_notation(game)
-    if not shown.rows:
-        shown = Notation((), "", *grid.shape)
-    return shown.column_labels, shown.row_labels
+    return shown.labels if shown.rows else Notation((), "", *grid.shape).labels

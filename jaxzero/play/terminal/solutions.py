@@ -79,11 +79,7 @@ def _margin(game: Game, score: int, stones: int) -> int:
 
 
 def lines(now: Session) -> list[str]:
-    """The board with a mark on each square that can be played, and the moves by result.
-
-    Raises:
-      ConfigError: as `solved_moves`.
-    """
+    """The board, each playable square marked, and the moves by result; see `solved_moves`."""
     solved, names = solved_moves(now), make_notation(now.game).names
     by_result: dict[str, list[str]] = {}
     for move in solved:

@@ -102,11 +102,7 @@ class Answers:
         return svg.page([draw(now, players, records.result(now))])
 
     def _session(self, given: Given) -> Session:
-        """The game that the page sends, played again.
-
-        Raises:
-          ConfigError: its board is not offered, or one of its moves is none.
-        """
+        """The game that the page sends. ConfigError: its board or one of its moves is none."""
         game, moves = self._catalogue.game(_text(given, "game")), given.get("moves")
         moves = list(filter(None, moves.split("."))) if isinstance(moves, str) else moves
         if not isinstance(moves, list) or len(moves) > game.max_plies:

@@ -83,11 +83,7 @@ class Catalogue:
         return [*self._networks.get(game, []), *_PLAIN]
 
     def _player(self, game: Game, name: str, simulations: int) -> BoardPlayer:
-        """A player who was offered.
-
-        Raises:
-          ConfigError: nobody has that name, or a search of `simulations` is not offered.
-        """
+        """A player who was offered. ConfigError: there is none, or not with `simulations`."""
         found = [offer for offer in self.offers(game.name) if offer.name == name]
         if not found:
             raise ConfigError(f"{name!r} does not play {game.name} here")
