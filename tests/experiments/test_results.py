@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from experiments import results
+from experiments.results import command, data, document, shown
 from jaxzero.settings.config import ConfigError
 from tests.experiments.made_up_ratings import BOARD, rated_study
 
@@ -14,11 +14,11 @@ MEANS = {"policy": 0.0, "value": 300.0, "sum": 20.0, "product": -10.0}
 
 
 def test_the_page_is_that_of_the_data() -> None:
-    page = (results.ROOT / "recorded.md").read_text()
-    groups = results.read()
-    assert page == results.text(groups), "run: python -m experiments.results"
+    page = (data.ROOT / "recorded.md").read_text()
+    groups = data.read()
+    assert page == document.text(groups), "run: python -m experiments.results"
     for group, runs in groups.items():
-        assert all((results.ROOT / one.file).is_file() for one in results.drawings(group, runs))
+        assert all((data.ROOT / one.file).is_file() for one in shown.drawings(group, runs))
 
 
 def test_runs_are_kept_and_make_the_page(tmp_path: Path) -> None:
@@ -29,8 +29,8 @@ def test_runs_are_kept_and_make_the_page(tmp_path: Path) -> None:
     stored = json.loads((one / "results.json").read_text())
     stored["command"] = f"python -m experiments.loss_ablation --workdir={one} | more"
     (one / "results.json").write_text(json.dumps(stored))
-    results.add([one, two], "laptop", root)
-    made = results.write(root)
+    data.add([one, two], "laptop", root)
+    made = document.write(root)
     text = made.read_text()
     assert "## laptop" in text
     assert f"| two | loss_ablation | {BOARD} | published | 8 |" in text
@@ -41,25 +41,25 @@ def test_runs_are_kept_and_make_the_page(tmp_path: Path) -> None:
     assert list(root.glob("*.png")) == []
     kept = root / "data" / "laptop" / "one" / "results.json.gz"
     before = kept.read_bytes()
-    results.add([one], "laptop", root)
+    data.add([one], "laptop", root)
     assert kept.read_bytes() == before
-    assert results.write(root).read_text() == text
+    assert document.write(root).read_text() == text
     stored = json.loads(gzip.decompress(before))
     stored["tournaments"][1]["elo"][0] += 1000
     kept.write_bytes(gzip.compress(json.dumps(stored).encode()))
-    assert results.text(results.read(root)) != text
+    assert document.text(data.read(root)) != text
 
 
 def test_what_cannot_be_recorded_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with pytest.raises(ConfigError, match=r"holds no results\.json, name finished runs"):
-        results.add([tmp_path], "laptop", tmp_path / "docs")
+        data.add([tmp_path], "laptop", tmp_path / "docs")
     assert not (tmp_path / "docs").exists()
     (tmp_path / "results.json").write_text("{}")
-    monkeypatch.setattr(results, "MOST", 10)
+    monkeypatch.setattr(data, "MOST", 10)
     with pytest.raises(ConfigError, match="leave out runs, 10 are the most"):
-        results.add([tmp_path], "laptop", tmp_path / "docs")
+        data.add([tmp_path], "laptop", tmp_path / "docs")
     assert not (tmp_path / "docs").exists()
     with pytest.raises(ConfigError, match="--add and --group"):
-        results.main([f"--add={tmp_path}"])
+        command.main([f"--add={tmp_path}"])

@@ -8,9 +8,9 @@ import pytest
 from ml_collections import ConfigDict
 
 from experiments import recipe as study
-from experiments import results as recorded
 from experiments.claims import earned
 from experiments.configs.recipe import DEFAULTS, PARTS, PRESETS, WHOLE, get_config, own_parts
+from experiments.results import data, document
 from experiments.shell.study import StudyRun
 from experiments.strength import recipe_report as report
 from jaxzero import workdir
@@ -148,8 +148,8 @@ def test_a_stopped_study_goes_on_and_ends_in_a_report(
     with pytest.raises(KeyboardInterrupt):
         study.run(tiny(), tmp_path)
     study.run(tiny(), tmp_path)
-    recorded.add([tmp_path], "cpu", tmp_path / "docs")
-    page = recorded.write(tmp_path / "docs").read_text(encoding="utf-8")
+    data.add([tmp_path], "cpu", tmp_path / "docs")
+    page = document.write(tmp_path / "docs").read_text(encoding="utf-8")
     assert "| without openings |" in page
     assert f"](recorded_cpu_{tmp_path.name}.svg)" in page
     assert (tmp_path / "docs" / f"recorded_cpu_{tmp_path.name}.svg").is_file()

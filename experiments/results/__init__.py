@@ -1,0 +1,1 @@
+"""Recorded runs: their data in docs/results/data, and the page that is made of it."""

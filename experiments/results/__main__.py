@@ -1,0 +1,7 @@
+"""`python -m experiments.results`: see `experiments.results.command`."""
+
+from experiments.results.command import main
+from experiments.shell import arguments
+
+if __name__ == "__main__":
+    arguments.run(main)

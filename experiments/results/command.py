@@ -1,0 +1,40 @@
+"""Recorded runs: their data in docs/results/data, and the page that is made of it.
+
+    python -m experiments.results                                  # makes the page again
+    python -m experiments.results --check                          # would that change it?
+    python -m experiments.results --add RUN RUN --group=laptop     # records finished runs
+
+Runs of a group are read together: one folder of docs/results/data, a board and semantics once. Of
+each are kept results.json, with its settings, environment and games won, and metrics.jsonl, both
+compressed. Every number of docs/results/recorded.md comes from these files.
+"""
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from experiments.pages.wording import plural
+from experiments.results import data, document
+from experiments.shell import arguments
+from jaxzero.settings.config import ConfigError
+
+
+def main(words: Sequence[str] | None = None) -> None:
+    """The command; with `--check` it exits with 1 where the page is not what the data says."""
+    parser = arguments.Parser(prog="python -m experiments.results", description=__doc__)
+    parser.add_argument("--add", nargs="+", type=Path, metavar="RUN", help="run directories")
+    parser.add_argument("--group", metavar="NAME", help="of the runs that are added")
+    parser.add_argument("--check", action="store_true", help="change nothing")
+    given = parser.parse(words)
+    if bool(given.add) != bool(given.group):
+        raise ConfigError("--add and --group: give both, e.g. --add runs/first --group=laptop")
+    if given.check:
+        groups = data.read()
+        if (data.ROOT / "recorded.md").read_text(encoding="utf-8") != document.text(groups):
+            print("recorded.md differs from its data: run python -m experiments.results")
+            sys.exit(1)
+        print(f"recorded.md is that of {plural(sum(map(len, groups.values())), 'recorded run')}")
+        return
+    if given.add:
+        data.add(given.add, given.group)
+    print(f"written: {document.write()}")

@@ -1,0 +1,63 @@
+"""What is kept of finished runs: compressed, by group."""
+
+import gzip
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from experiments.pages.study import Study, load
+from jaxzero import workdir
+from jaxzero.settings.config import ConfigError
+
+ROOT: Final = Path(__file__).resolve().parents[2] / "docs" / "results"
+KEPT: Final = (workdir.RESULTS, workdir.METRICS)
+MOST: Final = 20 * 2**20  # bytes of all data
+
+
+class Recorded(NamedTuple):
+    """A run whose data is kept; `name`: of its folder in that of its group."""
+
+    name: str
+    study: Study
+
+    @property
+    def kind(self) -> str:
+        """The study's name."""
+        return str(self.study.results["study"])
+
+
+def add(runs: Sequence[Path], group: str, root: Path = ROOT) -> None:
+    """Keeps the data of finished runs; the folder that held them is called `runs`.
+
+    Raises:
+      ConfigError: a run that is not finished, or more data than is to be kept in all.
+    """
+    packed: dict[Path, bytes] = {}
+    for run in runs:
+        if not (run / workdir.RESULTS).is_file():
+            raise ConfigError(f"{run}: holds no {workdir.RESULTS}, name finished runs")
+        for name in (name for name in KEPT if (run / name).is_file()):
+            whole = (run / name).read_text().replace(f"{run.parent}/", "runs/")
+            place = root / "data" / group / run.name / f"{name}.gz"
+            packed[place] = gzip.compress(whole.encode(), mtime=0)
+    others = (path for path in (root / "data").rglob("*.gz") if path not in packed)
+    size = sum(path.stat().st_size for path in others) + sum(map(len, packed.values()))
+    if size > MOST:
+        raise ConfigError(f"{root / 'data'}: {size:,} bytes, leave out runs, {MOST:,} are the most")
+    for place, data in packed.items():
+        place.parent.mkdir(parents=True, exist_ok=True)
+        place.write_bytes(data)
+
+
+def read(root: Path = ROOT) -> dict[str, list[Recorded]]:
+    """All recorded runs by group."""
+    found: dict[str, list[Recorded]] = {}
+    for path in sorted((root / "data").glob(f"*/*/{workdir.RESULTS}.gz")):
+        with tempfile.TemporaryDirectory() as folder:
+            place = Path(folder)
+            for packed in path.parent.glob("*.gz"):
+                (place / packed.stem).write_bytes(gzip.decompress(packed.read_bytes()))
+            recorded = Recorded(path.parent.name, load(place))
+        found.setdefault(path.parent.parent.name, []).append(recorded)
+    return found

@@ -1,0 +1,201 @@
+"""What the page shows of recorded runs: tables and figures, by study."""
+
+import functools
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+from matplotlib.figure import Figure
+from ml_collections import ConfigDict
+
+from experiments.claims import measured
+from experiments.claims import section as claims_section
+from experiments.claims.losses import decide
+from experiments.connect_four import extension_figures, extensions_report
+from experiments.curriculum import report as curriculum_report
+from experiments.hyperparameters import correlation_report, sweep_report
+from experiments.losses import joint_figures
+from experiments.pages.study import Study
+from experiments.pages.tables import Table, table
+from experiments.pages.wording import ABSENT, duration
+from experiments.results.data import Recorded
+from experiments.strength import recipe_report
+
+Figures = Mapping[str, tuple[str, Callable[[], Figure | None]]]  # title and what draws it, by name
+
+
+def _recipe_tables(study: Study) -> list[Table]:
+    rows, at = recipe_report.compared(study.results)
+    arms = recipe_report.arms_table(study.results["arms"], at)
+    return [*recipe_report.earned_tables(rows, at), arms]
+
+
+def _recipe_figures(study: Study) -> Figures:
+    rows, _ = recipe_report.compared(study.results)
+    draw = functools.partial(recipe_report.effects, rows)
+    return {"": ("what the parts of the recipe earn", draw)}
+
+
+def _extensions_figures(study: Study) -> Figures:
+    ours, theirs = extensions_report.lines(study.results)
+    return {
+        one.name: (
+            one.title,
+            functools.partial(
+                extension_figures.comparison, ours, theirs, one.arms, diversity=one.diversity
+            ),
+        )
+        for one in extension_figures.shown(ours)
+    }
+
+
+def _sweep_figures(study: Study) -> Figures:
+    [played] = study.tournaments
+    draw = functools.partial(sweep_report.strength, study.results["sweep"]["parameters"], played)
+    return {
+        "losses": ("training loss", functools.partial(sweep_report.losses, study)),
+        "strength": ("strength of the final networks", draw),
+    }
+
+
+def _correlation_tables(study: Study) -> list[Table]:
+    found = study.results["correlation"]
+    own = [found[played["name"]] for played in study.tournaments]
+    models = [correlation_report.model(one["model"]) for one in own]
+    return [*models, *(correlation_report.fronts(one["fronts"]) for one in own)]
+
+
+def _correlation_figures(study: Study) -> Figures:
+    return {
+        f"{played['name']}_{name}": (
+            f"{title}, {played['title']}",
+            functools.partial(draw, study, played),
+        )
+        for played in study.tournaments
+        for name, title, draw in (
+            ("panels", "Elo over m and ep", correlation_report.panels),
+            ("fronts", "Pareto fronts", correlation_report.front_panels),
+        )
+    }
+
+
+def _curriculum_tables(study: Study) -> list[Table | None]:
+    results = study.results
+    points = curriculum_report.points_of(results)
+    return [curriculum_report.ratio_table(ConfigDict(results["config"]), points)]
+
+
+def _curriculum_figures(study: Study) -> Figures:
+    config = ConfigDict(study.results["config"])
+    points = curriculum_report.points_of(study.results)
+    draw = functools.partial(curriculum_report.win_ratios, config, points)
+    return {"": ("win ratio", draw)}
+
+
+class _Study(NamedTuple):
+    """What is shown of a study's runs, each by itself."""
+
+    tables: Callable[[Study], Sequence[Table | None]]
+    figures: Callable[[Study], Figures]
+
+
+_STUDIES: Final[Mapping[str, _Study]] = {
+    "recipe": _Study(_recipe_tables, _recipe_figures),
+    "connect_four_extensions": _Study(
+        lambda study: extensions_report.tables(study.results), _extensions_figures
+    ),
+    "hyperparameter_sweep": _Study(
+        lambda study: [sweep_report.table_3(study), sweep_report.table_4(study)], _sweep_figures
+    ),
+    "hyperparameter_correlation": _Study(_correlation_tables, _correlation_figures),
+    "curriculum": _Study(_curriculum_tables, _curriculum_figures),
+}
+
+
+def tables(runs: Sequence[Recorded]) -> Iterator[Table]:
+    """Of a group: what was run, and what came out."""
+    yield table(
+        "Runs",
+        runs,
+        {
+            "run": lambda one: one.name,
+            "study": lambda one: one.kind,
+            "board": lambda one: one.study.game,
+            "semantics": lambda one: str(one.study.setting("semantics") or ABSENT),
+            "seeds": lambda one: str(len({r["seed"] for r in _runs(one.study)})),
+            "wall time": lambda one: duration(_seconds(one.study)),
+            "device": lambda one: _environment(one.study, "device"),
+            "commit": lambda one: _environment(one.study, "commit"),
+            "command": lambda one: f"`{one.study.results.get('command') or ABSENT}`",
+        },
+    )
+    boards = _of_losses(runs)
+    if boards:
+        findings = decide(boards)
+        tests = [test for one in findings.decided for test in one.tests]
+        yield claims_section.table(findings)
+        if any(test.estimate and test.estimate.tested for test in tests):  # seeds enough
+            yield claims_section.details(findings)
+        yield joint_figures.ratings(boards)
+    for one in runs:
+        if one.kind in _STUDIES:
+            yield from filter(None, _STUDIES[one.kind].tables(one.study))
+    for one in runs:
+        results = one.study.results
+        decided = results.get("claims") or (results.get("sweep") or {}).get("remarks") or []
+        analysed = results.get("correlation") or {}
+        named = {one.name: decided} | {
+            f"{one.name}, {name}": each["claims"]
+            for name, each in analysed.items()
+            if isinstance(each, dict)
+        }
+        yield from (claims_section.of_results(n, rows, "") for n, rows in named.items() if rows)
+
+
+def _of_losses(runs: Sequence[Recorded]) -> tuple[measured.BoardStudies, ...]:
+    own = [one for one in runs if one.kind == measured.STUDY]
+    return measured.together((Path(one.name), one.study) for one in own)
+
+
+def _runs(study: Study) -> list[Mapping[str, Any]]:
+    """Of the whole study, or of its first arm."""
+    results = study.results
+    return results.get("runs") or results["arms"][0]["runs"]
+
+
+def _seconds(study: Study) -> float | None:
+    """Wall time of all trainings."""
+    arms = study.results.get("arms") or []
+    cost = study.results.get("cost") or {}
+    return cost.get("wall_seconds") or sum(map(_arm_seconds, arms))
+
+
+def _arm_seconds(arm: Mapping[str, Any]) -> float:
+    if "seconds" in arm:
+        return float(arm["seconds"])
+    return max((run["points"][-1]["seconds"] for run in arm["runs"]), default=0.0)
+
+
+def _environment(study: Study, key: str) -> str:
+    return str((study.results.get("environment") or {}).get(key) or ABSENT)
+
+
+class Drawing(NamedTuple):
+    """A figure of a group: its file, its title, what draws it."""
+
+    file: str
+    title: str
+    draw: Callable[[], Figure | None]
+
+
+def drawings(group: str, runs: Sequence[Recorded]) -> list[Drawing]:
+    """The tournaments of all runs of the losses, and each other run's figures."""
+    found = []
+    if boards := _of_losses(runs):
+        together = functools.partial(joint_figures.tournaments, boards)
+        found.append(Drawing(f"recorded_{group}.svg", f"tournaments of {group}", together))
+    for one in (one for one in runs if one.kind in _STUDIES):
+        for name, (title, draw) in _STUDIES[one.kind].figures(one.study).items():
+            parts = filter(None, ("recorded", group, one.name, name))
+            found.append(Drawing(f"{'_'.join(parts)}.svg", f"{title}, {one.study.game}", draw))
+    return found
