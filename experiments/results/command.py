@@ -5,7 +5,7 @@
     python -m experiments.results --add RUN RUN --group=laptop     # records finished runs
 
 Runs of a group are read together: one folder of docs/results/data, a board and semantics once. Of
-each are kept results.json, with its settings, environment and games won, and metrics.jsonl, both
+each are kept results.json, with its settings, environment and games won, and every metrics.jsonl,
 compressed. Every number of docs/results/recorded.md comes from these files.
 """
 

@@ -11,7 +11,6 @@ from jaxzero import workdir
 from jaxzero.settings.config import ConfigError
 
 ROOT: Final = Path(__file__).resolve().parents[2] / "docs" / "results"
-KEPT: Final = (workdir.RESULTS, workdir.METRICS)
 MOST: Final = 20 * 2**20  # bytes of all data
 
 
@@ -37,9 +36,9 @@ def add(runs: Sequence[Path], group: str, root: Path = ROOT) -> None:
     for run in runs:
         if not (run / workdir.RESULTS).is_file():
             raise ConfigError(f"{run}: holds no {workdir.RESULTS}, name finished runs")
-        for name in (name for name in KEPT if (run / name).is_file()):
-            whole = (run / name).read_text().replace(f"{run.parent}/", "runs/")
-            place = root / "data" / group / run.name / f"{name}.gz"
+        for path in (run / workdir.RESULTS, *sorted(run.rglob(workdir.METRICS))):
+            whole = path.read_text().replace(f"{run.parent}/", "runs/")
+            place = root / "data" / group / run.name / f"{path.relative_to(run)}.gz"
             packed[place] = gzip.compress(whole.encode(), mtime=0)
     others = (path for path in (root / "data").rglob("*.gz") if path not in packed)
     size = sum(path.stat().st_size for path in others) + sum(map(len, packed.values()))

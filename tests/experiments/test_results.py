@@ -29,7 +29,11 @@ def test_runs_are_kept_and_make_the_page(tmp_path: Path) -> None:
     stored = json.loads((one / "results.json").read_text())
     stored["command"] = f"python -m experiments.loss_ablation --workdir={one} | more"
     (one / "results.json").write_text(json.dumps(stored))
+    (one / "arms" / "plain").mkdir(parents=True)
+    (one / "arms" / "plain" / "metrics.jsonl").write_text('{"iteration": 1}\n')
     data.add([one, two], "laptop", root)
+    rows = root / "data" / "laptop" / "one" / "arms" / "plain" / "metrics.jsonl.gz"
+    assert gzip.decompress(rows.read_bytes()) == b'{"iteration": 1}\n'
     made = document.write(root)
     text = made.read_text()
     assert "## laptop" in text
