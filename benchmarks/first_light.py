@@ -39,15 +39,10 @@ _MODEL = _ROOT / "docs" / "performance" / "model.json"
 
 
 class Piece(NamedTuple):
-    """What one process measures.
+    """What one process measures."""
 
-    Attributes:
-      cases: whether small -> the cases.
-      flags: XLA's, of that process.
-    """
-
-    cases: Callable[[bool], Sequence[Case]]
-    flags: str = ""
+    cases: Callable[[bool], Sequence[Case]]  # whether small -> the cases
+    flags: str = ""  # XLA's, of that process
 
 
 def _family(name: str, small: bool) -> Sequence[Case]:

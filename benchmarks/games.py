@@ -59,21 +59,13 @@ def pgx_is_installed() -> bool:
 
 
 class Rules(NamedTuple):
-    """What random play needs of a game, ours or pgx's; all on batches.
+    """What random play needs of a game, ours or pgx's; all on batches."""
 
-    Attributes:
-      start: (key, batch) -> states at the start.
-      legal: states -> bool[B, A].
-      step: (states, actions) -> states.
-      observe: states -> observations, computed or carried.
-      over: states -> bool[B].
-    """
-
-    start: Callable[[jax.Array, int], Any]
-    legal: Callable[[Any], jax.Array]
-    step: Callable[[Any, jax.Array], Any]
-    observe: Callable[[Any], jax.Array]
-    over: Callable[[Any], jax.Array]
+    start: Callable[[jax.Array, int], Any]  # (key, batch) -> states at the start
+    legal: Callable[[Any], jax.Array]  # states -> bool[B, A]
+    step: Callable[[Any, jax.Array], Any]  # (states, actions) -> states
+    observe: Callable[[Any], jax.Array]  # states -> observations, computed or carried
+    over: Callable[[Any], jax.Array]  # states -> bool[B]
 
 
 def our_rules(game: Game) -> Rules:

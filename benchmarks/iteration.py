@@ -31,27 +31,16 @@ Heldout = tuple[Examples, jax.Array]
 
 
 class Point(NamedTuple):
-    """The papers' default settings on a board.
+    """The papers' default settings on a board."""
 
-    Attributes:
-      game: the board.
-      channels: of the network that is timed.
-      counted: channels of the network whose iteration is counted.
-      iterations: I, of the full run.
-      steps: minibatches that are timed.
-      members: runs that go together on the device; 0 for one without that axis.
-      runs: of the whole study, for the hours.
-      changes: other keys of the config.
-    """
-
-    game: str
-    channels: int
-    counted: int
-    iterations: int
-    steps: int
-    members: int = 0
-    runs: int = 32
-    changes: tuple[tuple[str, Any], ...] = ()
+    game: str  # the board
+    channels: int  # of the network that is timed
+    counted: int  # channels of the network whose iteration is counted
+    iterations: int  # I, of the full run
+    steps: int  # minibatches that are timed
+    members: int = 0  # runs that go together on the device; 0 for one without that axis
+    runs: int = 32  # of the whole study, for the hours
+    changes: tuple[tuple[str, Any], ...] = ()  # other keys of the config
 
 
 _SMALL = (

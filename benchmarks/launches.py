@@ -32,18 +32,13 @@ class Instruction(NamedTuple):
 
 @dataclasses.dataclass(frozen=True)
 class Loop:
-    """A loop, or the whole program.
+    """A loop, or the whole program."""
 
-    Attributes:
-      kernels: in one turn, inner loops not counted.
-      traffic: bytes that those read and write in one turn; gathers and updates in place count what
-        they give, not the whole that they take it from.
-      inner: the loops in it, in order.
-    """
-
-    kernels: int
+    kernels: int  # in one turn, inner loops not counted
+    # bytes that those read and write in one turn; gathers and updates in place count what they
+    # give, not the whole that they take it from
     traffic: int
-    inner: tuple["Loop", ...]
+    inner: tuple["Loop", ...]  # the loops in it, in order
 
     def walk(self) -> Iterator["Loop"]:
         """This loop and all inner ones."""

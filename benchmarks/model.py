@@ -33,20 +33,13 @@ from jaxzero.training.spec import Hyper, Spec
 
 @dataclasses.dataclass(frozen=True)
 class Machine:
-    """What is assumed of a GPU.
-
-    Attributes:
-      matmul: FLOP/s that large bfloat16 matrix products reach (0.6 of the data sheet's).
-      bandwidth: bytes/s that kernels reach (0.8 of the data sheet's).
-      start: seconds from one small kernel to the next.
-      round_trip: seconds until the host has read whether a loop goes on.
-    """
+    """What is assumed of a GPU."""
 
     name: str
-    matmul: float
-    bandwidth: float
-    start: float = 2.5e-6
-    round_trip: float = 12e-6
+    matmul: float  # FLOP/s that large bfloat16 matrix products reach (0.6 of the data sheet's)
+    bandwidth: float  # bytes/s that kernels reach (0.8 of the data sheet's)
+    start: float = 2.5e-6  # seconds from one small kernel to the next
+    round_trip: float = 12e-6  # seconds until the host has read whether a loop goes on
 
 
 MACHINES = (

@@ -7,23 +7,14 @@ from benchmarks import search, training
 
 
 class Target(NamedTuple):
-    """A limit of one figure.
+    """A limit of one figure."""
 
-    Attributes:
-      what: for people.
-      figure: its name in the file of figures.
-      field: `value`, or a key of its details.
-      at_most: a limit from above (True) or from below (False).
-      limit: the number.
-      unit: of the number.
-    """
-
-    what: str
-    figure: str
-    field: str
-    at_most: bool
-    limit: float
-    unit: str = ""
+    what: str  # for people
+    figure: str  # its name in the file of figures
+    field: str  # `value`, or a key of its details
+    at_most: bool  # a limit from above (True) or from below (False)
+    limit: float  # the number
+    unit: str = ""  # of the number
 
 
 def _over_network(algorithm: str, m: int, limit: float) -> Target:

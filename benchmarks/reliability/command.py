@@ -43,16 +43,11 @@ _TOO_MANY = 20  # failed numbers of a row, after which it is not continued
 
 
 class Piece(NamedTuple):
-    """Something to count.
+    """Something to count."""
 
-    Attributes:
-      unit: what `--count` is of.
-      step: (row, number) -> what it gave.
-      rows: counted one after another; one without a name is the piece's own.
-    """
-
-    unit: str
-    step: Callable[[str, int], Step]
+    unit: str  # what `--count` is of
+    step: Callable[[str, int], Step]  # (row, number) -> what it gave
+    # counted one after another; one without a name is the piece's own
     rows: tuple[str, ...] = ("",)
 
 

@@ -45,17 +45,11 @@ _ROOM = 2**26  # bytes of a run that is small enough to train
 
 
 class Outcome(NamedTuple):
-    """What became of a case.
+    """What became of a case."""
 
-    Attributes:
-      kind: `refused`, `accepted`, or `failed`.
-      said: the line, or how it failed.
-      config: if it was accepted, the study's.
-    """
-
-    kind: str
-    said: str = ""
-    config: ConfigDict | None = None
+    kind: str  # `refused`, `accepted`, or `failed`
+    said: str = ""  # the line, or how it failed
+    config: ConfigDict | None = None  # if it was accepted, the study's
 
 
 class _Accepted(BaseException):

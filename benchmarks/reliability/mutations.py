@@ -67,19 +67,12 @@ _PLENTY = 40  # numbers without an upper end are mostly below it
 
 
 class Case(NamedTuple):
-    """Settings that somebody might ask for.
+    """Settings that somebody might ask for."""
 
-    Attributes:
-      study: its module's name in `experiments/configs`.
-      preset: of it, or of nothing.
-      words: of its command line; empty for a notebook's.
-      changes: Python values by dotted key, as a notebook gives them.
-    """
-
-    study: str
-    preset: str
-    words: tuple[str, ...]
-    changes: dict[str, Any]
+    study: str  # its module's name in `experiments/configs`
+    preset: str  # of it, or of nothing
+    words: tuple[str, ...]  # of its command line; empty for a notebook's
+    changes: dict[str, Any]  # Python values by dotted key, as a notebook gives them
 
     def __str__(self) -> str:
         """The command, or the notebook's changes."""

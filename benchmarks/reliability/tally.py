@@ -12,15 +12,10 @@ _EVERY = 5.0  # seconds between writes
 
 
 class Step(NamedTuple):
-    """What one number gave.
+    """What one number gave."""
 
-    Attributes:
-      counts: by what was counted.
-      failures: what went wrong, in words.
-    """
-
-    counts: Mapping[str, int]
-    failures: tuple[str, ...] = ()
+    counts: Mapping[str, int]  # by what was counted
+    failures: tuple[str, ...] = ()  # what went wrong, in words
 
 
 class Tally:

@@ -10,13 +10,6 @@ import functools
 import random
 from typing import Any
 
-import jax
-import jax.numpy as jnp
-import numpy as np
-
-from jaxzero.games import ConnectFour, Game
-from jaxzero.games.base import State
-from jaxzero.players.base import Players, Turn, no_cost
 from jaxzero.settings.config import ConfigError
 
 ROWS, COLUMNS, SQUARES = 6, 7, 42
@@ -117,45 +110,6 @@ def check_installed() -> None:
 def legal_columns(board: Any) -> list[int]:
     """Columns of bitbully's board that are not full."""
     return [column for column in range(COLUMNS) if board.isLegalMove(column)]
-
-
-def perfect_players(game: Game, count: int = 1) -> Players:
-    """Players of a compiled match that play a uniformly random one of the best columns.
-
-    The solver works on the host, one position after another: for evaluation, not for training.
-
-    Raises:
-      ConfigError: another game than Connect Four 6x7, or bitbully is not installed.
-    """
-    if not (isinstance(game, ConnectFour) and (game.rows, game.columns, game.line) == (6, 7, 4)):
-        raise ConfigError(f"{game.name}: the perfect player knows connect_four_6x7 only")
-    solver = perfect_solver()
-
-    def best(stones: np.ndarray, movers: np.ndarray, live: np.ndarray) -> np.ndarray:
-        """bool[B, A]; all of a row where a game is not live."""
-        is_best = np.ones((len(live), COLUMNS), bool)
-        for i in np.flatnonzero(live):
-            pair = [int.from_bytes(w.astype("<u4").tobytes(), "little") for w in stones[i]]
-            scores = solver.action_scores(pair[movers[i]], pair[1 - movers[i]])
-            is_best[i] = np.equal(scores, max(scores))
-        return is_best
-
-    def choose(params: Any, memory: Any, keys: jax.Array, states: State, live: jax.Array) -> Turn:
-        del params
-        shape = jax.ShapeDtypeStruct((live.shape[0], COLUMNS), jnp.bool_)
-        is_best = jax.pure_callback(
-            lambda *arrays: best(*map(np.asarray, arrays)),
-            shape,
-            states.stones,
-            states.to_move,
-            live,
-            vmap_method="sequential",
-        )
-        logits = jnp.where(is_best, 0.0, -1e9)
-        action = jax.vmap(jax.random.categorical)(keys, logits).astype(jnp.int32)
-        return Turn(action, memory, no_cost())
-
-    return Players(params=jnp.zeros((count,)), choose=choose)
 
 
 def _pack(squares: int) -> int:

@@ -14,7 +14,7 @@ from jaxzero.games.distinct import hash_rows
 from jaxzero.games.playouts import starts
 from jaxzero.loops import where_lanes
 from jaxzero.training import sharing
-from jaxzero.training.openings import Beginnings
+from jaxzero.training.openings import Openings
 from jaxzero.training.selfplay import Trajectory
 from jaxzero.training.spec import SelfPlaySettings
 
@@ -40,7 +40,7 @@ def begin(own: SelfPlaySettings, game: Game) -> Archive | None:
     return Archive(states, jnp.zeros((size,), jnp.int32), jnp.int32(0))
 
 
-def draw(archive: Archive, keys: jax.Array, share: float, others: Beginnings) -> Beginnings:
+def draw(archive: Archive, keys: jax.Array, share: float, others: Openings) -> Openings:
     """Where games begin.
 
     Args:
@@ -59,7 +59,7 @@ def draw(archive: Archive, keys: jax.Array, share: float, others: Beginnings) ->
 
     chosen, place = jax.vmap(one)(keys)
     states, plies = jax.tree.map(lambda x: x[place], (archive.states, archive.plies))
-    return Beginnings(
+    return Openings(
         states=where_lanes(chosen, states, others.states),
         plies=jnp.where(chosen, plies, others.plies),
         rolled_back=others.rolled_back & ~chosen,

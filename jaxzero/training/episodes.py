@@ -28,7 +28,7 @@ from jaxzero.training import (
 from jaxzero.training import past as pasts
 from jaxzero.training.curriculum import Lesson
 from jaxzero.training.learner import Learner
-from jaxzero.training.openings import Beginnings
+from jaxzero.training.openings import Openings
 from jaxzero.training.past import NOTHING, Past
 from jaxzero.training.selfplay import PlayoutCaps, Trajectory
 from jaxzero.training.spec import Hyper, Spec
@@ -213,7 +213,7 @@ def _players(
 
 def _beginnings(
     spec: Spec, keys: jax.Array, active: jax.Array, lesson: Lesson, past: Past
-) -> Beginnings | None:
+) -> Openings | None:
     """Where games [B] begin; None: all at the start."""
     plies, kept = lesson.random_plies, lesson.fraction
     if spec.selfplay.opening_plies:

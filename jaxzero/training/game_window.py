@@ -18,7 +18,7 @@ from jaxzero.training.windows import Batch, Held, Play, Window
 
 
 @struct.dataclass
-class Filled:
+class GameWindowState:
     """What a run remembers of its window."""
 
     newest: jax.Array  # int32, number of the newest batch, from 1; 0 before the first
@@ -31,7 +31,7 @@ class Games(Window):
 
     def begin(self) -> Held:
         slots = self.spec.replay.window
-        filled = Filled(jnp.int32(0), jnp.int32(1), jnp.zeros((slots,), jnp.int32))
+        filled = GameWindowState(jnp.int32(0), jnp.int32(1), jnp.zeros((slots,), jnp.int32))
         return super().begin()._replace(filled=filled)
 
     def take_in(
@@ -53,7 +53,7 @@ class Games(Window):
                 name: value + batch.metrics[name] if name.startswith("count/") else value
                 for name, value in new.metrics.items()
             }
-            filled = Filled(
+            filled = GameWindowState(
                 newest=number,
                 oldest=jnp.maximum(held.filled.oldest, number - slots + 1),
                 games=held.filled.games.at[number % slots].set(new.games),
@@ -76,17 +76,17 @@ class Games(Window):
         return held._replace(filled=leave(self.spec.replay, held.filled))
 
 
-def batches(filled: Filled) -> jax.Array:
+def batches(filled: GameWindowState) -> jax.Array:
     """int32: batches in the window."""
     return filled.newest - filled.oldest + 1
 
 
-def games_in(filled: Filled) -> jax.Array:
+def games_in(filled: GameWindowState) -> jax.Array:
     """int32: games in the window."""
     return jnp.where(_age(filled) < batches(filled), filled.games, 0).sum(dtype=jnp.int32)
 
 
-def _age(filled: Filled) -> jax.Array:
+def _age(filled: GameWindowState) -> jax.Array:
     """int32[W]: how many batches ago each slot was filled; 0 the newest."""
     slots = filled.games.shape[0]
     return (filled.newest - jnp.arange(slots)) % slots
@@ -100,7 +100,7 @@ def goal(own: ReplaySettings, iteration: jax.Array) -> jax.Array:
     ).sum()
 
 
-def leave(own: ReplaySettings, filled: Filled) -> Filled:
+def leave(own: ReplaySettings, filled: GameWindowState) -> GameWindowState:
     """Without the oldest batches that make up the leaving share, to the nearest batch."""
     age = _age(filled)
     inside = age < batches(filled)

@@ -6,7 +6,7 @@ from typing import Any, Protocol
 import jax
 import jax.numpy as jnp
 
-from jaxzero.training.openings import Beginnings
+from jaxzero.training.openings import Openings
 from jaxzero.training.selfplay import Pick, Trajectory, along_games
 from jaxzero.training.sharing import Costs, Memory
 
@@ -23,7 +23,7 @@ class Learns(Protocol):
     def pick(self) -> Pick | None: ...
 
     @property
-    def begun(self) -> Beginnings | None: ...
+    def begun(self) -> Openings | None: ...
 
     def after(self, games: Trajectory) -> tuple[Any, Trajectory]:
         """With a part's games; and these as they are reported."""

@@ -16,15 +16,13 @@ _LENGTH = 0x7FFFFFFD  # folded into a game's key for the length of its opening
 TAKEN_BACK = 0.3  # share of its plies that an opening of `lengths` gives up if it ended the game
 
 
-def at_start(game: Game, batch: int) -> "Beginnings":
+def at_start(game: Game, batch: int) -> "Openings":
     """Games that begin as the rules say."""
-    return Beginnings(
-        starts(game, batch), jnp.zeros((batch,), jnp.int32), jnp.zeros((batch,), bool)
-    )
+    return Openings(starts(game, batch), jnp.zeros((batch,), jnp.int32), jnp.zeros((batch,), bool))
 
 
 @struct.dataclass
-class Beginnings:
+class Openings:
     """Where the search takes over in each of B games."""
 
     states: Any  # [B] positions, unfinished in active games
@@ -48,7 +46,7 @@ def random_openings(
     *,
     plies: jax.Array | int,
     kept: jax.Array | float,
-) -> Beginnings:
+) -> Openings:
     """Plays the first plies of every game at random.
 
     A game that ends meanwhile is taken back by the share `kept` of its plies (at least one),
@@ -87,7 +85,7 @@ def random_openings(
     goal = jnp.where(ended, jnp.maximum(played - taken_back, 0), 0)
     # The same keys play the same moves again: nothing but the key had to be remembered.
     shortened, replayed = advance(goal)
-    return Beginnings(
+    return Openings(
         states=where_lanes(ended, shortened, states),
         plies=jnp.where(ended, replayed, played),
         rolled_back=ended,

@@ -20,7 +20,7 @@ from jaxzero.games.distinct import hash_rows
 from jaxzero.games.playouts import starts
 from jaxzero.loops import where_lanes
 from jaxzero.training import archive, openings, seen, sharing
-from jaxzero.training.openings import Beginnings
+from jaxzero.training.openings import Openings
 from jaxzero.training.selfplay import BY_GAME, Trajectory
 from jaxzero.training.sharing import Memory
 
@@ -32,7 +32,7 @@ class Retry:
     tried: Memory  # moves, with their positions, since the network is new
     games: Trajectory  # [T, b], of the part before, as they were reported
     move: jax.Array  # int32[b], the one that each begins after
-    begun: Beginnings  # where games begin
+    begun: Openings  # where games begin
     game: Game = struct.field(pytree_node=False)  # the rules
     pick: None = struct.field(pytree_node=False, default=None)
 
@@ -52,7 +52,7 @@ class Retry:
         begin = starts(self.game, batch)
         states = archive.positions(self.game, begin, whole, ply, move)
         found &= ~jax.vmap(self.game.is_terminal)(states)
-        begun = Beginnings(
+        begun = Openings(
             states=where_lanes(found, states, begin),
             plies=jnp.where(found, ply + 1, 0),
             rolled_back=jnp.zeros_like(found),

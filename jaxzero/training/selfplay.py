@@ -24,7 +24,7 @@ from jaxzero.search.result import Diagnostics, SearchResult
 from jaxzero.search.tree import UNKNOWN
 from jaxzero.training import labels, moves
 from jaxzero.training import sharing as sharing_lib
-from jaxzero.training.openings import Beginnings
+from jaxzero.training.openings import Openings
 from jaxzero.training.sharing import NOT_SHARED, Costs, Memory, Question, Sharing
 
 
@@ -126,7 +126,7 @@ def play(
     keep_tree: bool = False,
     one_hot_after_temperature: bool = False,
     first_player_always_loses: bool = False,
-    begun: Beginnings | None = None,
+    begun: Openings | None = None,
     players: Numbers | None = None,
     caps: PlayoutCaps = NO_CAPS,
     known_labels: bool = False,

@@ -3,14 +3,12 @@
 import random
 import sys
 
-import jax
 import numpy as np
 import pytest
 
 from jaxzero import solvers
 from jaxzero.games import make_game
-from jaxzero.matches import arena
-from jaxzero.players import random_players, solver
+from jaxzero.players import solver
 from jaxzero.settings.config import ConfigError
 from tests.solvers.test_solvers import start
 
@@ -49,23 +47,6 @@ def test_samples_are_uniform_among_the_best(perfect: solver.PerfectSolver) -> No
     counts = np.bincount([perfect.sample_best(board, rng) for _ in range(300)], minlength=7)
     assert set(np.flatnonzero(counts)) == set(best)
     assert counts[best] / 300 == pytest.approx(np.full(len(best), 1 / len(best)), abs=0.12)
-
-
-def test_a_compiled_match_with_the_perfect_player(perfect: solver.PerfectSolver) -> None:
-    """It never loses a won game: moving first against a random player it wins all of them."""
-    match = arena.play_match(
-        GAME,
-        [solver.perfect_players(GAME), random_players(GAME)],
-        jax.random.key(0),
-        games_per_direction=3,
-    )
-    counts = np.asarray(arena.count_results(match))
-    assert counts[0].tolist() == [3, 0, 0]
-
-
-def test_other_boards_are_refused() -> None:
-    with pytest.raises(ConfigError, match="connect_four_5x5"):
-        solver.perfect_players(make_game("connect_four_5x5"))
 
 
 def test_a_missing_package_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:

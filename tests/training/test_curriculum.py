@@ -251,15 +251,15 @@ def test_drawn_games_are_dropped_by_lot_and_others_never(share, kept):
 
 def test_the_oldest_games_leave():
     plan = section(ReplaySettings, default_config().replay, minimum_games=(350, 500))
-    filled = game_window.Filled(jnp.int32(10), jnp.int32(1), jnp.full((12,), 200))
+    filled = game_window.GameWindowState(jnp.int32(10), jnp.int32(1), jnp.full((12,), 200))
     assert int(game_window.games_in(filled)) == 2000
     left = game_window.leave(plan, filled)
     assert (int(left.oldest), int(game_window.games_in(left))) == (2, 1800)
-    few = game_window.Filled(jnp.int32(7), jnp.int32(1), jnp.full((12,), 50))
+    few = game_window.GameWindowState(jnp.int32(7), jnp.int32(1), jnp.full((12,), 50))
     assert (
         int(game_window.leave(plan, few).oldest) == 2
     )  # 35 of 350 games: the nearest batch is one
-    one = game_window.Filled(jnp.int32(1), jnp.int32(1), jnp.full((12,), 50))
+    one = game_window.GameWindowState(jnp.int32(1), jnp.int32(1), jnp.full((12,), 50))
     assert int(game_window.leave(dataclasses.replace(plan, leaving=1.0), one).oldest) == 1
     assert [int(game_window.goal(plan, jnp.int32(i))) for i in (1, 2, 3, 9)] == [350, 500, 500, 500]
 
