@@ -15,7 +15,7 @@ from experiments.claims.measured import BoardStudies
 from experiments.losses import elo_figures as elo
 from experiments.losses import figures
 from experiments.pages import draw, style
-from experiments.pages.bands import Band, band_of
+from experiments.pages.bands import Band, band_of, thinned
 from experiments.pages.study import Study
 from experiments.pages.tables import Table, table
 from experiments.pages.wording import (
@@ -32,6 +32,7 @@ from experiments.strength import papers_tournament as papers
 from experiments.strength.papers_tournament import RANDOM
 
 OTHELLO: Final = re.compile(r"othello_(\d+)x\1")
+_POINTS: Final = 24  # of a curve, about: eight boards and both semantics make 64 panels of losses
 
 
 def merged(group: BoardStudies) -> Study:
@@ -61,7 +62,7 @@ def losses(groups: Sequence[BoardStudies]) -> Figure | None:
     """Training losses, a row for each board and a column for each target (000, Figs. 7 to 9)."""
     studies = [merged(group) for group in groups]
     targets = style.in_order({target for study in studies for target in study.targets})
-    found = [{t: figures.loss_bands(study, t, "loss") for t in targets} for study in studies]
+    found = [{t: _bands(study, t) for t in targets} for study in studies]
     if not any(bands for one in found for bands in one.values()):
         return None
     figure, panels = style.new_figure(
@@ -76,6 +77,7 @@ def losses(groups: Sequence[BoardStudies]) -> Figure | None:
                    default=1)  # fmt: skip
         for axes, target in zip(own, targets, strict=True):
             bands, theirs = found[row][target], curves.get(target, {})
+            theirs = {loss: thinned(curve, _POINTS, last) for loss, curve in theirs.items()}
             figures.loss_panel(axes, study, target, bands, curves=theirs, last=last)
             draw.iteration_axis(axes, last, text="iteration" if row == len(groups) - 1 else "")
             means = [band.mean for band in bands.values()]
@@ -95,6 +97,14 @@ def losses(groups: Sequence[BoardStudies]) -> Figure | None:
     return figure
 
 
+def _bands(study: Study, target: str) -> dict[str, Band]:
+    """Losses of the runs of a target; single seeds of the minimised one alone."""
+    found = figures.loss_bands(study, target, "loss")
+    bands = {loss: thinned(band, _POINTS) for loss, band in found.items()}
+    none = {loss: band._replace(seeds=band.seeds[:0]) for loss, band in bands.items()}
+    return none | {target: bands[target]} if target in bands else none
+
+
 @style.styled
 def training_elo(groups: Sequence[BoardStudies]) -> Figure | None:
     """Training Elo as the authors computed it, as published, and Elo against fixed opponents.
@@ -105,12 +115,16 @@ def training_elo(groups: Sequence[BoardStudies]) -> Figure | None:
     if not any(elo.knows_arena(study) for study in studies):
         return None
     figure, panels = style.new_figure(3 * len(groups), columns=3, panel=(3.1, 2.15))
+    above: set[str] = set()  # boards of earlier rows
     for row, (study, title) in enumerate(zip(studies, titles(groups), strict=True)):
         ours, theirs, level = panels[3 * row : 3 * row + 3]
         rated = {t: band_of(elo.as_authors(study, t)) for t in study.targets}
         ladder = {t: band_of(elo.anchored(study, t)) for t in study.targets}
         _lines(ours, rated, "no arena games")
-        _lines(theirs, _published_bands(study.game), unpublished("training_elo", study.game))
+        known = {} if study.game in above else _published_bands(study.game)
+        unknown = "see above" if study.game in above else unpublished("training_elo", study.game)
+        _lines(theirs, known, unknown)
+        above.add(study.game)
         _lines(level, ladder, "no ladder was played")
         ours.set_ylabel(f"{title}\nElo", fontsize=8)
         if row == 0:
@@ -135,7 +149,7 @@ def _published_bands(board: str) -> dict[str, Band | None]:
 
 
 def _lines(axes: Axes, bands: Mapping[str, Band | None], absent: str) -> None:
-    known = {target: band for target, band in bands.items() if band is not None}
+    known = {name: thinned(band, _POINTS) for name, band in bands.items() if band is not None}
     for target, band in known.items():
         draw.band(axes, band, target, strong=False, seeds=False)
     if known:

@@ -55,9 +55,10 @@ def _losses(groups: Sequence[BoardStudies]) -> Section:
     caption = (
         "Wang 2020, Figs. 7 to 9; Wang 2019, Figs. 2 to 4; Wang 2023, Fig. 8. A row for each "
         "board, a column for each minimised loss (drawn thicker): mean over seeds of the last "
-        "epoch of each iteration, band ± 1 standard deviation, thin lines single seeds. Dotted: "
-        "published mean of 8 runs, whose settings may differ; diamonds: the first and last values "
-        f"of a text; where there is neither, {PICTURE} or {NO_DATA}."
+        "epoch of each iteration, band ± 1 standard deviation, thin lines single seeds of the "
+        "minimised loss. Of many iterations every second, third, ... is drawn; a study's own "
+        "report has all. Dotted: published mean of 8 runs, whose settings may differ; diamonds: "
+        f"the first and last values of a text; where there is neither, {PICTURE} or {NO_DATA}."
     )
     drawn = joint_figures.losses(groups)
     return section("Losses", plate("losses", drawn, "Training losses", caption))

@@ -1,9 +1,11 @@
 """Curves over seeds: one metric of several runs, its mean and its spread by iteration."""
 
 import math
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
+
+from experiments.published import Curve
 
 
 class Band(NamedTuple):
@@ -19,6 +21,9 @@ class Band(NamedTuple):
     def last(self) -> int:
         """Index of the last iteration that as many seeds reached as any: where to compare."""
         return int(np.flatnonzero(self.reached == self.reached.max())[-1])
+
+
+Drawn = TypeVar("Drawn", Band, Curve)
 
 
 def floats(values: Any) -> np.ndarray:
@@ -48,6 +53,23 @@ def band_of(series: list[tuple[np.ndarray, np.ndarray]], *, first: int = 0) -> B
     squares = np.where(present, (summands - mean) ** 2, 0.0).sum(axis=0)
     sd = np.where(reached > 1, np.sqrt(squares / np.maximum(reached - 1, 1)), np.nan)
     return Band(iterations, seeds, mean, sd, reached)
+
+
+def thinned(curve: Drawn, most: int, last: float = 0) -> Drawn:
+    """A curve with every second, third, ... of its iterations, for a small panel.
+
+    The last one stays, and so does every one whose mean is not finite.
+
+    Args:
+      curve: a measured or a published one.
+      most: iterations up to `last` that are enough.
+      last: of the panel; 0: the curve's own.
+    """
+    step = -(-(last or len(curve.iterations)) // most)
+    keep = np.arange(len(curve.iterations)) % max(1, step) == 0
+    keep[-1:] = True
+    keep |= ~np.isfinite(curve.mean)
+    return curve._replace(**{name: getattr(curve, name)[..., keep] for name in curve._fields})
 
 
 def mean_between(x: np.ndarray, y: np.ndarray, low: float, high: float) -> float:

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import jinja2
 from markupsafe import Markup
@@ -20,7 +20,6 @@ from jaxzero.settings.config import ConfigError
 from jaxzero.workdir import read_json, write_json
 
 _PNG_DPI = 160
-_SVG_DPI = 80  # of thin lines that are stored as an image inside an SVG
 
 
 Facts = list[tuple[str, str]]  # what was run, on what, at what cost: name and words
@@ -102,11 +101,11 @@ def write(page: Page, workdir: Path, *, name: str = "report.html") -> Path:
     page = replace(page, sections=shown_sections)
     folder = workdir / "figures"
     folder.mkdir(parents=True, exist_ok=True)
-    inlined = {}
+    inlined: dict[str, str] = {}
     for section in page.sections:
         for shown in section.plates:
             svg = save(shown.figure, folder / shown.name)
-            inlined[shown.name] = inline(svg, shown.name)
+            inlined[shown.name] = inline(svg, shown.name, f"p{len(inlined)}")
     path = workdir / name
     svgs, looks = _with_classes(inlined)
     path.write_text(_template().render(page=page, svg=svgs, looks=looks), encoding="utf-8")
@@ -153,7 +152,7 @@ def save(figure: Figure | str, stem: Path) -> str:
     style.lighten(figure)
     stem.parent.mkdir(parents=True, exist_ok=True)
     buffer = io.StringIO()
-    figure.savefig(buffer, format="svg", dpi=_SVG_DPI, metadata={"Date": None, "Creator": None})
+    figure.savefig(buffer, format="svg", metadata={"Date": None, "Creator": None})
     svg = re.sub(f'<g id="{draw.HOVER}([^"]*)">', r"<g><title>\1</title>", buffer.getvalue())
     svg = _compact(svg)
     stem.with_suffix(".svg").write_text(svg, encoding="utf-8")
@@ -168,10 +167,18 @@ def _compact(svg: str) -> str:
     svg = re.sub(r' id="([^"]*)"', lambda m: f' id="{used[m[1]]}"' if m[1] in used else "", svg)
     svg = re.sub(r'((?:url\(|href=")#)([^")]+)', lambda m: m[1] + used[m[2]], svg)
     svg = re.sub(r' transform="rotate\(-0 [^"]*"', "", re.sub(r"\n\s+", "\n", svg))
+    svg = svg.replace("xlink:href=", "href=")
     for _ in range(2):  # groups of one, and of one such group
         svg = re.sub(r"<g>\n(<(?:use|path|text)[^>]*(?:/>|>[^<]*</text>))\n</g>", r"\1", svg)
     svg = re.sub(r' d="([^"]*)"', lambda match: f' d="{_path(match.group(1))}"', svg)
-    return re.sub(r' ([xy])="(-?\d+\.\d+)"', lambda m: f' {m[1]}="{float(m[2]):.2f}"', svg)
+    svg = _ALIKE.sub(lambda m: f'<path d="{m[1]}{"".join(_SHAPE.findall(m[3]))}"{m[2]}/>', svg)
+    return re.sub(r' ([xy])="(-?\d+\.\d+)"', lambda m: f' {m[1]}="{round(float(m[2]), 1):g}"', svg)
+
+
+_SHAPE: Final = re.compile(r' d="([^"]*)"')
+_ALIKE: Final = re.compile(  # lines of one look that follow each other: single seeds of a metric
+    r'<path d="([^"]*)"([^>]*fill: none[^>]*)/>((?:\n<path d="[^"]*"\2/>)+)'
+)
 
 
 def _path(d: str) -> str:
@@ -193,11 +200,17 @@ def _path(d: str) -> str:
         step = (x, y) if command == "M" else (x - at[0], y - at[1])
         out.append(f"{command if command == 'M' else 'l'}{step[0] / scale:g} {step[1] / scale:g}")
         place, at = place + 3, (x, y)
-    return "".join(out).replace(" -", "-")
+    return re.sub(r"(?<!\d)0\.", ".", "".join(out)).replace(" -", "-")
 
 
-def inline(svg: str, name: str) -> str:
-    """An SVG for the middle of a page: no prolog, no metadata, scalable, ids of its own."""
+def inline(svg: str, name: str, prefix: str) -> str:
+    """An SVG for the middle of a page: no prolog, no metadata, scalable, ids of its own.
+
+    Args:
+      svg: the text of its file.
+      name: its plate's, whose title says what it shows.
+      prefix: of its ids.
+    """
     svg = svg[svg.index("<svg") :]
     svg = re.sub(r"<metadata>.*?</metadata>", "", svg, flags=re.DOTALL)
     # One and a half pixels a point at most: lettering is of one size in all figures of a page.
@@ -213,9 +226,9 @@ def inline(svg: str, name: str) -> str:
         svg,
         count=1,
     )
-    svg = re.sub(r'\bid="([^"]+)"', rf'id="{name}-\1"', svg)
-    svg = re.sub(r'href="#([^"]+)"', rf'href="#{name}-\1"', svg)
-    return re.sub(r"url\(#([^)]+)\)", rf"url(#{name}-\1)", svg)
+    svg = re.sub(r'\bid="([^"]+)"', rf'id="{prefix}\1"', svg)
+    svg = re.sub(r'href="#([^"]+)"', rf'href="#{prefix}\1"', svg)
+    return re.sub(r"url\(#([^)]+)\)", rf"url(#{prefix}\1)", svg)
 
 
 def _with_classes(svgs: Mapping[str, str]) -> tuple[dict[str, Markup], Markup]:

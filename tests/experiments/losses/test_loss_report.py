@@ -1,12 +1,15 @@
 """One report of several finished studies."""
 
+import itertools
 import json
 from pathlib import Path
 
 import pytest
 
 from experiments import loss_report
+from experiments.configs.loss_ablation import BOARDS
 from jaxzero.settings.config import ConfigError
+from tests.experiments import made_up
 from tests.experiments.exhibits import missing_in
 from tests.experiments.made_up_ratings import rated_study
 
@@ -44,3 +47,22 @@ def test_one_report_of_several_boards(tmp_path: Path) -> None:
         loss_report.main([str(runs[0]), f"--out={runs[0]}"])
     with pytest.raises(ConfigError, match=r"holds no results\.json"):
         loss_report.main([str(tmp_path / "nowhere"), f"--out={out}"])
+
+
+@pytest.mark.parametrize(
+    ("boards", "most"),
+    [(["othello_6x6"], 250_000), pytest.param(BOARDS, 1_500_000, marks=pytest.mark.slow)],
+)
+def test_the_page_of_eight_boards_is_small(boards: list[str], most: int, tmp_path: Path) -> None:
+    seeds, iterations = 5, 32
+    rows, runs = made_up.metrics(made_up.TARGETS, seeds, iterations), []
+    for row in (row for row in rows if row["iteration"]):
+        row["arena/opponent"] = row["iteration"] - 1
+        row |= {f"arena/{end}_moving_first": 2 for end in ("wins", "draws", "losses")}
+    for board, semantics in itertools.product(boards, ("corrected", "published")):
+        results = made_up.results(made_up.TARGETS, seeds, iterations, board)
+        results["config"]["semantics"] = semantics
+        runs.append(made_up.write(tmp_path / f"{board}.{semantics}", rows, results))
+    out = loss_report.write(runs, tmp_path / "out", "")
+    assert (tmp_path / "out" / "figures" / "training_elo.svg").exists()
+    assert out.stat().st_size <= most

@@ -6,10 +6,11 @@ import math
 import numpy as np
 
 from experiments.pages import record
-from experiments.pages.bands import band_of
+from experiments.pages.bands import band_of, thinned
 from experiments.pages.page import inline
 from experiments.pages.study import load
 from experiments.pages.wording import duration, number, plus_minus
+from experiments.published import Curve
 from experiments.strength import tournament_figures
 
 
@@ -90,9 +91,18 @@ def test_wording():
 def test_an_inlined_svg_has_ids_of_its_own():
     svg = '<?xml?><svg width="72pt" height="36pt"><metadata>x</metadata><g id="a"/>'
     svg += '<use href="#a" clip-path="url(#a)"/></svg>'
-    text = inline(svg, "one")
+    text = inline(svg, "one", "p1")
     assert text.startswith("<svg")
-    assert 'id="one-a"' in text
-    assert 'href="#one-a"' in text
-    assert "url(#one-a)" in text
+    assert 'aria-labelledby="one-title"' in text
+    assert 'id="p1a"' in text
+    assert 'href="#p1a"' in text
+    assert "url(#p1a)" in text
     assert "metadata" not in text
+
+
+def test_a_thinned_curve_keeps_its_ends_and_its_gaps():
+    curve = Curve(np.arange(33), np.arange(33.0), np.zeros(33))
+    curve.mean[7] = np.nan
+    assert thinned(curve, 10).iterations.tolist() == [0, 4, 7, *range(8, 33, 4)]
+    assert thinned(curve, 10, last=60).iterations.tolist() == [0, 6, 7, 12, 18, 24, 30, 32]
+    assert thinned(curve, 33).iterations.tolist() == list(range(33))
