@@ -6,7 +6,8 @@
 
 Runs of a group are read together: one folder of docs/results/data, a board and semantics once. Of
 each are kept results.json, with its settings, environment and games won, and every metrics.jsonl,
-compressed. Every number of docs/results/recorded.md comes from these files.
+compressed. Every number of docs/results/recorded.md comes from these files, and the first table of
+docs/results.md.
 """
 
 import sys
@@ -30,11 +31,13 @@ def main(words: Sequence[str] | None = None) -> None:
         raise ConfigError("--add and --group: give both, e.g. --add runs/first --group=laptop")
     if given.check:
         groups = data.read()
-        if (data.ROOT / "recorded.md").read_text(encoding="utf-8") != document.text(groups):
-            print("recorded.md differs from its data: run python -m experiments.results")
-            sys.exit(1)
-        print(f"recorded.md is that of {plural(sum(map(len, groups.values())), 'recorded run')}")
+        for path, content in document.pages(groups).items():
+            if path.read_text(encoding="utf-8") != content:
+                print(f"{path.name} differs from its data: run python -m experiments.results")
+                sys.exit(1)
+        print(f"the pages are those of {plural(sum(map(len, groups.values())), 'recorded run')}")
         return
     if given.add:
         data.add(given.add, given.group)
-    print(f"written: {document.write()}")
+    for path in document.write():
+        print(f"written: {path}")

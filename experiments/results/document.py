@@ -7,8 +7,11 @@ from typing import Final
 from experiments.pages import page
 from experiments.pages.tables import Table
 from experiments.results.data import ROOT, Recorded, read
+from experiments.results.findings import found
 from experiments.results.shown import drawings, tables
 
+_BEGINS: Final = "<!-- recorded -->"
+_ENDS: Final = "<!-- end -->"
 _HEAD: Final = """# Results: recorded runs
 
 `python -m experiments.results` makes this page from the data in `docs/results/data`; no number is
@@ -35,8 +38,19 @@ def markdown(shown: Table) -> str:
     return f"\n{shown.title}:\n\n{rows}\n{note}"
 
 
-def write(root: Path = ROOT) -> Path:
-    """Writes the page and its figures; returns its path."""
+def pages(groups: Mapping[str, Sequence[Recorded]], root: Path = ROOT) -> dict[Path, str]:
+    """The pages that are made of the data: all of `recorded.md`, a part of `../results.md`."""
+    made = {root / "recorded.md": text(groups)}
+    whole = root.parent / "results.md"
+    if whole.is_file():
+        before, rest = whole.read_text(encoding="utf-8").split(_BEGINS)
+        _, after = rest.split(_ENDS)
+        made[whole] = f"{before}{_BEGINS}\n{markdown(found(groups))}\n{_ENDS}{after}"
+    return made
+
+
+def write(root: Path = ROOT) -> list[Path]:
+    """Writes the pages and their figures; returns the pages' paths."""
     groups = read(root)
     for group, runs in groups.items():
         for one in drawings(group, runs):
@@ -44,6 +58,7 @@ def write(root: Path = ROOT) -> Path:
             if (drawn := one.draw()) is not None:
                 page.save(drawn, stem)
                 stem.with_suffix(".png").unlink()
-    path = root / "recorded.md"
-    path.write_text(text(groups), encoding="utf-8")
-    return path
+    made = pages(groups, root)
+    for path, content in made.items():
+        path.write_text(content, encoding="utf-8")
+    return list(made)

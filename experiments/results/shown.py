@@ -21,6 +21,7 @@ from experiments.pages.wording import ABSENT, duration
 from experiments.results.data import Recorded
 from experiments.strength import recipe_report
 
+RECIPE: Final = "recipe"
 Figures = Mapping[str, tuple[str, Callable[[], Figure | None]]]  # title and what draws it, by name
 
 
@@ -100,7 +101,7 @@ class _Study(NamedTuple):
 
 
 _STUDIES: Final[Mapping[str, _Study]] = {
-    "recipe": _Study(_recipe_tables, _recipe_figures),
+    RECIPE: _Study(_recipe_tables, _recipe_figures),
     "connect_four_extensions": _Study(
         lambda study: extensions_report.tables(study.results), _extensions_figures
     ),
@@ -123,13 +124,13 @@ def tables(runs: Sequence[Recorded]) -> Iterator[Table]:
             "board": lambda one: one.study.game,
             "semantics": lambda one: str(one.study.setting("semantics") or ABSENT),
             "seeds": lambda one: str(len({r["seed"] for r in _runs(one.study)})),
-            "wall time": lambda one: duration(_seconds(one.study)),
+            "wall time": lambda one: duration(seconds(one.study)),
             "device": lambda one: _environment(one.study, "device"),
             "commit": lambda one: _environment(one.study, "commit"),
             "command": lambda one: f"`{one.study.results.get('command') or ABSENT}`",
         },
     )
-    boards = _of_losses(runs)
+    _, boards = of_losses(runs)
     if boards:
         findings = decide(boards)
         tests = [test for one in findings.decided for test in one.tests]
@@ -141,20 +142,27 @@ def tables(runs: Sequence[Recorded]) -> Iterator[Table]:
         if one.kind in _STUDIES:
             yield from filter(None, _STUDIES[one.kind].tables(one.study))
     for one in runs:
-        results = one.study.results
-        decided = results.get("claims") or (results.get("sweep") or {}).get("remarks") or []
-        analysed = results.get("correlation") or {}
-        named = {one.name: decided} | {
-            f"{one.name}, {name}": each["claims"]
-            for name, each in analysed.items()
-            if isinstance(each, dict)
-        }
-        yield from (claims_section.of_results(n, rows, "") for n, rows in named.items() if rows)
+        for name, rows in claims(one).items():
+            yield claims_section.of_results(f"{one.name} {name}".strip(), rows, "")
 
 
-def _of_losses(runs: Sequence[Recorded]) -> tuple[measured.BoardStudies, ...]:
+def claims(run: Recorded) -> dict[str, Sequence[Mapping[str, Any]]]:
+    """Those that a study decided by itself, by its tournament if it has several."""
+    results = run.study.results
+    own = results.get("claims") or (results.get("sweep") or {}).get("remarks")
+    analysed = results.get("correlation") or {}
+    of_tournaments = {
+        name: each["claims"] for name, each in analysed.items() if isinstance(each, dict)
+    }
+    return ({"": own} if own else {}) | of_tournaments
+
+
+def of_losses(
+    runs: Sequence[Recorded],
+) -> tuple[list[Recorded], tuple[measured.BoardStudies, ...]]:
+    """The runs of the loss study, and what they measured together."""
     own = [one for one in runs if one.kind == measured.STUDY]
-    return measured.together((Path(one.name), one.study) for one in own)
+    return own, measured.together((Path(one.name), one.study) for one in own)
 
 
 def _runs(study: Study) -> list[Mapping[str, Any]]:
@@ -163,7 +171,7 @@ def _runs(study: Study) -> list[Mapping[str, Any]]:
     return results.get("runs") or results["arms"][0]["runs"]
 
 
-def _seconds(study: Study) -> float | None:
+def seconds(study: Study) -> float | None:
     """Wall time of all trainings."""
     arms = study.results.get("arms") or []
     cost = study.results.get("cost") or {}
@@ -191,7 +199,8 @@ class Drawing(NamedTuple):
 def drawings(group: str, runs: Sequence[Recorded]) -> list[Drawing]:
     """The tournaments of all runs of the losses, and each other run's figures."""
     found = []
-    if boards := _of_losses(runs):
+    _, boards = of_losses(runs)
+    if boards:
         together = functools.partial(joint_figures.tournaments, boards)
         found.append(Drawing(f"recorded_{group}.svg", f"tournaments of {group}", together))
     for one in (one for one in runs if one.kind in _STUDIES):

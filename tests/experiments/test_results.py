@@ -14,9 +14,11 @@ MEANS = {"policy": 0.0, "value": 300.0, "sum": 20.0, "product": -10.0}
 
 
 def test_the_page_is_that_of_the_data() -> None:
-    page = (data.ROOT / "recorded.md").read_text()
     groups = data.read()
-    assert page == document.text(groups), "run: python -m experiments.results"
+    made = document.pages(groups)
+    assert [path.name for path in made] == ["recorded.md", "results.md"]
+    for path, text in made.items():
+        assert path.read_text() == text, "run: python -m experiments.results"
     for group, runs in groups.items():
         assert all((data.ROOT / one.file).is_file() for one in shown.drawings(group, runs))
 
@@ -34,8 +36,17 @@ def test_runs_are_kept_and_make_the_page(tmp_path: Path) -> None:
     data.add([one, two], "laptop", root)
     rows = root / "data" / "laptop" / "one" / "arms" / "plain" / "metrics.jsonl.gz"
     assert gzip.decompress(rows.read_bytes()) == b'{"iteration": 1}\n'
-    made = document.write(root)
-    text = made.read_text()
+    summary = tmp_path / "results.md"
+    summary.write_text("# By hand\n<!-- recorded -->\nold\n<!-- end -->\nby hand\n")
+    assert document.write(root) == [root / "recorded.md", summary]
+    text = (root / "recorded.md").read_text()
+    found = summary.read_text()
+    assert found.startswith("# By hand\n")
+    assert found.endswith("by hand\n")
+    assert "old" not in found
+    assert f"({BOARD}, published) | " in found
+    assert "undecided |" not in found
+    assert "[loss_ablation](results/recorded.md#laptop)" in found
     assert "## laptop" in text
     assert f"| two | loss_ablation | {BOARD} | published | 8 |" in text
     assert "`python -m experiments.loss_ablation --workdir=runs/one &#124; more`" in text
@@ -47,7 +58,9 @@ def test_runs_are_kept_and_make_the_page(tmp_path: Path) -> None:
     before = kept.read_bytes()
     data.add([one], "laptop", root)
     assert kept.read_bytes() == before
-    assert document.write(root).read_text() == text
+    document.write(root)
+    assert (root / "recorded.md").read_text() == text
+    assert summary.read_text() == found
     stored = json.loads(gzip.decompress(before))
     stored["tournaments"][1]["elo"][0] += 1000
     kept.write_bytes(gzip.compress(json.dumps(stored).encode()))

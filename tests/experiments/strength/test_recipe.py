@@ -149,7 +149,8 @@ def test_a_stopped_study_goes_on_and_ends_in_a_report(
         study.run(tiny(), tmp_path)
     study.run(tiny(), tmp_path)
     data.add([tmp_path], "cpu", tmp_path / "docs")
-    page = document.write(tmp_path / "docs").read_text(encoding="utf-8")
+    [path] = document.write(tmp_path / "docs")
+    page = path.read_text(encoding="utf-8")
     assert "| without openings |" in page
     assert f"](recorded_cpu_{tmp_path.name}.svg)" in page
     assert (tmp_path / "docs" / f"recorded_cpu_{tmp_path.name}.svg").is_file()
