@@ -24,7 +24,7 @@ from tqdm import tqdm
 
 from experiments.pages.tables import Table
 from experiments.pages.wording import error_of_mean, plural
-from experiments.shell import arguments
+from experiments.shell import arguments, next_command
 from experiments.shell.arguments import Parser
 from experiments.strength import absolute_section, contestants, opponents
 from jaxzero import runs, solvers, workdir
@@ -283,7 +283,7 @@ def main(words: Sequence[str] | None = None) -> None:
     workdir.write_json(directory / FILE, found)
     print(table(found))
     say(f"written: {directory / FILE}")
-    say(f"next, to show it: python -m experiments.report {directory}")
+    next_command.show(run)
 
 
 if __name__ == "__main__":

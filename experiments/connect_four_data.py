@@ -18,6 +18,7 @@ from experiments.connect_four.solved_games import Recipe
 from experiments.connect_four.solved_set import ROOT, default_directory, make
 from experiments.shell import arguments
 from experiments.shell.arguments import Parser
+from experiments.shell.next_command import suggest
 from jaxzero.settings.config import ConfigError
 
 
@@ -60,6 +61,9 @@ def main(words: Sequence[str] | None = None) -> None:
         f"mean ply {statistics['mean_ply']:.1f}"
     )
     print(f"written: {directory} ({time.monotonic() - started:.0f} s)", file=sys.stderr)
+    study = "connect_four_supervised"
+    preset = f"--config=experiments/configs/{study}.py:quick"
+    suggest("to learn from such", f"experiments.{study}", preset, "--workdir=runs/supervised")
 
 
 if __name__ == "__main__":

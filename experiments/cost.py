@@ -23,6 +23,7 @@ from experiments.loss_ablation import STUDY
 from experiments.losses.report import write_report
 from experiments.shell import arguments
 from experiments.shell.arguments import Parser
+from experiments.shell.next_command import suggest
 from jaxzero import runs, workdir
 from jaxzero.runs import Run, flops, population, runner
 from jaxzero.runs.processes import say
@@ -73,8 +74,13 @@ def measure(directory: Path, *, seconds: float = clock.SECONDS) -> dict[str, Any
     print(summary(workdir.plain(found)))
     say(f"written: {directory / FILE}")
     results = directory / workdir.RESULTS
-    if results.is_file() and workdir.read_json(results)["study"] == STUDY:
+    reported = results.is_file() and workdir.read_json(results)["study"] == STUDY
+    if reported:
         say(f"report: {write_report(directory)}")
+    if "courses" not in found:
+        suggest("strength to set beside it", "experiments.ladder", directory)
+    elif reported:
+        suggest("which claims hold", "experiments.claims", directory)
     return workdir.plain(found)
 
 
@@ -232,7 +238,7 @@ def summary(found: dict[str, Any]) -> str:
             f"  {r['target']:12} {r['elo']:7.0f} ± {r['stderr']:.0f}" for r in equal["targets"]
         ]
     if "courses" not in found:
-        lines.append("no ladder.json: strength for its cost is not known (experiments.ladder)")
+        lines.append("no ladder.json: strength for its cost is not known")
     return "\n".join(lines)
 
 

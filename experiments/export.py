@@ -14,7 +14,6 @@ import io
 import json
 import math
 import os
-import shlex
 import sys
 import zipfile
 import zlib
@@ -26,6 +25,7 @@ import jax
 
 from experiments.shell import arguments
 from experiments.shell.arguments import Parser
+from experiments.shell.next_command import suggest
 from jaxzero import runs, workdir
 from jaxzero.runs import Run, population, weights
 from jaxzero.settings.config import ConfigError
@@ -248,6 +248,7 @@ def main(words: Sequence[str] | None = None) -> None:
         raise ConfigError("give either a run directory, or --read=FILE")
     if given.read is not None:
         print(describe(read(given.read)))
+        suggest("to unpack it", "zipfile", "-e", given.read, "unpacked")
         return
     if not given.max_mib > 0:
         raise ConfigError(f"--max-mib={given.max_mib:g}: choose a size above 0")
@@ -259,8 +260,7 @@ def main(words: Sequence[str] | None = None) -> None:
             file=sys.stderr,
         )
     print(f"{file}: {len(export.kept) + 1} files, {len(export.archive) / _MIB:.2f} MiB")
-    asked = shlex.quote(f"--read={file}")
-    print(f"next, what it holds: python -m experiments.export {asked}", file=sys.stderr)
+    suggest("what it holds", "experiments.export", f"--read={file}")
 
 
 if __name__ == "__main__":

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from experiments.pages import page
-from experiments.shell import arguments
+from experiments.shell import arguments, next_command
 from experiments.shell.arguments import Parser
 from experiments.strength import contestants, fixed_opponents, opponents
 from experiments.strength import ladder_figures as pictures
@@ -73,7 +73,7 @@ def climb(directories: Sequence[Path], settings: LadderSettings) -> list[dict[st
     print(summary(opened, directories, found))
     for run in opened:
         say(f"written: {run.directory / FILE}")
-        say(f"next, to show it: python -m experiments.report {run.directory}")
+        next_command.show(run)
     return found
 
 

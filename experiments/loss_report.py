@@ -8,7 +8,6 @@ claims.json. Further seeds of the same settings, in directories of their own, ar
 Nothing is trained or played. See docs/studies.md.
 """
 
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -18,8 +17,10 @@ from experiments.claims.losses import decide
 from experiments.losses import joint_report
 from experiments.pages import page
 from experiments.shell import arguments
+from experiments.shell.next_command import suggest
 from experiments.strength import contestants
 from jaxzero import workdir
+from jaxzero.runs.processes import say
 from jaxzero.settings.config import ConfigError
 
 
@@ -50,7 +51,8 @@ def main(words: Sequence[str] | None = None) -> None:
         "--out", type=Path, required=True, metavar="DIR", help="directory for the report"
     )
     given = parser.parse(words)
-    print(f"report: {write(given.runs, given.out, parser.command)}", file=sys.stderr)
+    say(f"report: {write(given.runs, given.out, parser.command)}")
+    suggest("what strength costs", "experiments.cost", given.runs[0])
 
 
 if __name__ == "__main__":

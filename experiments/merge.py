@@ -60,6 +60,7 @@ def merge(shares: Sequence[Path], directory: Path, command: str | None = None) -
     workdir.write_json(directory / workdir.ENVIRONMENT, _environment(shares))
     members = group_training.members_of(study.plan(config).trainings)
     runs.write_members(directory, config, members)
+    say(f"merged: {directory}")
     with Tracker(directory, config, name) as tracker:
         tracker.finish(study.conclude(StudyRun(name, config, directory, command)))
     setting_study.refuse_failures(directory)
@@ -122,7 +123,6 @@ def main(words: Sequence[str] | None = None) -> None:
     except FloatingPointError as error:
         print(f"error: {error}", file=sys.stderr)
         sys.exit(1)
-    say(f"merged: {given.workdir}")
 
 
 if __name__ == "__main__":

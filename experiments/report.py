@@ -12,7 +12,9 @@ from pathlib import Path
 from typing import Final
 
 from experiments.shell import arguments
+from experiments.shell.next_command import play_it, suggest
 from jaxzero import workdir
+from jaxzero.runs.processes import say
 from jaxzero.settings.config import ConfigError
 
 # Where each study's `write_report(directory) -> page` is; imported when it is asked for.
@@ -75,7 +77,12 @@ def main(words: Sequence[str] | None = None) -> None:
     """The command."""
     parser = arguments.Parser(prog="python -m experiments.report", description=__doc__)
     parser.add_argument("run", type=Path, metavar="RUN", help="run directory of a study")
-    print(write(parser.parse(words).run))
+    run: Path = parser.parse(words).run
+    print(write(run))
+    if study_of(run) == _FIRST and (run / workdir.RESULTS).is_file():
+        suggest("which claims hold", "experiments.claims", run)
+    elif (run / workdir.CONFIG).is_file():
+        say(play_it(run, workdir.read_json(run / workdir.CONFIG)["game"]))
 
 
 if __name__ == "__main__":

@@ -21,6 +21,7 @@ from ml_collections import ConfigDict
 
 from experiments.shell import arguments
 from experiments.shell.arguments import Parser
+from experiments.shell.next_command import suggest
 from experiments.strength import (
     contestants,
     opponents,
@@ -112,6 +113,7 @@ def play(
         results = _play(settings, opened, fielded, told, directory, command)
     print(summary(results["tournaments"][0]))
     say(f"report: {directory / tournament_report.PAGE}")
+    suggest("strength over training", "experiments.ladder", *dict.fromkeys(settings.runs))
     return directory
 
 

@@ -158,6 +158,8 @@ def main(say: Callable[[str], None] = print) -> int:
     say("self-test (compiles for half a minute the first time):")
     works = self_test(say)
     say("passed" if works else "FAILED")
+    if works:
+        say("next, to play: python -m jaxzero.play --player=connect_four_5x5")
     return 0 if works else 1
 
 

@@ -23,7 +23,10 @@ def test_everything_is_said_and_works(monkeypatch: pytest.MonkeyPatch) -> None:
         assert text in said
     assert '  web: missing, pip install -e ".[web]"' in lines
     assert f"  search: optuna {real('optuna')}" in lines
-    assert lines[-1] == "passed"
+    assert lines[-2:] == [
+        "passed",
+        "next, to play: python -m jaxzero.play --player=connect_four_5x5",
+    ]
 
 
 def test_losses_that_are_not_finite_are_named() -> None:

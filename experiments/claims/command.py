@@ -9,7 +9,6 @@ run. Prints the verdicts, and writes claims.json. See docs/deviations.md.
 
 import dataclasses
 import os
-import shlex
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -20,6 +19,7 @@ from experiments.claims.losses import Findings, decide, published_effect
 from experiments.claims.section import details, table
 from experiments.pages.wording import joined
 from experiments.shell import arguments
+from experiments.shell.next_command import suggest
 from jaxzero import workdir
 from jaxzero.settings.config import ConfigError
 
@@ -100,5 +100,5 @@ def main(words: Sequence[str] | None = None) -> None:
     out = given.out or Path(os.path.commonpath([run.resolve() for run in given.runs])) / FILE
     workdir.write_json(out, as_json(findings))
     print(f"written: {out}", file=sys.stderr)
-    asked = shlex.join([*map(str, given.runs), f"--out={out.with_name('joint')}"])
-    print(f"next, as a page: python -m experiments.loss_report {asked}", file=sys.stderr)
+    page = f"--out={out.with_name('joint')}"
+    suggest("as a page", "experiments.loss_report", *given.runs, page)

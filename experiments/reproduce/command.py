@@ -16,8 +16,9 @@ import jax
 from experiments.hyperparameters.groups import parse_shard
 from experiments.reproduce import forecast, launch, pages, parts, plan
 from experiments.reproduce.launch import LAUNCHERS, Share
-from experiments.reproduce.papers import PAPERS, SCALES, find
+from experiments.reproduce.papers import PAPERS, SCALES, Paper, find
 from experiments.shell.arguments import Parser, words
+from experiments.shell.next_command import suggest
 from jaxzero.runs.processes import say
 from jaxzero.settings.config import ConfigError
 
@@ -89,5 +90,18 @@ def main(given_words: Sequence[str] | None = None) -> None:
     if status < 128:  # else whoever stopped it waits
         say(f"page: {pages.write(paper, given.scale, given.workdir)}")
         say(f"index: {pages.write_index(given.workdir)}")
+        _suggest(paper, given.scale, given.workdir)
     if status:
         sys.exit(status)
+
+
+def _suggest(paper: Paper, scale: str, root: Path) -> None:
+    """What to run next: the rest, or what the next larger scale would take."""
+    states = [parts.state_of(part, root / scale).state for part in paper.parts]
+    larger = SCALES[SCALES.index(scale) + 1 :]
+    words, where = (paper.number, f"--scale={scale}"), f"--workdir={root}"
+    if set(states) != {parts.FINISHED}:
+        suggest("the parts that are missing", "experiments.reproduce", *words, where)
+    elif larger:
+        words = (paper.number, f"--scale={larger[0]}")
+        suggest("what more would take", "experiments.reproduce", *words, where, "--plan")

@@ -17,6 +17,7 @@ from pathlib import Path
 from experiments.pages.wording import plural
 from experiments.results import data, document
 from experiments.shell import arguments
+from jaxzero.runs.processes import say
 from jaxzero.settings.config import ConfigError
 
 
@@ -41,3 +42,4 @@ def main(words: Sequence[str] | None = None) -> None:
         data.add(given.add, given.group)
     for path in document.write():
         print(f"written: {path}")
+    say(f"next: git -C {data.ROOT.parents[1]} add docs/results")

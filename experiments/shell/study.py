@@ -1,8 +1,6 @@
 """What every study does around its own work: directory begun, results and report written."""
 
 import dataclasses
-import json
-import shlex
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
@@ -11,9 +9,9 @@ from typing import Any
 import jax
 from ml_collections import ConfigDict
 
+from experiments.shell import next_command
 from experiments.shell.summary import summary_of
 from jaxzero import runs, workdir
-from jaxzero.games import make_game
 from jaxzero.runs import Member, learning, runner
 from jaxzero.runs.processes import say
 from jaxzero.runs.runner import Trained
@@ -75,27 +73,13 @@ class StudyRun:
         """Writes `results.json` and the report, says what is next; returns what is tracked."""
         workdir.write_json(self.directory / workdir.RESULTS, results)
         say(f"report: {write_report(self.directory)}")
-        say(play_it(self.directory, self.config.game))
+        say(next_command.play_it(self.directory, self.config.game))
         return summary_of(workdir.read_json(self.directory / workdir.RESULTS), self.directory)
 
     def conclude(self, results: Mapping[str, Any], write_report: Callable[[Path], Path]) -> None:
         """`finish`, sent to W&B and TensorBoard: for studies whose parts alone were tracked."""
         with Tracker(self.directory, self.config, self.name) as tracker:
             tracker.finish(self.finish(results, write_report))
-
-
-def play_it(directory: Path, game: str) -> str | None:
-    """Plays against a network of a study, its game imported first; None where there is none."""
-    places = ("player", ".", "*", "*/*")
-    kept = [one for at in places for one in sorted(directory.glob(f"{at}/{workdir.MEMBERS}"))]
-    module = type(make_game(game)).__module__
-    if not kept or module == "__main__":
-        return None
-    run = f"--run={kept[0].parent}"
-    if module.startswith("jaxzero."):
-        return f"next: python -m jaxzero.play {shlex.quote(run)}"
-    code = f"import {module}; from jaxzero.play import command; command.main([{json.dumps(run)}])"
-    return f"next: python -c {shlex.quote(code)}"
 
 
 def begin(

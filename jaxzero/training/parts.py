@@ -30,7 +30,8 @@ def build_game(config: ConfigDict) -> Game:
     try:
         return make_game(config.game, observation=observation)
     except (ValueError, ImportError) as error:
-        raise ConfigError(f"config.game={config.game!r}: {error}") from error
+        key = "observation" if repr(observation) in str(error) else "game"
+        raise ConfigError(f"config.{key}={config[key]!r}: {error}") from error
 
 
 def build_network(config: ConfigDict, game: Game, axis_name: str | None = None) -> nn.Module:

@@ -223,7 +223,7 @@ def test_the_page_keeps_the_papers_order_and_counts_verdicts(tmp_path: Path) -> 
     ]  # fmt: skip
     assert "Claims: 1 undecided." in html
     assert "failed: error: it is too hot" in html
-    assert 'id="one-curve-p"' in html
+    assert 'id="p0p"' in html
     assert '<a href="one/report.html">one</a>' in html
     assert "1.5 min" in html
 
