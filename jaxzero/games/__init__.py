@@ -57,7 +57,7 @@ def make_game(name: str, *, observation: str = "planes") -> Game:
       name: `connect_four_6x7` (rows x columns), `gobang_5x5`, `othello_6x6`, `reversi_8x8`, one
         of a family that was registered (see `register`), or `pgx:<env_id>`. `_line5` after a board
         of Connect Four or Gobang sets the length of a line (4 otherwise). `racing_kings` begins as
-        in paper 004, `racing_kings_standard` as usual, `racing_kings:FEN` (spaces as _) anywhere.
+        in West 2020, `racing_kings_standard` as usual, `racing_kings:FEN` (spaces as _) anywhere.
       observation: the encoding, "planes", "signed" or "cells" (see `stones.StonesGame`); Racing
         Kings and games from pgx have their own and accept "planes" only.
 

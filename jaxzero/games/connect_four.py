@@ -17,7 +17,7 @@ MAX_SIDE = 32
 class ConnectFour(stones.StonesGame):
     """A stone falls to the lowest empty square of its column; `line` in a row win.
 
-    A full board without a line is a draw (0; papers 000, 001 and 003 scored it 1e-4). Actions are
+    A full board without a line is a draw (0; Wang 2019, 2020 and 2023 scored it 1e-4). Actions are
     columns, row 0 is on top. The usual board is 6 rows x 7 columns.
     """
 

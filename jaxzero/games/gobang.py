@@ -8,7 +8,7 @@ from jaxzero.games import stones
 from jaxzero.games.bitboard import either, without
 from jaxzero.games.stones import StonesState
 
-DEFAULT_LINE = 4  # paper 000, section 3: chains of 4, on 5x5 and 6x6 boards
+DEFAULT_LINE = 4  # Wang 2020, section 3: chains of 4, on 5x5 and 6x6 boards
 MAX_SIDE = 32
 
 

@@ -43,8 +43,8 @@ class _TurningGame(stones.SquareStonesGame):
     def init(self) -> OthelloState:
         """The central block; on odd boards it is off-centre to the upper left.
 
-        Player 0 owns its upper right and lower left stone (papers 000, 001, 003 and 004's program),
-        or the other two (see `Reversi.mirrored`).
+        Player 0 owns its upper right and lower left stone (Wang 2019, 2020, 2023 and West 2020's
+        program), or the other two (see `Reversi.mirrored`).
         """
         low, high = self.size // 2 - 1, self.size // 2
         own = self.grid.squares([(low, high), (high, low)])
@@ -136,7 +136,7 @@ class Othello(_TurningGame):
     """A player without a move passes; the game ends when neither has one; more stones win.
 
     Actions are the squares in row-major order, then the pass, which is legal only where no other
-    action is. Equal counts are a draw (papers 000, 001 and 003's program never gave one).
+    action is. Equal counts are a draw (Wang 2019, 2020 and 2023's program never gave one).
     """
 
     size: int = 6
@@ -173,9 +173,9 @@ class Othello(_TurningGame):
 
 @dataclasses.dataclass(frozen=True)
 class Reversi(_TurningGame):
-    """Othello in which the mover plays again when the opponent has no move (paper 004).
+    """Othello in which the mover plays again when the opponent has no move (West 2020).
 
-    `mirrored` begins with the colours of the centre exchanged, as 004's Fig. 1b shows it.
+    `mirrored` begins with the colours of the centre exchanged, as West 2020's Fig. 1b shows it.
     """
 
     is_alternating: ClassVar[bool] = False

@@ -1,4 +1,4 @@
-"""Racing Kings (paper 004): the first king on the eighth rank wins, and nobody may give check.
+"""Racing Kings (West 2020): the first king on the eighth rank wins, and nobody may give check.
 
 Rules as in python-chess's `RacingKingsBoard`: captures are allowed, a move may neither give check
 nor leave one's own king in check. When White's king arrives, Black still has one move if it can
@@ -21,14 +21,14 @@ from jaxzero.games.chess_moves import ABSENT, Army, Board
 from jaxzero.games.fen import CLOCK, PIECES, read
 from jaxzero.games.stones import unless_finished
 
-# 004, Fig. 1a: all pieces on the fourth rank, which is nearer to the goal.
+# West 2020, Fig. 1a: all pieces on the fourth rank, which is nearer to the goal.
 MODIFIED = "8/8/8/8/KRBNnbrk/8/8/8 w - - 0 1"
 STANDARD = "8/8/8/8/8/8/krbnNBRK/qrbnNBRQ w - - 0 1"
-MAX_PLIES = 300  # random games last 139 plies on average (004's start), trained ones far less
+MAX_PLIES = 300  # random games last 139 plies on average (West 2020's start), trained ones far less
 
 FAMILY = "racing_kings"
 NUM_MOVES = 64 * 64
-# From and to squares of the 44 promotions, a knight's and a queen's each: 4184 actions (004).
+# From and to squares of the 44 promotions, a knight's and a queen's each: 4184 actions (West 2020).
 PROMOTIONS = tuple(
     (8 * rank + file, 8 * goal + other)
     for rank, goal in ((1, 0), (6, 7))
@@ -57,7 +57,7 @@ class RacingKings:
     """See `jaxzero.games.base.Game` for what each method promises.
 
     Player 0 is whoever moves first in `fen`. Action `64 * from + to` (a1 = 0, b1 = 1, h8 = 63);
-    4096 and above are 004's promotions, which no position without pawns allows.
+    4096 and above are West 2020's promotions, which no position without pawns allows.
     """
 
     is_alternating: ClassVar[bool] = True

@@ -1,6 +1,6 @@
 """What a finished game counts as: the truth, and what the published programs made of it.
 
-A game's `outcome` is always true. The programs behind papers 000/001/003 scored some results
+A game's `outcome` is always true. The programs behind Wang 2019, 2020, 2023 scored some results
 differently, in ways that differ between search, value labels and arena (facts: section 4.1 and
 1.1). Everything that turns an outcome into a training signal goes through this file.
 """

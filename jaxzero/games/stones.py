@@ -28,11 +28,12 @@ class StonesGame(abc.ABC):
 
     Subclasses are frozen dataclasses and have `rows`, `columns` and `observation`, the encoding:
 
-    * `"planes"`: [H, W, 2], own stones and the opponent's (papers 004 and 002's symmetric form);
+    * `"planes"`: [H, W, 2], own stones and the opponent's (West 2020 and Clausen 2021's symmetric
+      form);
     * `"planes_ones"`: [H, W, 3], the same and a plane of ones, without which a network that pads
       with zeros sees no difference between the board's edge and empty squares;
-    * `"signed"`: [H, W, 1], +1 own, -1 the opponent's, 0 empty (papers 000, 001 and 003);
-    * `"cells"`: [H, W, 1], 1 own, 2 the opponent's, 3 empty (paper 002).
+    * `"signed"`: [H, W, 1], +1 own, -1 the opponent's, 0 empty (Wang 2019, 2020 and 2023);
+    * `"cells"`: [H, W, 1], 1 own, 2 the opponent's, 3 empty (Clausen 2021).
 
     All are int8 and seen from the player to move.
     """

@@ -284,7 +284,7 @@ def distinct_games(match: Match) -> jax.Array:
 def is_accepted(
     wins: jax.Array, losses: jax.Array, threshold: jax.Array, *, accept_all_drawn: bool
 ) -> jax.Array:
-    """The gate (000 section 4.1 with its program's counting): wins / (wins + losses) >= u.
+    """The gate (Wang 2020 section 4.1 with its program's counting): wins / (wins + losses) >= u.
 
     Compared in whole numbers, so that a score of exactly u passes on every device.
 

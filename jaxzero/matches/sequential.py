@@ -1,4 +1,4 @@
-"""A match of two players that stops as soon as it is decided (004 section II-B3)."""
+"""A match of two players that stops as soon as it is decided (West 2020 section II-B3)."""
 
 from collections.abc import Sequence
 from typing import Any

@@ -74,8 +74,8 @@ def rate(
       num_players: P.
       advantage, draw_elo: of `ratings.bayes_elo`. Where one side never wins, "fit" keeps draw_elo
         at BayesElo's default (the one used stands in the ratings).
-      first_listed: rate as papers 000/001/003 did: one row for each pair, whoever moved first, and
-        the advantage to the player with the lower number.
+      first_listed: rate as Wang 2019, 2020, 2023 did: one row for each pair, whoever moved first,
+        and the advantage to the player with the lower number.
     """
     actions, played = np.asarray(match.actions), np.asarray(match.played)
     counted = is_first_of_its_kind(actions, played)

@@ -24,7 +24,7 @@ _TRIES = 3  # processes that may fail at one position
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class EngineSettings:
-    """How an engine plays. 004: Stockfish at "level 2", which it does not explain."""
+    """How an engine plays. West 2020: Stockfish at "level 2", which it does not explain."""
 
     # program and arguments; a name is looked for in PATH
     command: tuple[str, ...] = ("fairy-stockfish",)

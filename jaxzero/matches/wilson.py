@@ -1,6 +1,6 @@
 """The Wilson interval with continuity correction, and when a match has decided enough.
 
-004 section II-B3: the challenger plays the best network until the lower bound of its score is
+West 2020 section II-B3: the challenger plays the best network until the lower bound of its score is
 above a half, the upper bound below it, or the interval narrow; only if it won, it takes its place.
 Formulas: R. G. Newcombe, Statistics in Medicine 17 (1998), method 4.
 """
@@ -17,8 +17,8 @@ GOING_ON, BETTER, WORSE, CLOSE = range(4)  # what `verdict` says of the first pl
 class Rule(NamedTuple):
     """When to stop."""
 
-    confidence: float  # of the two-sided interval, 0.95 in 004
-    width: float  # an interval narrower than this ends the match undecided, 0.1 in 004
+    confidence: float  # of the two-sided interval, 0.95 in West 2020
+    width: float  # an interval narrower than this ends the match undecided, 0.1 in West 2020
 
 
 def interval(points: jax.Array, games: jax.Array, confidence: float) -> tuple[jax.Array, jax.Array]:

@@ -54,7 +54,7 @@ def make_network(
     """Makes the network called `name`.
 
     Args:
-      name: "convnet" (papers 000, 001, 003) or "resnet" (papers 002, 004).
+      name: "convnet" (Wang 2019, 2020, 2023) or "resnet" (Clausen 2021, West 2020).
       num_actions: A.
       observation_shape: `(H, W, C)` that the network will be given; checked, not stored.
       **settings: fields of `ConvNet` or `ResNet`. `dtype` may be "auto", "float32", "bfloat16",

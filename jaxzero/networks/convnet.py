@@ -1,4 +1,4 @@
-"""The network of papers 000, 001 and 003: four convolutions and two fully connected layers."""
+"""The network of Wang 2019, 2020 and 2023: four convolutions and two fully connected layers."""
 
 from functools import partial
 from typing import Any, Literal
@@ -26,7 +26,7 @@ def check_board(observation_shape: tuple[int, ...]) -> None:
 
 
 class ConvNet(nn.Module):
-    """Paper 000 section 4.4, as its TensorFlow 1 program builds it.
+    """Wang 2020 section 4.4, as its TensorFlow 1 program builds it.
 
     conv3x3 same, same, valid, valid -> flatten -> fully connected, each with batch norm and ReLU,
     dropout after the fully connected ones -> policy and value. 6x6 Othello at 256 channels has

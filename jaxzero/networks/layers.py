@@ -74,8 +74,8 @@ def conv3x3(
 class Conv3x3(nn.Module):
     """3x3 convolution, stride 1: `[B, H, W, I] -> [B, H, W, features]` (smaller when "VALID").
 
-    Glorot-uniform kernel and zero bias are the defaults of TensorFlow 1, which papers 000, 001 and
-    003 trained with. See `conv3x3` for `implementation`. `before_norm`: the bias is not learned,
+    Glorot-uniform kernel and zero bias are the defaults of TensorFlow 1, which Wang 2019, 2020 and
+    2023 trained with. See `conv3x3` for `implementation`. `before_norm`: the bias is not learned,
     see `dtypes.with_frozen_bias`.
     """
 

@@ -20,13 +20,13 @@ class NetworkOutput:
       value: `[B]` in [-1, 1], the expected result for P. Of an outcome head: P(win) - P(loss).
       draw_probability: `[B]` in [0, 1]; None for a scalar value head.
       outcome_logits: `[B, 3]` for (win, draw, loss) of P; None for a scalar value head. The
-        programs of paper 002 store the order (draw, win, loss).
+        programs of Clausen 2021 store the order (draw, win, loss).
       reply_logits: `[B, A]`, a forecast of the policy at the next position, where the opponent is
-        to move (paper 002, extended network); None without that head.
+        to move (Clausen 2021, extended network); None without that head.
       move_values: `[B, A]` in [-1, 1], the expected result for P after each action (Gao et al.
-        2020, in 002 section 2.4); None without that head.
+        2020, in Clausen 2021 section 2.4); None without that head.
       policy_features: `[B, H, W, F]`, the board-shaped layer before the policy logits, which
-        paper 002's auxiliary targets are regressed on; None unless the network exposes it.
+        Clausen 2021's auxiliary targets are regressed on; None unless the network exposes it.
       outcome_features: `[B, H, W, F]`, the same before the outcome logits.
       block_features: `[B, H, W, F]`, the last residual block's output, which is not negative.
       own_features: `[B, H, W, F]`, of a convolution that is there for such targets alone; None

@@ -1,4 +1,4 @@
-"""Residual networks of papers 002 ("efficiency") and 004 ("curriculum")."""
+"""Residual networks of Clausen 2021 ("efficiency") and West 2020 ("curriculum")."""
 
 import dataclasses
 from functools import partial
@@ -13,15 +13,15 @@ from jaxzero.networks.dtypes import precisely, with_frozen_bias
 from jaxzero.networks.layers import Conv3x3, Dtype, Implementation
 from jaxzero.networks.output import NetworkOutput, head, read_outcome
 
-# PyTorch's default, uniform in +-1/sqrt(fan_in), which paper 002 trained with (its biases are drawn
-# from the same range; ours start at zero).
+# PyTorch's default, uniform in +-1/sqrt(fan_in), which Clausen 2021 trained with (its biases are
+# drawn from the same range; ours start at zero).
 _torch_uniform = nn.initializers.variance_scaling(1 / 3, "fan_in", "uniform")
 
 
 class SqueezeExcite(nn.Module):
     """Scales each channel of `[B, H, W, C]` by a gate in (0, 1) computed from all channels' means.
 
-    Two fully connected layers without biases, as in paper 002's program.
+    Two fully connected layers without biases, as in Clausen 2021's program.
     """
 
     reduction: int = 16
@@ -39,13 +39,13 @@ class SqueezeExcite(nn.Module):
 class ResNet(nn.Module):
     """A residual tower with policy and value heads.
 
-    `style="efficiency"`, paper 002 table 2 and its program: conv3x3 to `stem_filters`, batch norm,
-    ReLU; conv1x1 to `filters`; blocks that end in add-then-ReLU; for each head an own conv3x3 to
-    `head_filters` without batch norm or ReLU, then one fully connected layer. On 6x7 Connect Four
-    with one plane, 5, 10, 20 blocks have 1,574,730, 3,053,130, 6,009,930 parameters; 5 with
+    `style="efficiency"`, Clausen 2021 table 2 and its program: conv3x3 to `stem_filters`, batch
+    norm, ReLU; conv1x1 to `filters`; blocks that end in add-then-ReLU; for each head an own conv3x3
+    to `head_filters` without batch norm or ReLU, then one fully connected layer. On 6x7 Connect
+    Four with one plane, 5, 10, 20 blocks have 1,574,730, 3,053,130, 6,009,930 parameters; 5 with
     squeeze-excite and reply head 1,594,385.
 
-    `style="curriculum"`, paper 004 fig. 2: conv3x3 to `filters`, batch norm, ReLU; blocks that end
+    `style="curriculum"`, West 2020 fig. 2: conv3x3 to `filters`, batch norm, ReLU; blocks that end
     in ReLU-then-add; one conv1x1 to `head_filters`, batch norm, ReLU, shared by the heads; a
     fully connected layer of `value_hidden` before the value. The paper has 10 blocks of 512 filters
     (a caption says 256 for Racing Kings) and leaves `head_filters`, the biases, and the value

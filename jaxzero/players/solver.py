@@ -22,7 +22,7 @@ class PerfectSolver:
 
     A score is for the player to move: 0 is a draw, a player who wins with the k-th last of all
     stones that they could place scores k, and the loser -k. A quicker win is a higher score, a
-    slower loss too ("strong" in paper 002); its sign is the result ("weak").
+    slower loss too ("strong" in Clausen 2021); its sign is the result ("weak").
     """
 
     def __init__(self) -> None:

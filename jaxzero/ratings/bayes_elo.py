@@ -1,7 +1,8 @@
 """Bayesian Elo: ratings with error bars from the results of games.
 
-The model of Rémi Coulom's BayesElo program, https://www.remi-coulom.fr/Bayesian-Elo/, which papers
-000, 001 and 003 rate their networks with. For a first player of Elo e1 against a second of e2,
+The model of Rémi Coulom's BayesElo program, https://www.remi-coulom.fr/Bayesian-Elo/, with
+which Wang 2019, 2020 and 2023 rate their networks. For a first player of Elo e1 against a second of
+e2,
 
     P(first wins)  = f(e1 - e2 + advantage - draw_elo)
     P(second wins) = f(e2 - e1 - advantage - draw_elo)        f(x) = 1 / (1 + 10^(-x / 400))

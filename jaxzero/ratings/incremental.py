@@ -31,7 +31,7 @@ def incremental_elo(
     """Ratings after each game, in the order in which the games are given.
 
     The winner takes `k_factor` times the score it was not expected to make from the loser; in a
-    draw the higher rated pays. Paper 002's leagues of evolving players use K = 32 from 1600.
+    draw the higher rated pays. Clausen 2021's leagues of evolving players use K = 32 from 1600.
 
     Args:
       games: `[G, 3]`, rows (player, opponent, score of player: 1, 1/2 or 0), numbered from 0.

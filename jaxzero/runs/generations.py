@@ -44,7 +44,7 @@ class Generation(NamedTuple):
 
 
 def ranges(names: Sequence[str], own: Mapping[str, float], spec: Spec) -> dict[str, Range]:
-    """Where constants may lie: those of 002's league, made large enough for the settings' own."""
+    """Where constants may lie: Clausen 2021's league's, made large enough for the settings' own."""
     rate = own["learning_rate"]
     known = league.ranges(spec.search)
     known["learning_rate"] = Range(rate / _RATE_RANGE, rate * _RATE_RANGE)

@@ -1,4 +1,4 @@
-"""Training Elo: a run's candidates rated by its own arena games (000, section 6.3.2)."""
+"""Training Elo: a run's candidates rated by its own arena games (Wang 2020, section 6.3.2)."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any, Final

@@ -1,7 +1,8 @@
 """Results that the search knows for certain: an MCTS-solver, `SearchOptions.propagate_results`.
 
 Winands, Bjornsson and Saito, "Monte-Carlo Tree Search Solver" (2008), with draws; among the
-extensions that 002 names in section 2.4. The rule, for an edge (a node and a move from it):
+extensions that Clausen 2021 names in section 2.4. The rule, for an edge (a node and a move from
+it):
 
 * An edge into a finished position has that result. An edge into a stored node has the node's:
   *won* for the player to move there as soon as one of its edges is won; else, once all legal edges

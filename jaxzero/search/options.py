@@ -45,17 +45,21 @@ class SearchOptions:
       loop: `"tree"` is this package's loop over `mctx.Tree`; `"mctx"` is mctx's own, equal move for
         move and slower, see `jaxzero.search.mctx_loop`. It has no kept trees, draw values, random
         ties, discount, known results, or m that is traced.
-      unvisited_q: Q of an edge without visits, on the scale of `q_scale`. 0 in 000/001/003;
-        a constant "first-play urgency" in 002 (thesis: 0.8545 on the unit scale).
-      q_scale: `"signed"` Q in [-1, 1]; `"unit"` Q in [0, 1], (q + 1) / 2, paper 002.
-      exploration: `"sqrt_total"`: c P sqrt(N + 1e-8) / (1 + n) as in 000; `"sqrt_total_plus"`:
-        c P (sqrt(N) + 1e-5) / (1 + n) as in 002. N is the sum of the node's edge visits.
+      unvisited_q: Q of an edge without visits, on the scale of `q_scale`. 0 in Wang 2019, 2020,
+        2023; a constant "first-play urgency" in Clausen 2021 (thesis: 0.8545 on the unit scale).
+      q_scale: `"signed"` Q in [-1, 1]; `"unit"` Q in [0, 1], (q + 1) / 2, Clausen 2021.
+      exploration: `"sqrt_total"`: c P sqrt(N + 1e-8) / (1 + n) as in Wang 2020;
+        `"sqrt_total_plus"`: c P (sqrt(N) + 1e-5) / (1 + n) as in Clausen 2021. N is the sum of the
+        node's edge visits.
       renormalise_prior: softmax over the legal moves (True), or over all actions with the illegal
-        ones cut off afterwards (False, paper 002).
-      dirichlet_fraction: share of Dirichlet noise in the root's prior; 0 is off (000/001/003).
+        ones cut off afterwards (False, Clausen 2021).
+      dirichlet_fraction: share of Dirichlet noise in the root's prior; 0 is off (Wang 2019, 2020,
+        2023).
       dirichlet_alpha: concentration; see `dirichlet_scaling`.
-      dirichlet_scaling: `"constant"` alpha, or `"per_legal_move"`: alpha / (legal moves), 002.
-      ties: equal scores go to the lowest index (000) or to a random one of them (002).
+      dirichlet_scaling: `"constant"` alpha, or `"per_legal_move"`: alpha / (legal moves), Clausen
+        2021.
+      ties: equal scores go to the lowest index (Wang 2020) or to a random one of them (Clausen
+        2021).
       draw_value: what a draw is worth to *both* sides, in [-1, 1]. Other than 0 it needs an
         `evaluate` that returns draw probabilities.
       backs_up_draws: draw probabilities are backed up apart from the values, for
@@ -63,10 +67,10 @@ class SearchOptions:
       draw_for_asked: worth of a finished drawn game to the side to move, the other side getting the
         negative. 0 is the truth; see `jaxzero.games.scoring` for the published programs' values.
       root_expansion_counts: the first simulation of a fresh tree only expands the root, so that
-        m - 1 visits result (000's program); False gives m visits.
+        m - 1 visits result (Wang 2020's program); False gives m visits.
       forced_playouts: k: at the root a move with n visits is chosen before all others while
-        0 < n < sqrt(k P N), and the policy is without those visits (Wu 2020, in 002 section 2.4);
-        0 is off. PUCT only; for self-play.
+        0 < n < sqrt(k P N), and the policy is without those visits (Wu 2020, in Clausen 2021
+        section 2.4); 0 is off. PUCT only; for self-play.
       discount: of a value, for each ply between it and the position that it is backed up to: a
         quick win is worth more than a slow one. In (0, 1]; not of draws and known results.
       propagate_results: proven results are carried up the tree and take the place of

@@ -27,7 +27,7 @@ def _terms(node: Node, c_puct: jax.Array, options: SearchOptions) -> tuple[jax.A
     total = node.visits.astype(jnp.float32).sum(-1, keepdims=True)
     if options.exploration == "sqrt_total":
         explore = jnp.sqrt(total + 1e-8)
-    else:  # 002
+    else:  # Clausen 2021
         explore = jnp.sqrt(total) + 1e-5
     q = node.q if options.q_scale == "signed" else (node.q + 1.0) / 2.0
     q = jnp.where(node.visits > 0, q, _by_game(options.unvisited_q))
@@ -44,8 +44,8 @@ def puct_scores(node: Node, c_puct: jax.Array, options: SearchOptions) -> jax.Ar
 
     c is one for all, or float32[B] of each game.
 
-    000 section 4.3 as its program does it (MCTS.py): N is the sum of the node's edge visits, Q of
-    an edge without visits is a constant. Known results come first, see `known_results.prefer`.
+    Wang 2020 section 4.3 as its program does it (MCTS.py): N is the sum of the node's edge visits,
+    Q of an edge without visits is a constant. Known results come first, see `known_results.prefer`.
     """
     q, explore = _terms(node, c_puct, options)
     scores = q + explore / (1.0 + node.visits.astype(jnp.float32))

@@ -1,8 +1,8 @@
 """Keeping the tree between moves: the child that was played becomes the root.
 
 mctx wants its root at index 0, so the kept nodes are moved to the front in their old order. The
-papers' program (000) keeps the whole tree of a game, transpositions shared; keeping the subtree
-below the played move is what its visits can still reach (deviation: no transpositions).
+papers' program (Wang 2020) keeps the whole tree of a game, transpositions shared; keeping the
+subtree below the played move is what its visits can still reach (deviation: no transpositions).
 """
 
 import math

@@ -1,4 +1,6 @@
-"""A search that ends when more simulations change little: KLD-limited thinking time (002, Fig. 12).
+"""A search that ends when more simulations change little: KLD-limited thinking time.
+
+Clausen 2021, Fig. 12.
 
 After every `kld_step` simulations the root's visits are compared with those before; lc0 has the
 same idea, with a limit per simulation.

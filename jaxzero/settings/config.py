@@ -51,7 +51,7 @@ __all__ = [
 ]
 
 
-# The twelve hyper-parameters of 000 and 003, Table 1, in its order: keys by letter.
+# The twelve hyper-parameters of Wang 2020 and 2023, Table 1, in its order: keys by letter.
 LETTERS: dict[str, Key] = {
     letter: next(key for key in KEYS if key.letter == letter)
     for letter in ("I", "E", "T'", "m", "c", "rs", "ep", "bs", "lr", "d", "n", "u")
@@ -67,7 +67,7 @@ class Preset(NamedTuple):
 
 
 def default_config(study_keys: Iterable[Key] = ()) -> ConfigDict:
-    """Table 1's defaults (000, 001, 003) on 6x6 Othello, corrected semantics, one run.
+    """Table 1's defaults (Wang 2019, 2020, 2023) on 6x6 Othello, corrected semantics, one run.
 
     Args:
       study_keys: a study's own; one with the name of a general key takes its place.

@@ -38,7 +38,7 @@ class Key:
       default: its value before a preset or the command line changes it. None: unset, which
         `meaning` explains; `kind` is needed then.
       meaning: one line for people.
-      letter: of papers 000 and 003, e.g. `"ep"`; empty where they have none.
+      letter: of Wang 2020 and 2023, e.g. `"ep"`; empty where they have none.
       choices: the words that it may be (for a tuple: that its items may be); empty: any.
       low, high: the smallest and the largest number allowed, both inclusive (for a tuple: of its
         items).

@@ -1,7 +1,7 @@
 """Asking networks about labelled positions: moves and results, alone and with search, in parts.
 
-Paper 002 counts a move as correct if it leads to the quickest win or the slowest loss ("strong"),
-and a result as known if the likeliest of win, draw and loss is the true one.
+Clausen 2021 counts a move as correct if it leads to the quickest win or the slowest loss
+("strong"), and a result as known if the likeliest of win, draw and loss is the true one.
 """
 
 import dataclasses

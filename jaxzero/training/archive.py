@@ -1,8 +1,8 @@
 """Positions of earlier games at which later games begin: shorter games, more of them independent.
 
 `visited`: a position of each game (Go-Exploit, Trudeau and Bowling 2023, arXiv 2302.12359).
-`losses`: a lost game is tried again (002's program; see `retries`). What was played before such a
-position is not learned from again.
+`losses`: a lost game is tried again (Clausen 2021's program; see `retries`). What was played before
+such a position is not learned from again.
 """
 
 import jax
@@ -130,7 +130,7 @@ def retries(games: Trajectory) -> tuple[jax.Array, jax.Array, jax.Array]:
 def falls(
     games: Trajectory, untried: jax.Array, *, draws: bool
 ) -> tuple[jax.Array, jax.Array, jax.Array]:
-    """Where lost games are tried again, and with which move (002's program).
+    """Where lost games are tried again, and with which move (Clausen 2021's program).
 
     Of the loser's positions, followed by another of its own and with an untried move: the one after
     which its value fell most, and of those moves the one with most visits (of the policy target).

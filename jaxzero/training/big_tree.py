@@ -1,4 +1,6 @@
-"""One big tree over whole games: which moves self-play makes, in place of sampling (002, Fig. 9).
+"""One big tree over whole games: which moves self-play makes, in place of sampling.
+
+Clausen 2021, Fig. 9.
 
 An iteration's games walk down it by PUCT, with the policies of the positions' searches for priors,
 results of games for values, and a game that has passed and not ended yet counting as lost. As in

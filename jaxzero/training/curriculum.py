@@ -1,7 +1,7 @@
-"""End-game-first curricula: which share zeta of a game, its end, is learned from (004).
+"""End-game-first curricula: which share zeta of a game, its end, is learned from (West 2020).
 
-By a schedule over the epochs done (004, Equations 5 and 6), or by the visibility horizon: how many
-plies before the end the search's value still says who wins, measured in every iteration.
+By a schedule over the epochs done (West 2020, Equations 5 and 6), or by the visibility horizon: how
+many plies before the end the search's value still says who wins, measured in every iteration.
 """
 
 import dataclasses
@@ -48,7 +48,7 @@ def begin(own: SelfPlaySettings) -> Any:
 
 
 def scheduled(own: SelfPlaySettings, epochs_done: jax.Array) -> jax.Array:
-    """float32: zeta after so many epochs (004, Equations 5 and 6)."""
+    """float32: zeta after so many epochs (West 2020, Equations 5 and 6)."""
     place = (epochs_done >= jnp.asarray(own.curriculum_epochs)).sum() - 1
     at_place = jnp.arange(len(own.curriculum_fractions)) == place
     return jnp.where(at_place, jnp.asarray(own.curriculum_fractions, jnp.float32), 0.0).sum()
@@ -60,7 +60,7 @@ def next_lesson(
     """zeta and the random plies of the next games.
 
     Args:
-      epochs_done: int32, t of 004.
+      epochs_done: int32, t of West 2020.
     """
     if own.curriculum == "none":
         return WHOLE
@@ -93,7 +93,7 @@ def trim(trajectory: Trajectory, fraction: jax.Array | float) -> Trajectory:
 
 
 def drop_draws(trajectory: Trajectory, share: float, key: jax.Array) -> Trajectory:
-    """Without some drawn games (004's drop-draw chance).
+    """Without some drawn games (West 2020's drop-draw chance).
 
     Args:
       share: of the drawn ones that go, at random.

@@ -47,7 +47,7 @@ def play_batch(
 
     Args:
       kept: what is remembered of earlier games, see `past.pack`.
-      epochs_done: int32, t of 004's schedule.
+      epochs_done: int32, t of West 2020's schedule.
       key: consumed.
     """
     own, past = spec.selfplay, pasts.unpack(kept)

@@ -1,4 +1,4 @@
-"""A window filled by games instead of iterations: at least so many, the oldest tenth leaving (004).
+"""A window filled by games, not iterations: at least so many, the oldest tenth leaving (West 2020).
 
 Games come in batches, one slot of the ring each, so numbers of games are met to within a batch.
 """

@@ -1,4 +1,4 @@
-"""Candidate against best: the match and who is kept (000 section 4.1; 004 section II-B3)."""
+"""Candidate against best: the match and who is kept (Wang 2020, 4.1; West 2020, II-B3)."""
 
 from typing import Any
 

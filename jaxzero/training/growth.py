@@ -1,4 +1,4 @@
-"""Networks that get wider in training (002, section 4.2): when, to what, and how.
+"""Networks that get wider in training (Clausen 2021, section 4.2): when, to what, and how.
 
 A learner's weights say how wide it is (`widening.fitting`): the spec of a growing run is one spec.
 """

@@ -1,4 +1,4 @@
-"""Algorithm 1 of paper 000 as one pure, compiled function: (state) -> (state, metrics).
+"""Algorithm 1 of Wang 2020 as one pure, compiled function: (state) -> (state, metrics).
 
 self-play -> window -> training -> arena -> gate. Nothing in it waits for the host.
 """

@@ -1,4 +1,6 @@
-"""Players of one network that differ in the numbers of their searches, and evolve (002, section 4).
+"""Players of one network that differ in the numbers of their searches, and evolve.
+
+Clausen 2021, section 4.
 
 They play each other in self-play, two at random in each game. Every game is learned from, and rates
 its players: by wins (Elo), or by the positions that nobody had seen before. When the newest players
@@ -35,7 +37,7 @@ class Range(NamedTuple):
 
 
 def ranges(options: SearchOptions) -> dict[str, Range]:
-    """Of each number that may evolve (002's league), on the scales of the search."""
+    """Of each number that may evolve (Clausen 2021's league), on the scales of the search."""
     worst = 0.0 if options.q_scale == "unit" else -1.0
     return {
         "c_puct": Range(0.25, 4.0),

@@ -1,4 +1,4 @@
-"""Window -> better parameters: ep epochs of minibatches (000 section 4.2).
+"""Window -> better parameters: ep epochs of minibatches (Wang 2020 section 4.2).
 
 Which statistics act where: training normalises with the minibatch's statistics (averaged over the
 devices of a run) and updates the running averages; self-play, arena and the held-out set use the

@@ -14,12 +14,12 @@ from jaxzero.training.replay import Examples
 def coefficients(
     target: str, weight: float = 0.5, value_weight: float = 1.0
 ) -> tuple[float, float, float]:
-    """Coefficients of (l_p, l_v, l_p l_v) in the loss that a target minimises (000 4.2, 5.3).
+    """Coefficients of (l_p, l_v, l_p l_v) in the loss that a target minimises (Wang 2020 4.2, 5.3).
 
     Args:
       target: policy, value, sum, product or weighted.
       weight: lambda of `weighted`, lambda l_p + (1 - lambda) l_v.
-      value_weight: of l_v in `sum` (002, equation 3: 0.01).
+      value_weight: of l_v in `sum` (Clausen 2021, equation 3: 0.01).
     """
     return {
         "policy": (1.0, 0.0, 0.0),
@@ -47,7 +47,7 @@ def policy_loss(logits: jax.Array, target: jax.Array, legal: jax.Array | None = 
     Args:
       logits: [B, A], raw.
       target: [B, A], a distribution over the actions.
-      legal: bool[B, A] for a softmax over the legal actions only; None for all (000).
+      legal: bool[B, A] for a softmax over the legal actions only; None for all (Wang 2020).
 
     Returns:
       float32[B].
@@ -66,7 +66,7 @@ def outcome_shares(value: jax.Array, draw: jax.Array) -> jax.Array:
 def value_loss(
     output: NetworkOutput, target: jax.Array, draw: jax.Array | None = None
 ) -> jax.Array:
-    """l_v per example: (v - z)^2 (000), or the cross entropy of the win/draw/loss head (002).
+    """l_v per example: (v - z)^2 (Wang 2020), or the cross entropy of win/draw/loss (Clausen 2021).
 
     Args:
       output: of the network.
@@ -104,7 +104,7 @@ def move_value_loss(move_values: jax.Array, played: jax.Array, target: jax.Array
 
 
 def _reply_loss(output: NetworkOutput, examples: Examples) -> jax.Array:
-    """Cross entropy of the opponent's next policy (002, equation 5)."""
+    """Cross entropy of the opponent's next policy (Clausen 2021, equation 5)."""
     assert output.reply_logits is not None
     assert examples.reply is not None
     return policy_loss(output.reply_logits, examples.reply)

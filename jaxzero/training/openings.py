@@ -1,4 +1,4 @@
-"""Games that begin with random moves instead of searched ones (004 section II-B2)."""
+"""Games that begin with random moves instead of searched ones (West 2020 section II-B2)."""
 
 from typing import Any
 
@@ -50,7 +50,7 @@ def random_openings(
     """Plays the first plies of every game at random.
 
     A game that ends meanwhile is taken back by the share `kept` of its plies (at least one),
-    "rolled back zeta% ply" (004): so much of its own length is left to the search.
+    "rolled back zeta% ply" (West 2020): so much of its own length is left to the search.
 
     Args:
       keys: [B], one for each game; another stream of the same keys than the search uses.

@@ -15,7 +15,7 @@ def make_optimizer(
 
     `momentum` may be traced; the spec's by default.
 
-    Adam as in TensorFlow 1 (b1 0.9, b2 0.999, eps 1e-8: 000's program), or SGD with momentum.
+    Adam as in TensorFlow 1 (b1 0.9, b2 0.999, eps 1e-8: Wang 2020's program), or SGD with momentum.
     """
     chain = []
     if spec.train.max_gradient_norm > 0:

@@ -136,7 +136,7 @@ def weighted_heads(config: ConfigDict) -> tuple[tuple[str, float], ...]:
 
 
 def initial_plies(config: ConfigDict, game: Game) -> float:
-    """004 does not say what its average is before the first game: that of random games."""
+    """West 2020 does not say what its average is before the first game: that of random games."""
     if config.selfplay.curriculum == "none":
         return 0.0
     return float(config.selfplay.curriculum_initial_plies) or mean_random_plies(game)

@@ -1,9 +1,11 @@
-"""The window counted in positions: the newest so many, equal ones merged if asked (002, 3.3).
+"""The window counted in positions: the newest so many, equal ones merged if asked.
+
+Clausen 2021, section 3.3.
 
 `replay` counts a window in iterations and keeps repeated positions. Here a position that comes
 again may update the targets of the one that is there and make it new again:
 
-    z_new = z_old (1 - w) + z_duplicate w                                          (002, equation 4)
+    z_new = z_old (1 - w) + z_duplicate w                                 (Clausen 2021, equation 4)
 """
 
 import dataclasses
@@ -157,7 +159,9 @@ def _merged(window: PositionWindow, weight: float) -> PositionWindow:
 
 
 def size_at(own: ReplaySettings, iteration: jax.Array) -> jax.Array | int:
-    """Positions that the window keeps in an iteration (int32, from 1): the slow window (002, 3.3).
+    """Positions that the window keeps in an iteration (int32, from 1): the slow window.
+
+    Clausen 2021, section 3.3.
 
     `window_start` until the first iteration of `window_grows`, `window_positions` from its last one
     on, equal steps between.

@@ -1,7 +1,7 @@
 """The window of examples: the last rs iterations, every position with all its symmetric images.
 
 Only the positions themselves are stored. An example is a (position, image) pair; its image is made
-when it is drawn, which gives the same distribution as storing all images (000's program) in a
+when it is drawn, which gives the same distribution as storing all images (Wang 2020's program) in a
 K-th of the memory.
 """
 
@@ -26,8 +26,8 @@ class Examples:
       value: float32[...], z in [-1, 1].
       legal: bool[..., A].
       draw: float32[...], share of draws in the result, beside `value`; None: read from `value`.
-      reply: float32[..., A], the policy at the next position, uniform behind the last move (002,
-        equation 5); None where nobody learns it.
+      reply: float32[..., A], the policy at the next position, uniform behind the last move (Clausen
+        2021, equation 5); None where nobody learns it.
       played: float32[..., A], the move played, one-hot; None where nobody needs it.
       features: float32[..., H, W, L] of moves and of results (each may be None), of a small
         network, see `training.features`; None where nobody learns them.
@@ -104,7 +104,7 @@ def from_trajectory(
       positions: capacity P. If there are more, the newest are kept, as in a bounded queue.
       extras: optional fields of `Examples` that are filled.
       root_value_share: of the search's value in the value target, beside the result (Young 2019,
-        as 002 section 2.4 has it), and of its draw probability in the share of draws.
+        as Clausen 2021 section 2.4 has it), and of its draw probability in the share of draws.
       features: [T, B, ...] as in `Examples`.
 
     Returns:

@@ -1,4 +1,6 @@
-"""Lost games tried again at once, by the same network (002's program, "retry after a loss").
+"""Lost games tried again at once, by the same network.
+
+Clausen 2021's program, "retry after a loss".
 
 An iteration's games go in parts. A game of a part takes the place of one of the part before: it
 begins after a move of the loser that nobody has tried since the network is new, where the loser's

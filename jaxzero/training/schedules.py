@@ -1,4 +1,4 @@
-"""Learning rate and momentum over training: constant, in steps, linear, in cycles (002, 3.3)."""
+"""Learning rate and momentum: constant, in steps, linear, in cycles (Clausen 2021, section 3.3)."""
 
 import jax
 import jax.numpy as jnp
@@ -40,7 +40,7 @@ def momentum(train: TrainSettings, progress: jax.Array) -> jax.Array | float:
 def _cycle(
     train: TrainSettings, progress: jax.Array, base: float, peak: float, last: float
 ) -> jax.Array:
-    """Linear from `base` to `peak`, back to `base`, and on to `last` (002, Figure 2)."""
+    """Linear from `base` to `peak`, back to `base`, and on to `last` (Clausen 2021, Figure 2)."""
     places = jnp.array([0.0, train.cycle_peak, train.cycle_end, 1.0])
     return jnp.interp(progress, places, jnp.array([base, peak, base, last]))
 

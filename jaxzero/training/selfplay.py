@@ -1,7 +1,7 @@
 """Playing games against oneself: a batch in lock-step, every game to its end.
 
-000 section 4.1, as its program plays: moves are sampled from the visit counts in the first T' - 1
-plies and greedy afterwards.
+Wang 2020 section 4.1, as its program plays: moves are sampled from the visit counts in the first T'
+- 1 plies and greedy afterwards.
 """
 
 import dataclasses
@@ -91,7 +91,7 @@ def along_games(fn: Callable[[jax.Array, int], jax.Array], games: Trajectory) ->
 
 
 class PlayoutCaps(NamedTuple):
-    """Fast searches at some plies, which are not learned from (Wu 2020, in 002 section 2.4)."""
+    """Fast searches at some plies, which are not learned from (Wu 2020, in Clausen 2021, 2.4)."""
 
     share: float = 0.0  # of the plies; 0: every search is a full one
     num_simulations: int = 0  # of a fast search

@@ -1,7 +1,8 @@
 """The window: which games are learned from.
 
-`Window` is the papers' own, the last rs iterations (000). One that counts positions (002,
-`position_window.Positions`) or games (004, `game_window.Games`) does some of its steps otherwise.
+`Window` is the papers' own, the last rs iterations (Wang 2020). One that counts positions (Clausen
+2021, `position_window.Positions`) or games (West 2020, `game_window.Games`) does some of its steps
+otherwise.
 """
 
 import dataclasses
