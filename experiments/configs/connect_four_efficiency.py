@@ -115,7 +115,7 @@ PRESETS: dict[str, Preset] = {
         "2 blocks of 16 channels, 48 games an iteration, the arms of Figs. 1 to 7: minutes", _QUICK
     ),
     "laptop": Preset(
-        "quick with 96 games an iteration, 24 iterations and 5 seeds: hours of a CPU core",
+        "quick with 96 games, 24 iterations and 5 seeds: hours of a CPU core (predicted)",
         _QUICK
         | {
             "selfplay.episodes": 96,
@@ -130,7 +130,7 @@ PRESETS: dict[str, Preset] = {
     ),
     "cpu": Preset(
         "Gumbel search of 32 simulations, extended by images and mixed values too: from scratch on "
-        "two CPU cores, 3 hours",
+        "two CPU cores, 3 hours (predicted)",
         BASE
         | FROM_SCRATCH
         | {

@@ -85,7 +85,7 @@ PRESETS: dict[str, Preset] = {
         },
     ),
     "laptop": Preset(
-        "2 blocks of 16 channels, 20 iterations of 128 games, 5 seeds: hours of a CPU core",
+        "2 blocks of 16 channels, 20 iterations, 5 seeds: hours of a CPU core (predicted)",
         dict(efficiency.PRESETS["quick"].changes)
         | {
             "selfplay.episodes": 128,

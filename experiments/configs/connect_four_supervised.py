@@ -45,7 +45,7 @@ PRESETS: dict[str, Preset] = {
     ),
     "laptop": Preset(
         "20,000 positions, 2 and 4 blocks of 32 channels, both versions and labels, 5 seeds: hours "
-        "of a CPU core",
+        "of a CPU core (predicted)",
         _QUICK
         | {
             "study.blocks": (2, 4),

@@ -158,11 +158,11 @@ PRESETS: dict[str, Preset] = {
         "the same with AlphaGo Zero's evaluation (Fig. 6)", _gate(_QUICK_RACING_KINGS, 40, 20)
     ),
     "laptop": Preset(
-        "Reversi 8x8, two players x 5 seeds, 16 channels: hours of a CPU core",
+        "Reversi 8x8, two players x 5 seeds, 16 channels: hours of a CPU core (predicted)",
         {**_QUICK, "game": "reversi_8x8", "study.seeds": 5},
     ),
     "laptop_racing_kings": Preset(
-        "Racing Kings of at most 100 plies, two players x 5 seeds: hours of a CPU core",
+        "Racing Kings of at most 100 plies, two players x 5 seeds: hours of a CPU core (predicted)",
         _LAPTOP_RACING_KINGS,
     ),
     "laptop_racing_kings_gate": Preset(

@@ -27,7 +27,7 @@ PRESETS: dict[str, Preset] = {
         },
     ),
     "laptop": Preset(
-        "Othello 6x6, 81 settings x 5 seeds, 16 channels: hours of a CPU core",
+        "Othello 6x6, 81 settings x 5 seeds, 16 channels: hours of a CPU core (predicted)",
         {
             **SMALL,
             "game": "othello_6x6",

@@ -51,7 +51,7 @@ PRESETS: dict[str, Preset] = {
         "Othello 5x5, 25 settings x 2 seeds, 16 channels: minutes on two CPU cores", _QUICK
     ),
     "laptop": Preset(
-        "Othello 6x6, 25 settings x 5 seeds, 16 channels: hours of a CPU core",
+        "Othello 6x6, 25 settings x 5 seeds, 16 channels: hours of a CPU core (predicted)",
         {
             **_QUICK,
             "game": "othello_6x6",

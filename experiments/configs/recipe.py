@@ -129,7 +129,7 @@ PRESETS: dict[str, Preset] = {
         ),
     ),
     "connect_four_6x7": Preset(
-        "the same on the usual board, 24 iterations: a day on two CPU cores, or a GPU",
+        "the same on the usual board, 24 iterations: a day on two CPU cores (predicted), or a GPU",
         _changes(
             "connect_four_6x7",
             {
