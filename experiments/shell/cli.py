@@ -7,10 +7,12 @@ import re
 import runpy
 import shlex
 import sys
+import traceback
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
+import jax
 from absl import flags
 from ml_collections import ConfigDict
 from ml_collections.config_flags import config_flags
@@ -18,6 +20,7 @@ from ml_collections.config_flags import config_flags
 from experiments.shell import usage
 from experiments.shell.usage import StudySettings
 from jaxzero.play.terminal import pipes
+from jaxzero.runs import processes
 from jaxzero.runs.stopping import Stopped
 from jaxzero.settings.config import KEYS, ConfigError, flatten
 from jaxzero.settings.keys import Key, table
@@ -59,15 +62,27 @@ def run(study: Program, name: str) -> None:
         )
     except FloatingPointError as error:
         _stop(f"error: {error}", 1)
-    except Stopped as stopped:
-        _stop(str(stopped), stopped.status)
+    except Stopped as stopped:  # all processes that share the run
+        print(stopped, file=sys.stderr)
+        sys.exit(stopped.status)
     except KeyboardInterrupt:
         _stop("interrupted; the same command resumes from the newest checkpoint, if any", 130)
+    except Exception as error:
+        if processes.lost(error):
+            _stop(
+                "error: another process of this run has ended or can't be reached: begin all of "
+                "them again with the same commands; they resume from the newest checkpoint, if any",
+                1,
+            )
+        if not jax.distributed.is_initialized():
+            raise
+        traceback.print_exc()
+        processes.leave(1)
 
 
-def _stop(message: str, status: int) -> None:
+def _stop(message: str, status: int) -> NoReturn:
     print(message.replace("\n", " "), file=sys.stderr)  # a value may have several lines
-    sys.exit(status)
+    processes.leave(status)
 
 
 def load(named: str, default_config: str) -> StudySettings:

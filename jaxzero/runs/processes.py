@@ -2,11 +2,15 @@
 
 import os
 import sys
-from typing import Any
+from typing import Any, Final, NoReturn
 
 import jax
 
 from jaxzero.settings.config import ConfigError
+
+_SILENT: Final = 30  # seconds without a sign of life after which a process counts as lost
+# What errors say of one that is lost: gloo's on CPUs, NCCL's, those of JAX's own service.
+_LOST: Final = ("Gloo", "NCCL", "UNAVAILABLE", "DEADLINE_EXCEEDED", "heartbeat")
 
 
 def join() -> None:
@@ -20,13 +24,30 @@ def join() -> None:
         if variable in os.environ
     }
     try:
-        jax.distributed.initialize(**named)
+        jax.distributed.initialize(**named, heartbeat_timeout_seconds=_SILENT)
     except (ValueError, RuntimeError) as error:
         raise ConfigError(
             f"config.execution.distributed=True: {str(error).splitlines()[0]} Start one process on "
             "each host under SLURM, Open MPI or with JAX_COORDINATOR_ADDRESS, JAX_NUM_PROCESSES "
             "and JAX_PROCESS_ID set"
         ) from error
+
+
+def lost(error: Exception) -> bool:
+    """Whether a run ended because another of its processes did."""
+    return jax.distributed.is_initialized() and any(sign in str(error) for sign in _LOST)
+
+
+def leave(status: int) -> NoReturn:
+    """Ends this process after an error: at once if others share the run.
+
+    At exit JAX would wait for them, and they wait for this one.
+    """
+    if jax.distributed.is_initialized():
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(status)
+    sys.exit(status)
 
 
 def say(text: str | None) -> None:

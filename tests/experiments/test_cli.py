@@ -7,7 +7,9 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import jax
 import pytest
+from jax.errors import JaxRuntimeError
 
 from experiments import tournament
 from experiments.configs import loss_ablation
@@ -216,6 +218,37 @@ def test_exit_status(
 ) -> None:
     assert command(monkeypatch, Study(error), f"--workdir={tmp_path}") == status
     assert said in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("error", "said", "lines"),
+    [
+        (JaxRuntimeError("Gloo AllGather failed: closed by peer"), "another process of this", 1),
+        (ValueError("own"), "ValueError: own", 2),  # and the traceback
+        (ConfigError("config.x=1: no"), "error: config.x=1: no\n", 1),
+    ],
+)
+def test_a_process_that_fails_does_not_wait_for_the_others(
+    error: Exception,
+    said: str,
+    lines: int,
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    def leave(status: int) -> None:  # without waiting for anybody
+        raise SystemExit(10 + status)
+
+    monkeypatch.setattr(jax.distributed, "is_initialized", lambda: True)
+    monkeypatch.setattr(os, "_exit", leave)
+    assert command(monkeypatch, Study(error), f"--workdir={tmp_path}") > 10
+    printed = capsys.readouterr().err
+    assert said in printed
+    assert min(printed.count("\n"), 2) == lines
+    monkeypatch.undo()
+    if not isinstance(error, ConfigError):
+        with pytest.raises(type(error)):  # one process alone
+            command(monkeypatch, Study(error), f"--workdir={tmp_path}")
 
 
 # ---- help ----
