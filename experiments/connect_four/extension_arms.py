@@ -65,17 +65,18 @@ def added(config: ConfigDict) -> dict[str, dict[str, Any]]:
         "growing_parallel": growing["parallel"],
         "cached_growing": _CACHED | growing["net2net"],
         "teacher": _TEACHER | teacher,
-        **{arm: _learning(arm) for arm in FEATURE_ARMS},  # Fig. 10
+        **{arm: _learning(arm, teacher) for arm in FEATURE_ARMS},  # Fig. 10
         "population": {},  # see `populations`
         "population_alone": {},
     }
 
 
-def _learning(arm: str) -> dict[str, Any]:
-    """What an arm learns of the arm `teacher`, or of a network as it began."""
+def _learning(arm: str, teacher: dict[str, Any]) -> dict[str, Any]:
+    """What an arm learns of the arm `teacher`, or of a network of its size as it began."""
     name = FEATURE_ARMS[arm]
-    teacher = {"train.teacher": f"../{TEACHER}"} if FEATURES[name].trained else {}
-    return {"train.feature_weight": 1.0, "train.features": name} | teacher
+    trained = {"train.teacher": f"../{TEACHER}"} if FEATURES[name].trained else {}
+    size = {f"train.teacher_{key}": teacher[f"network.{key}"] for key in ("blocks", "channels")}
+    return {"train.feature_weight": 1.0, "train.features": name} | size | trained
 
 
 def check(config: ConfigDict) -> None:

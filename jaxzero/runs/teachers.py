@@ -33,7 +33,8 @@ def of(config: ConfigDict, members: Sequence[Member], spec: Spec, directory: Pat
     """
     if spec.features is None:
         return None
-    network = features.teacher_network(spec.network)
+    blocks, channels = spec.features.size
+    network = features.teacher_network(spec.network, blocks, channels)
     blank = jnp.zeros((1, *spec.game.observation_shape), jnp.float32)
 
     def start(seed: jax.Array) -> Any:
@@ -53,8 +54,10 @@ def of(config: ConfigDict, members: Sequence[Member], spec: Spec, directory: Pat
     if not same_game or _shapes(variables) != _shapes(jax.eval_shape(start_all, seeds)):
         raise ConfigError(
             f"config.train.teacher={config.train.teacher!r}: its network is of another size "
-            f"or game, train it on {spec.game.name} with config.network.blocks=3, channels=32, "
-            "stem_filters=128, head_filters=1, squeeze_excite=True and without further heads"
+            f"or game, train it on {spec.game.name} with config.network.blocks={blocks}, "
+            f"channels={channels}, stem_filters={4 * channels}, head_filters=1, "
+            "squeeze_excite=True and without further heads, or change "
+            "config.train.teacher_blocks and teacher_channels"
         )
     _note(directory / FILE, config.train.teacher, opened.iterations[-1], variables)
     taken = np.arange(len(members)) % len(opened.members)

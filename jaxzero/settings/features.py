@@ -33,10 +33,17 @@ class Features(NamedTuple):
 
 
 class Learned(NamedTuple):
-    """Which features are learned, and the weight of their loss."""
+    """Which features are learned, the weight of their loss, and the teacher's size."""
 
     wanted: Features
     weight: float
+    blocks: int = 3  # the authors'
+    channels: int = 32
+
+    @property
+    def size(self) -> tuple[int, int]:
+        """Of the teacher: its residual blocks and channels."""
+        return self.blocks, self.channels
 
     @property
     def layers(self) -> tuple[int, int]:
@@ -88,6 +95,14 @@ LEARNED_FEATURES: tuple[Key, ...] = (
         "run directory of the small network, seen from this run's (runs/mine beside runs/small: "
         "../small); unset: none, for random features",
         kind=str,
+    ),
+    Key("train.teacher_blocks", 3, "its network.blocks", low=1, high=100),
+    Key(
+        "train.teacher_channels",
+        32,
+        "its network.channels; network.stem_filters is four times as many",
+        low=1,
+        high=1024,
     ),
 )
 

@@ -74,7 +74,7 @@ def play_batch(
     learned = curriculum.learned_part(own, lesson, trajectory, key)
     targets = None
     if spec.features is not None:
-        teacher = features.teacher_network(spec.network)
+        teacher = features.teacher_network(spec.network, *spec.features.size)
         targets = features.of_games(teacher, hyper.teacher, spec.features.wanted, learned)
     examples, count = replay.from_trajectory(
         learned,

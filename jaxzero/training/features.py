@@ -30,10 +30,11 @@ def exposing(learned: Learned | None) -> dict[str, Any]:
     return {"expose_features": True} | own
 
 
-def teacher_network(network: nn.Module) -> nn.Module:
-    """The small network beside a residual one: 62,928 parameters on 6x7, as the authors'."""
+def teacher_network(network: nn.Module, blocks: int = 3, channels: int = 32) -> nn.Module:
+    """The small network beside a residual one: as the authors', 62,928 parameters on 6x7."""
     return network.clone(
-        blocks=3, filters=32, stem_filters=128, head_filters=1, squeeze_excite=True,
+        blocks=blocks, filters=channels, stem_filters=4 * channels, head_filters=1,
+        squeeze_excite=True,
         reply_head=False, move_value_head=False, expose_features=True, feature_filters=0,
         axis_name=None,
     )  # fmt: skip

@@ -126,7 +126,8 @@ def learned_features(config: ConfigDict, game: Game) -> Learned | None:
             f"config.train.features={config.train.features!r}: in {game.name} a player's next "
             "position may be any number of plies away, choose those of the position itself (0)"
         )
-    return Learned(wanted, config.train.feature_weight)
+    own = config.train
+    return Learned(wanted, own.feature_weight, own.teacher_blocks, own.teacher_channels)
 
 
 def weighted_heads(config: ConfigDict) -> tuple[tuple[str, float], ...]:

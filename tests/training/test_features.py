@@ -31,6 +31,8 @@ LEARNED: dict[str, Any] = {
     "network.value_head": "wdl",
     "train.feature_weight": 1.0,
     "train.features": "move0_win0_random",
+    "train.teacher_blocks": 1,
+    "train.teacher_channels": 6,
     "train.measure": "in_step",
     "arena.gate": "none",
 }
@@ -52,7 +54,8 @@ def test_layers_are_of_the_players_next_positions_and_behind_the_end_of_its_last
     played, _ = jax.jit(lambda key: episodes.self_play(spec, hyper, network, key))(
         jax.random.key(1)
     )
-    teacher, wanted = features.teacher_network(spec.network), Features((2, 0), (1,))
+    teacher = features.teacher_network(spec.network, *spec.features.size)
+    wanted = Features((2, 0), (1,))
     moves, results = jax.jit(lambda x: features.of_games(teacher, hyper.teacher, wanted, x))(played)
     look = jax.jit(lambda x: teacher.apply(hyper.teacher, x, train=False))
     lengths = np.asarray(played.valid.sum(0))
@@ -122,8 +125,8 @@ def test_what_cannot_be_learned_is_one_line(changes: dict[str, Any], message: st
 KEY = jax.random.key(5)
 TEACHER = {
     "network.blocks": 3,
-    "network.channels": 32,
-    "network.stem_filters": 128,
+    "network.channels": 6,
+    "network.stem_filters": 24,
     "network.head_filters": 1,
     "network.squeeze_excite": True,
     "train.feature_weight": 0.0,

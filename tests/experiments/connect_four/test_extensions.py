@@ -24,7 +24,11 @@ def tiny(changes: dict[str, Any] | None = None) -> ConfigDict:
 
 @pytest.mark.parametrize("preset", PRESETS)
 def test_every_arm_is_possible_in_every_preset(preset: str) -> None:
-    study.validate(get_config(preset))
+    config = get_config(preset)
+    study.validate(config)
+    arms = extension_arms.added(config)
+    for name in ("blocks", "channels"):
+        assert arms["move1"][f"train.teacher_{name}"] == arms["teacher"][f"network.{name}"]
 
 
 def test_an_arm_may_reckon_with_a_setting() -> None:
