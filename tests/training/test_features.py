@@ -124,7 +124,7 @@ def test_what_cannot_be_learned_is_one_line(changes: dict[str, Any], message: st
 
 KEY = jax.random.key(5)
 TEACHER = {
-    "network.blocks": 3,
+    "network.blocks": 1,
     "network.channels": 6,
     "network.stem_filters": 24,
     "network.head_filters": 1,
