@@ -51,7 +51,7 @@ def band(
         linewidth=2.1 if strong else 1.3,
         marker=MARKERS.get(name, "o"),
         markersize=4,
-        markevery=max(1, len(shown.iterations) // 6),
+        markevery=max(1, -(-len(shown.iterations) // 6)),
         markeredgecolor="white",
         markeredgewidth=0.5,
         zorder=3,
