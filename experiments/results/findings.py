@@ -6,14 +6,15 @@ from typing import Any, NamedTuple
 
 from experiments.claims.decision import CONTRADICTED, EQUIVALENT, REPRODUCED, UNDECIDED, Decided
 from experiments.claims.losses import decide
+from experiments.configs.recipe import PARTS, PREFIX
 from experiments.pages.tables import Table, table
 from experiments.pages.wording import duration, interval, number, plural
 from experiments.results import shown
 from experiments.results.data import Recorded
 from experiments.strength import recipe_report
 
-MEASURED = "measured"
-DECIDED = (REPRODUCED, CONTRADICTED, EQUIVALENT, MEASURED)
+HELPS, HARMS = "helps", "harms"
+DECIDED = (REPRODUCED, CONTRADICTED, EQUIVALENT, HELPS, HARMS)
 
 
 class Finding(NamedTuple):
@@ -44,18 +45,19 @@ def of(group: str, runs: Sequence[Recorded]) -> Iterator[Finding]:
 
 
 def _earned(group: str, run: Recorded) -> Iterator[Finding]:
-    """By which measures the training recipe is better, or worse, than without a part."""
+    """By which measures a part of the training recipe helps or harms."""
     if run.kind != shown.RECIPE:
         return
     rows, _ = recipe_report.compared(run.study.results)
     for measure, row in ((measure, row) for measure, own in rows.items() for row in own):
         effect, ends = row.estimate.effect, interval(row.interval, measure.digits)
-        better = "better" if effect > 0 else "worse"
+        part = PARTS.get(row.arm.removeprefix(PREFIX))
+        what = part.meaning if part else f"the whole of it, not {row.name}"
         yield Finding(
             group,
-            f"The training recipe is {better} than {row.name}: {measure.title} ({run.study.game})",
+            f"The training recipe, {what}: {measure.title} ({run.study.game})",
             "this project",
-            MEASURED if row.decided else UNDECIDED,
+            (HELPS if effect > 0 else HARMS) if row.decided else UNDECIDED,
             f"{number(effect, measure.digits)} ({ends})",
             str(row.estimate.seeds),
             duration(shown.seconds(run.study)),
