@@ -85,7 +85,7 @@ PRESETS: dict[str, Preset] = {
         },
     ),
     "laptop": Preset(
-        "2 blocks of 16 channels, 20 iterations, 5 seeds: hours of a CPU core (predicted)",
+        "2 blocks of 16 channels, 20 iterations, 5 seeds: an hour or two of a CPU core",
         dict(efficiency.PRESETS["quick"].changes)
         | {
             "selfplay.episodes": 128,

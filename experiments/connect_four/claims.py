@@ -23,9 +23,10 @@ PREFIX: Final = "connect_four_"  # of the studies' names; what follows is in the
 Values = Callable[[Contrast, str], Mapping[int, float]]
 _SPANS: Final = {"early": (0.0, 1 / 3), "late": (2 / 3, 1.0)}  # else all of it
 _NOTE: Final = (
-    "Sides are arms, or groups of networks. Accuracies in percent, compared over the cost "
-    "(network: over the numbers of networks) that all runs of a contrast reached; early, late: its "
-    f"first and its last third. Published: the same of the published curves. {decision.METHOD}"
+    "Sides are arms, or groups of networks. Accuracies in percent, compared over the paper's cost, "
+    "searches made times the authors' time of one (network: over the numbers of networks), that "
+    "all runs of a contrast reached; early, late: its first and its last third. Published: the "
+    f"same of the published curves. {decision.METHOD}"
 )
 
 
@@ -138,7 +139,7 @@ def _statistic(name: str, line: Line, compared: Sequence[Line]) -> float:
         return _drop(line, last=name.startswith("last"))
     part, _, rest = name.rpartition("_")
     span = _SPANS.get(name.partition("_")[0], (0.0, 1.0))
-    axis = "network" if "network" in part.split("_") else "hours"
+    axis = "network" if "network" in part.split("_") else "paper_hours"
     measured = "diversity" if rest == "diversity" else "accuracy"
     return _mean(line, compared, axis, measured, span)
 

@@ -155,7 +155,7 @@ def _draw(
 
 def levels_of(lines: Sequence[Line]) -> tuple[float, ...]:
     """Levels on the way of these runs, whole percents: half, three quarters and all of it."""
-    _, accuracy = mean_line(lines, "hours", "accuracy")
+    _, accuracy = mean_line(lines, "paper_hours", "accuracy")
     if not len(accuracy):
         return ()
     first, best = float(accuracy[0]), float(accuracy.max())
@@ -167,7 +167,7 @@ def cost_of_levels(lines: Lines, levels: Sequence[float], title: str, note: str)
 
     def cell(arm: str, level: float) -> str:
         own, base = (
-            hours_to(*mean_line(lines.get(name, ()), "hours", "accuracy"), level)
+            hours_to(*mean_line(lines.get(name, ()), "paper_hours", "accuracy"), level)
             for name in (arm, EXTENDED)
         )
         if own is None:
@@ -203,7 +203,7 @@ def costs(ours: Lines, theirs: Lines) -> list[Table]:
     own = cost_of_levels(
         ours,
         levels_of(ours.get(EXTENDED, ())),
-        "Hours of this machine to a level",
+        f"Hours to a level, at {MOVE_MS:g} ms a search",
         f"Of the mean curve; in brackets: times cheaper than {EXTENDED}. Levels: half, three "
         f"quarters and all of what {EXTENDED} gained. Best: mean over runs of each one's best "
         "network, the luckiest of many.",

@@ -79,7 +79,7 @@ def _finding(
     seeds = sorted({test["seeds"] for test in tests if test.get("seeds")})
     return Finding(
         group,
-        f"{row['words']} ({', '.join(filter(None, on))})",
+        f"{row['words'].rstrip('.')} ({', '.join(filter(None, on))})",
         "; ".join(row["where"]),
         row["verdict"],
         "; ".join(map(_effect, tests)),

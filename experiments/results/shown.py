@@ -11,6 +11,7 @@ from ml_collections import ConfigDict
 from experiments.claims import measured
 from experiments.claims import section as claims_section
 from experiments.claims.losses import decide
+from experiments.connect_four import claims as connect_four_claims
 from experiments.connect_four import extension_figures, extensions_report
 from experiments.curriculum import report as curriculum_report
 from experiments.hyperparameters import correlation_report, sweep_report
@@ -147,8 +148,10 @@ def tables(runs: Sequence[Recorded]) -> Iterator[Table]:
 
 
 def claims(run: Recorded) -> dict[str, Sequence[Mapping[str, Any]]]:
-    """Those that a study decided by itself, by its tournament if it has several."""
+    """Those about a study by itself, by its tournament if it has several."""
     results = run.study.results
+    if run.kind.startswith(connect_four_claims.PREFIX):
+        return {"": connect_four_claims.rows(results)}
     own = results.get("claims") or (results.get("sweep") or {}).get("remarks")
     analysed = results.get("correlation") or {}
     of_tournaments = {
