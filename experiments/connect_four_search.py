@@ -130,8 +130,8 @@ def evaluate(study: StudyRun, search: Any, trial: Any, test: Labelled) -> None:
     name = f"trial_{trial.number}"
     place = study.directory / TRIALS / name
     own = study.within(with_constants(study.config, trial.params), name)
-    told = ", ".join(f"{key} {value:.4g}" for key, value in constants(own).items())
-    shell.say(f"{name} of {own.study.trials}: {told}")
+    shown = ", ".join(f"{key} {value:.4g}" for key, value in constants(own).items())
+    shell.say(f"{name} of {own.study.trials}: {shown}")
     try:
         study.train(name, own, place)
     except FloatingPointError as error:  # constants that cannot learn: the others can

@@ -57,11 +57,11 @@ def climb(directories: Sequence[Path], settings: LadderSettings) -> list[dict[st
     runner.prepare(default_config())
     opened = [runs.open_run(directory) for directory in directories]
     contestants.same_board(opened)
-    told = fixed_opponents.described(opened, settings)
+    description = fixed_opponents.described(opened, settings)
     for run in opened:
         contestants.finite_members(run)  # refuses a run without any
     found = [_stored(run) for run in opened]
-    if all(one.get("settings") == told for one in found):
+    if all(one.get("settings") == description for one in found):
         say("already measured with these settings")
     else:
         say(devices.idle_accelerator())

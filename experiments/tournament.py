@@ -100,17 +100,17 @@ def play(
     opened = [runs.open_run(path) for path in settings.runs]
     contestants.same_board(opened)
     fielded = field(settings, opened)
-    told = describe(settings, opened, fielded)
-    digest = hashlib.sha256(json.dumps(told, sort_keys=True).encode()).hexdigest()
+    description = describe(settings, opened, fielded)
+    digest = hashlib.sha256(json.dumps(description, sort_keys=True).encode()).hexdigest()
     directory = directory or Path("runs") / f"tournament_{digest[:8]}"
     finished = directory / workdir.RESULTS
     contestants.refuse_run(directory)
-    workdir.claim(directory, ConfigDict(told), STUDY)
+    workdir.claim(directory, ConfigDict(description), STUDY)
     if finished.is_file():
         results = workdir.read_json(finished)
         say(f"already played: {directory}")
     else:
-        results = _play(settings, opened, fielded, told, directory, command)
+        results = _play(settings, opened, fielded, description, directory, command)
     print(summary(results["tournaments"][0]))
     say(f"report: {directory / tournament_report.PAGE}")
     suggest("strength over training", "experiments.ladder", *dict.fromkeys(settings.runs))
@@ -165,9 +165,9 @@ def describe(
             f"{label} = {run.directory.resolve()}, iterations {_listed(iterations)}, members "
             f"{'all' if len(names) == len(run.members) else _listed(names)}"
         )
-    told = dataclasses.asdict(settings) | {"runs": tuple(lines), "game": opened[0].spec.game.name}
-    del told["iterations"], told["members"]
-    return told | {"simulations": settings.simulations or 0}  # 0: each network's own
+    facts = dataclasses.asdict(settings) | {"runs": tuple(lines), "game": opened[0].spec.game.name}
+    del facts["iterations"], facts["members"]
+    return facts | {"simulations": settings.simulations or 0}  # 0: each network's own
 
 
 def _listed(items: Any) -> str:

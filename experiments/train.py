@@ -117,13 +117,13 @@ def positions_of(study: StudyRun) -> Labelled | None:
 
 def in_words(record: Record) -> str:
     """One line about an examination."""
-    told = [f"{points:.2f} against {name}" for name, points in record["points"].items()]
+    shown = [f"{points:.2f} against {name}" for name, points in record["points"].items()]
     if "search" in record:
-        told.append(f"{record['search']:.3f} of contested positions kept with search")
-        told.append(f"{record['network']:.3f} alone")
+        shown.append(f"{record['search']:.3f} of contested positions kept with search")
+        shown.append(f"{record['network']:.3f} alone")
     if "value_error" in record:
-        told.append(f"value error {record['value_error']:.3f}")
-    return ", ".join(told)
+        shown.append(f"value error {record['value_error']:.3f}")
+    return ", ".join(shown)
 
 
 def conclude(

@@ -34,8 +34,8 @@ METHOD = (
 
 def too_few(seeds: int, of: str = "") -> str:
     """`2 seeds a loss, 5 are the fewest that decide`, with `of` " a loss"; empty if enough."""
-    said = f"{plural(seeds, 'seed')}{of}, {inference.FEWEST} are the fewest that decide"
-    return said if seeds < inference.FEWEST else ""
+    message = f"{plural(seeds, 'seed')}{of}, {inference.FEWEST} are the fewest that decide"
+    return message if seeds < inference.FEWEST else ""
 
 
 def seeds_to_decide(verdict: str, seeds: int, needed: int | None) -> str:

@@ -105,21 +105,21 @@ def of_results(
     """Decided claims as a study's results.json has them: a row for each contrast of each."""
     rows = []
     for claim in claims:
-        said = {
+        start = {
             "claim": claim["words"],
             "where": "; ".join(claim["where"]),
             "verdict": claim["verdict"],
         }
         if claim.get("semantics"):
-            said["where"] += f" ({claim['semantics']} labels)"
+            start["where"] += f" ({claim['semantics']} labels)"
         if not claim.get("contrasts", [claim]):
-            rows.append(said | {"contrast": f"needs {claim['needs']}"})
+            rows.append(start | {"contrast": f"needs {claim['needs']}"})
         for test in claim.get("contrasts", [claim]):
             effect, seeds = test["effect"], test.get("seeds")
             known = test["verdict"], seeds, test.get("seeds_to_decide", claim.get("needed"))
             ends = interval(test["interval"], digits)
             level = test.get("level", inference.LEVEL)  # older files have none
-            row = said | {
+            row = start | {
                 "contrast": words_of(papers.contrast(test)),
                 "alone": test["verdict"],
                 "effect": NONE if effect is None else number(float(effect), digits),

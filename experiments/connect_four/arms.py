@@ -106,8 +106,8 @@ def measure(
             if group:
                 own = config_lib.changed(own, {"study.patience": 0})
             accuracies = train(study, arm, own, place, test, group)
-            told = describe(runs.open_run(place), accuracies, own.study.patience)
-            workdir.write_json(path, told)
+            description = describe(runs.open_run(place), accuracies, own.study.patience)
+            workdir.write_json(path, description)
         found.append({"arm": arm} | workdir.read_json(path))
     return {
         "positions": solved_accuracy.described(test),
@@ -205,8 +205,8 @@ def describe(opened: Run, accuracies: Accuracies, patience: int) -> dict[str, An
             league = {name: x for name, x in row.items() if name.startswith("league/")}
             points.append({"iteration": i} | cost | new | league | accuracies[i][j])
         found.append({"name": member.name, "seed": member.seed, "ended": end, "points": points})
-    told = {"seconds_per_move": seconds[width_of(opened.iterations[-1])]}
-    return workdir.plain(told | {"seconds_per_search": seconds, "runs": found})
+    facts = {"seconds_per_move": seconds[width_of(opened.iterations[-1])]}
+    return workdir.plain(facts | {"seconds_per_search": seconds, "runs": found})
 
 
 def seconds_by_width(opened: Run) -> dict[int, float]:

@@ -107,28 +107,28 @@ _CYCLE = "Of one iteration's training, before annealing, for a learning rate of 
 
 def sentences(arms: dict[str, Any], random: float) -> list[str]:
     """The findings, one by one."""
-    told = [f"A random player finds a best move in {100 * random:.1f} % of the positions."]
+    lines = [f"A random player finds a best move in {100 * random:.1f} % of the positions."]
     for name, arm in arms.items():
         best = [100 * max(p["search"] for p in run["points"]) for run in arm["runs"]]
         untrained = np.mean([100 * run["points"][0]["search"] for run in arm["runs"]])
-        told.append(
+        lines.append(
             f"{name}: at best {mean_and_error(best, 2)} % ({plural(len(best), 'run')}), untrained "
             f"{untrained:.2f} %."
         )
-    return told
+    return lines
 
 
 def _missing(arms: dict[str, Any], theirs: dict[str, Any]) -> list[str]:
     absent = [name for name in theirs if name not in arms]
-    told = [f"Not run: {', '.join(absent)}."] if absent else []
+    lines = [f"Not run: {', '.join(absent)}."] if absent else []
     alone = [name for name, arm in arms.items() if len(arm["runs"]) == 1]
     if alone:
-        told.append(f"One run only of {', '.join(alone)}: no spread over seeds can be given.")
+        lines.append(f"One run only of {', '.join(alone)}: no spread over seeds can be given.")
     if not theirs:
-        told.append("There is no published data for this board.")
+        lines.append("There is no published data for this board.")
     elif any(name in WITHOUT_ARMS for name in arms):
-        told.append("There is no published data for arms without an extension.")
-    return told
+        lines.append("There is no published data for arms without an extension.")
+    return lines
 
 
 def _plate(

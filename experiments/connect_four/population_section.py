@@ -84,19 +84,19 @@ def shown(arms: Mapping[str, Any], positions: int) -> Section | None:
 
 def sentence(arms: Mapping[str, Any], positions: int) -> str:
     """What the best run by fitness came to, on positions that did not choose it."""
-    told = []
+    lines = []
     for name, held in of(arms).items():
         _, accuracy = best(arms[name], held[-1])
         searches = sum(run["points"][-1]["searches"] for run in arms[name]["runs"])
         copied = sum(i != d for g in held[1:-1] for i, d in enumerate(g.donor))
         error = 100 * float(np.sqrt(accuracy * (1 - accuracy) / positions))
-        told.append(
+        lines.append(
             f"{100 * accuracy:.1f} \N{PLUS-MINUS SIGN} {error:.1f} % in {name} "
             f"({plural(len(held[0].donor), 'run')}, "
             f"{plural(copied, 'copy', 'copies')}, {number(float(searches))} searches)"
         )
     return (
-        f"The best run by fitness plays a best move in {joined(told)}. Standard errors are those "
+        f"The best run by fitness plays a best move in {joined(lines)}. Standard errors are those "
         "of the choice of test positions alone, and each is one population: which is better is "
         "undecided."
     )

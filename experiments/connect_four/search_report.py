@@ -83,7 +83,7 @@ def sentences(tried: Sequence[Mapping[str, Any]], positions: Mapping[str, Any]) 
     best, accuracies = tried[0], [100 * t["accuracy"] for t in tried]
     random, share = positions["random"]["strong"], best["accuracy"]
     choice = 100 * float(np.sqrt(share * (1 - share) / positions["number"]))
-    told = [
+    lines = [
         f"{plural(len(tried), 'trial')}: {min(accuracies):.2f} to {max(accuracies):.2f} % of best "
         f"moves, the median {float(np.median(accuracies)):.2f} %. A random player finds "
         f"{100 * random:.1f} %.",
@@ -94,11 +94,11 @@ def sentences(tried: Sequence[Mapping[str, Any]], positions: Mapping[str, Any]) 
     first = next((t for t in tried if t["name"] == "trial_0"), None)
     if first is not None:
         rank = 1 + [t["name"] for t in tried].index("trial_0")
-        told.append(
+        lines.append(
             f"The settings' own constants ({_in_words(first['constants'])}) came to "
             f"{100 * first['accuracy']:.2f} %, rank {rank} of {len(tried)}."
         )
-    return told
+    return lines
 
 
 def _in_words(constants: Mapping[str, float]) -> str:

@@ -144,8 +144,8 @@ def update(directory: Path, test: Labelled) -> Accuracies:
     held: dict[str, Any] = now | {"marks": {}}
     if path.is_file():
         held = workdir.read_json(path)
-        said = str(held.get("search", _older_search(opened.config, held)))
-        held["search"] = said.replace("results that are sure", "proven results")  # as once said
+        search = str(held.get("search", _older_search(opened.config, held)))
+        held["search"] = search.replace("results that are sure", "proven results")  # as once said
     other = [name for name, value in now.items() if held[name] != value]
     if other:
         raise ConfigError(

@@ -61,20 +61,20 @@ _METHOD = (
 
 def sentences(found: list[dict[str, Any]]) -> list[str]:
     """The findings, one by one."""
-    told = []
+    lines = []
     for group in found:
         net = group["network"]
-        told.append(
+        lines.append(
             f"{group['name']}: {_percent(net['strong'])} % of moves and {_percent(net['result'])} "
             f"% of results right after training on {number(group['positions']['train'])} positions."
         )
         if group["labels"] == "published":
             wrong = group["statistics"]["first_to_move_and_lost"]
-            told.append(
+            lines.append(
                 f"{group['name']}: {100 * wrong:.1f} % of its positions are labelled wrongly: at "
                 f"most about {100 * (1 - wrong):.1f} % of results can be learned from them."
             )
-    return told
+    return lines
 
 
 def _percent(value: dict[str, Any]) -> str:

@@ -153,11 +153,11 @@ def _against(
                 bar.update(2 * pairs)
                 moves = match.actions[:, None]
                 known = np.isfinite(match.outcome)[None]
-                told = np.zeros(known.shape, bool)
+                distinct = np.zeros(known.shape, bool)
                 for colour in (True, False):  # the same moves in both colours are two games
                     of_colour = known & (match.first == colour)[None]
-                    told |= tournament.is_first_of_its_kind(moves, of_colour)
-                counts.append([int((told[0] & (match.outcome == r)).sum()) for r in (1, 0, -1)])
+                    distinct |= tournament.is_first_of_its_kind(moves, of_colour)
+                counts.append([int((distinct[0] & (match.outcome == r)).sum()) for r in (1, 0, -1)])
             return np.array(counts)
 
         return by_engine
@@ -227,7 +227,7 @@ def _places(
 
 def described(config: ConfigDict) -> dict[str, Any]:
     """The reference, for results.json."""
-    told: dict[str, Any] = {"name": config.study.reference, "games": config.study.games}
+    facts: dict[str, Any] = {"name": config.study.reference, "games": config.study.games}
     if config.study.reference == ENGINE:
-        told["engine"] = dataclasses.asdict(engine_settings(config))
-    return told
+        facts["engine"] = dataclasses.asdict(engine_settings(config))
+    return facts

@@ -175,7 +175,7 @@ def front_panels(found: Study, played: Mapping[str, Any]) -> Figure:
     others = [r for r in rated if r not in corner]
     analysed = found.results["correlation"][played["name"]]["fronts"]
     figure, axes = style.new_figure(2, panel=(4.6, 3.7), share_y=True)
-    for panel, (kind, said) in zip(axes, _PARTS.items(), strict=True):
+    for panel, (kind, label) in zip(axes, _PARTS.items(), strict=True):
         x, elo = [r[kind] for r in others], [r["elo"] for r in others]
         draw.points(panel, x, elo, [_said(r) for r in others], "#D0D0D0")
         for r in corner:
@@ -185,7 +185,7 @@ def front_panels(found: Study, played: Mapping[str, Any]) -> Figure:
                            textcoords="offset points", fontsize=8)  # fmt: skip
         line = [(point["seconds"], point["elo"]) for point in analysed[kind]]
         panel.plot(*zip(*line, strict=True), color="#0072B2", zorder=1)
-        panel.set_xlabel(f"{said}, s")
+        panel.set_xlabel(f"{label}, s")
     axes[0].set_ylabel("Elo")
     return figure
 

@@ -17,18 +17,18 @@ def check_grid(config: ConfigDict) -> None:
     """Refuses a grid that is not there, or of another board or network (ConfigError)."""
     if not config.study.grid:
         return
-    said = f"config.study.grid={config.study.grid!r}"
+    named = f"config.study.grid={config.study.grid!r}"
     path = Path(config.study.grid) / workdir.RESULTS
     if not path.is_file():
-        raise ConfigError(f"{said}: holds no {workdir.RESULTS}, give a finished correlation study")
+        raise ConfigError(f"{named}: holds no {workdir.RESULTS}, give a finished correlation study")
     results = workdir.read_json(path)
     if "correlation" not in results:
-        raise ConfigError(f"{said}: is a {results.get('study')}, give a correlation study")
+        raise ConfigError(f"{named}: is a {results.get('study')}, give a correlation study")
     theirs, ours = results["config"], config.to_dict()
     for section in ("game", "observation", "network"):
         if workdir.plain(ours[section]) != theirs[section]:
             raise ConfigError(
-                f"{said}: its {section} is {theirs[section]}, not {workdir.plain(ours[section])}: "
+                f"{named}: its {section} is {theirs[section]}, not {workdir.plain(ours[section])}: "
                 "give them the same"
             )
 

@@ -104,8 +104,8 @@ def fronts(grid: Mapping[str, Any]) -> Figure:
     drawn, (axes,) = style.new_figure(panel=(6.5, 3.4))
     for side, shade in _SHADES.items():
         own = [p for p in grid["players"] if p["side"] == side]
-        said = [f"{p['name']}: {p['elo']:.0f} Elo, {duration(p['seconds'])}" for p in own]
-        draw.points(axes, [p["seconds"] for p in own], [p["elo"] for p in own], said, shade)
+        labels = [f"{p['name']}: {p['elo']:.0f} Elo, {duration(p['seconds'])}" for p in own]
+        draw.points(axes, [p["seconds"] for p in own], [p["elo"] for p in own], labels, shade)
     axes.set_xlabel("seconds of one run alone")
     axes.set_ylabel("Elo in one tournament")
     handles = [style.key(side, color=s, marker="o", linestyle="") for side, s in _SHADES.items()]

@@ -90,13 +90,13 @@ def _strongest(played: Mapping[str, Any]) -> str:
     rated = report_parts.strength(played)
     trained = {n: r for n, r in rated.items() if n not in ("untrained", "random")}
     best = next(iter(trained))
-    said = f"Strongest: {best}, {number(trained[best].mean)} Elo"
+    sentence = f"Strongest: {best}, {number(trained[best].mean)} Elo"
     if "default" in trained and best != "default":
         gap = trained[best].mean - trained["default"].mean
         error = math.hypot(trained[best].stderr, trained["default"].stderr)
-        said += f", {number(gap)} ± {number(error)} above the default"
-        said += " (chosen among many: expect less of it)"
-    return f"{said}."
+        sentence += f", {number(gap)} ± {number(error)} above the default"
+        sentence += " (chosen among many: expect less of it)"
+    return f"{sentence}."
 
 
 def band(found: Study, setting: str) -> Band | None:
@@ -247,7 +247,7 @@ def over_cost(found: Study) -> Figure:
     seconds = [float(p["seconds"]["total"]) for p in players]
     curves = [(p["iterations"], *found.series(p["training"], "loss/sum")) for p in players]
     losses = [float(values[at <= until][-1]) for until, at, values in curves]
-    said = [
+    labels = [
         f"{p['setting']}, seed {p['seed']}: {rating:.0f} Elo, {duration(cost)}, l₊ {loss:.3f}"
         for p, rating, cost, loss in zip(players, ratings, seconds, losses, strict=True)
     ]
@@ -257,7 +257,7 @@ def over_cost(found: Study) -> Figure:
         panels, (seconds, losses), ("seconds of one run alone", "l₊ of the last iteration"),
         strict=True,
     ):  # fmt: skip
-        draw.points(axes, x, ratings, said, shades)
+        draw.points(axes, x, ratings, labels, shades)
         axes.set_xlabel(text)
     panels[0].set_ylabel("Elo in the tournament (mean 0)")
     return figure

@@ -111,8 +111,8 @@ def loss_panel(
     for loss, curve in curves.items():
         shown, look = curve.iterations <= last, {"linewidth": 1.6, "zorder": 2.5}
         x, y = curve.iterations[shown], curve.mean[shown]
-        said = len(curve.iterations) == 2  # two numbers of the text
-        axes.plot(x, y, "D" if said else ":", color=style.colour(loss), **look)
+        two_numbers = len(curve.iterations) == 2  # two numbers of the text
+        axes.plot(x, y, "D" if two_numbers else ":", color=style.colour(loss), **look)
 
 
 def loss_bands(study: Study, target: str, prefix: str) -> dict[str, Band]:

@@ -129,9 +129,9 @@ def _terms(played: dict[str, Any]) -> str:
         ("advantage of the first mover {} Elo", "advantage", 1),
         ("draw Elo {}", "draw_elo", 1),
     ]
-    said = [
+    lines = [
         text.format(number(played[key], digits))
         for text, key, digits in known
         if played.get(key) is not None
     ]
-    return f"{'; '.join(said)}." if said else ""
+    return f"{'; '.join(lines)}." if lines else ""

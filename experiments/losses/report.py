@@ -99,12 +99,12 @@ def _facts(found: Study, values: dict[str, str]) -> page.Facts:
 
 def _budget(values: dict[str, str]) -> str:
     """The four settings that decide what a run costs, by the papers' letters."""
-    told = {letter: values.get(letter, ABSENT) for letter in ("I", "E", "m", "ep")}
-    if set(told.values()) == {ABSENT}:
+    letters = {letter: values.get(letter, ABSENT) for letter in ("I", "E", "m", "ep")}
+    if set(letters.values()) == {ABSENT}:
         return f"I, E, m and ep {ABSENT}"
     return (
-        f"I = {told['I']} iterations of E = {told['E']} games, "
-        f"m = {told['m']} simulations per move, ep = {told['ep']} epochs"
+        f"I = {letters['I']} iterations of E = {letters['E']} games, "
+        f"m = {letters['m']} simulations per move, ep = {letters['ep']} epochs"
     )
 
 

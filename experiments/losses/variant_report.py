@@ -67,9 +67,9 @@ def sentences(results: dict[str, Any]) -> list[str]:
 def _sentence(results: dict[str, Any], row: dict[str, Any]) -> str:
     """A change between an arm and its reference, which the differences in both go before."""
     reference = ARMS[row["arm"]].reference
-    told = [_told(_find(results, "loss", a, row["target"])) for a in (reference, row["arm"])]
+    values = [_told(_find(results, "loss", a, row["target"])) for a in (reference, row["arm"])]
     return (
-        f"Value less {row['target']}: {told[0]} Elo in {reference}, {told[1]} in {row['arm']}; "
+        f"Value less {row['target']}: {values[0]} Elo in {reference}, {values[1]} in {row['arm']}; "
         f"{_change(row)}"
     )
 
@@ -84,11 +84,11 @@ def _told(row: dict[str, Any] | None) -> str:
 
 
 def _change(row: dict[str, Any]) -> str:
-    told = f"changed by {_told(row)}"
+    change = f"changed by {_told(row)}"
     if row["low"] is None:
-        return f"{told}, no interval from {plural(row['seeds'], 'seed')}."
+        return f"{change}, no interval from {plural(row['seeds'], 'seed')}."
     ends = f"{_coverage(row)} interval {interval((row['low'], row['high']))}"
-    return f"{told}, {ends}: {'the arm matters' if _is_sure(row) else 'may be nothing'}."
+    return f"{change}, {ends}: {'the arm matters' if _is_sure(row) else 'may be nothing'}."
 
 
 def _is_sure(row: dict[str, Any]) -> bool:
@@ -97,13 +97,13 @@ def _is_sure(row: dict[str, Any]) -> bool:
 
 
 def _missing(found: SearchVariants) -> list[str]:
-    said = [f"Arm {name} has no directory." for name in found.names if name not in found.studies]
+    lines = [f"Arm {name} has no directory." for name in found.names if name not in found.studies]
     if not found.results.get("ladder"):
-        said.append("No strength was measured (study.ladder_games=0): arms are not compared.")
+        lines.append("No strength was measured (study.ladder_games=0): arms are not compared.")
     seeds = (row["seeds"] for row in found.results.get("effects") or [])
     if few := too_few(min(seeds, default=inference.FEWEST), " a loss"):
-        said.append(f"{few} (--config.study.seeds); after ± stands the spread over seeds.")
-    return said
+        lines.append(f"{few} (--config.study.seeds); after ± stands the spread over seeds.")
+    return lines
 
 
 def _facts(found: SearchVariants) -> page.Facts:
@@ -119,8 +119,8 @@ def _facts(found: SearchVariants) -> page.Facts:
 
 
 def _changes(changes: dict[str, Any]) -> str:
-    told = ", ".join(f"{key}={short(value)}" for key, value in changes.items())
-    return f" ({told})" if told else ""
+    shown = ", ".join(f"{key}={short(value)}" for key, value in changes.items())
+    return f" ({shown})" if shown else ""
 
 
 # ---- strength

@@ -46,10 +46,10 @@ def section_of(directory: Path) -> Section:
         skipped = dict.fromkeys(one["skipped"] for _, one in found)
         return section(TITLE, *skipped)
     groups = groups_of([(_name(directory, place), place, one) for place, one in examined])
-    told = [line for group in groups for line in sentences(group)]
+    lines = [line for group in groups for line in sentences(group)]
     return section(
         TITLE,
-        *told,
+        *lines,
         _asked([one for _, one in examined], len(found)),
         plate("learning", figure(groups), "What is known and what is taught", _CAPTION),
         numbers(groups),
@@ -79,7 +79,7 @@ def _asked(found: Sequence[Mapping[str, Any]], trainings: int) -> str:
         labels = f"not solved but judged by {first['labels']}: right is the move that it prefers"
     most = max(one["positions"] for one in found)
     left_out = sum(len(one["kept"]) - len(one["iterations"]) for one in found)
-    told = (
+    caption = (
         f"{plural(most, 'position')} of random games, {low} to {high} plies from the start, "
         f"{labels}; {number(first['contested'])} of them are contested: some legal move is worse. "
         f"The search is the same for all networks: PUCT, {first['simulations']} simulations, "
@@ -88,15 +88,17 @@ def _asked(found: Sequence[Mapping[str, Any]], trainings: int) -> str:
     )
     discount = min(one["discount"] for one in found)
     if discount < 1:
-        told += (
+        caption += (
             f" Values are learned with a discount of {discount} a ply and compared with results "
             "without it: their error says too much."
         )
     if left_out:
-        told += f" {plural(left_out, 'kept network')} were left out to keep it cheap."
+        caption += f" {plural(left_out, 'kept network')} were left out to keep it cheap."
     if trainings > len(found):
-        told += f" Not examined, for their cost: {trainings - len(found)} of {trainings} trainings."
-    return told
+        caption += (
+            f" Not examined, for their cost: {trainings - len(found)} of {trainings} trainings."
+        )
+    return caption
 
 
 def sentences(group: Group) -> list[str]:
@@ -107,31 +109,31 @@ def sentences(group: Group) -> list[str]:
     def now(name: str) -> float:
         return group.at(name, last)
 
-    told = []
+    lines = []
     for name, what in (("search", "Search"), ("target", "The target that training receives")):
         if now(name) <= now("network") + CLEARLY:
-            told.append(
+            lines.append(
                 f"{what} does not improve on the network: after iteration {last} it is right in "
                 f"{percent(now(name))} of contested positions, the network alone in "
                 f"{percent(now('network'))}."
             )
     if now("value_error") >= now("constant_error"):
-        told.append(
+        lines.append(
             f"The value is no better than a constant: after iteration {last} its mean squared "
             f"error is {number(now('value_error'), 3)}, that of the best constant "
             f"{number(now('constant_error'), 3)}."
         )
-    told += _repetition(group)
-    told += _worse(group)
+    lines += _repetition(group)
+    lines += _worse(group)
     margin = 2 * _error(group, first, "network")
     if last > first and now("network") <= group.at("network", first) + margin:
-        told.append(
+        lines.append(
             f"The network alone has not improved beyond doubt: {percent(now('network'))} after "
             f"iteration {last}, {percent(group.at('network', first))} after {first}, of "
             f"{plural(group.contested, 'contested position')}."
         )
-    if not told:
-        told.append(
+    if not lines:
+        lines.append(
             f"It learns: from iteration {first} to {last} the network alone went from "
             f"{percent(group.at('network', first))} to {percent(now('network'))} of contested "
             f"positions, with search from {percent(group.at('search', first))} to "
@@ -139,20 +141,20 @@ def sentences(group: Group) -> list[str]:
             f"{number(group.at('value_error', first), 3)} to {number(now('value_error'), 3)} "
             f"(best constant {number(now('constant_error'), 3)})."
         )
-    return [head + line for line in told]
+    return [head + line for line in lines]
 
 
 def _repetition(group: Group) -> list[str]:
-    told = []
+    lines = []
     for kind, level in REPEATS.items():
         shares = group.means.get(f"distinct_{kind}", {})
         if shares and min(shares.values()) < level:
             worst = min(shares, key=lambda i: shares[i])
-            told.append(
+            lines.append(
                 f"Self-play repeats itself: {percent(shares[worst])} of the {kind} of iteration "
                 f"{worst} are distinct, less than {percent(level)}."
             )
-    return told
+    return lines
 
 
 def _error(group: Group, at: int, name: str) -> float:
@@ -163,11 +165,11 @@ def _error(group: Group, at: int, name: str) -> float:
 
 def _worse(group: Group) -> list[str]:
     """What had been better before."""
-    told, last = [], group.iterations[-1]
+    lines, last = [], group.iterations[-1]
     for name, what in (("search", "with search"), ("network", "of the network alone")):
         best = max(group.iterations, key=lambda i: (group.at(name, i), i))
         if group.at(name, best) - group.at(name, last) > 2 * _error(group, best, name):
-            told.append(
+            lines.append(
                 f"It has become worse after its best: the share {what} was "
                 f"{percent(group.at(name, best))} after iteration {best} and is "
                 f"{percent(group.at(name, last))} after {last}."
@@ -175,11 +177,11 @@ def _worse(group: Group) -> list[str]:
     best = min(group.iterations, key=lambda i: (group.at("value_error", i), -i))
     least, error = group.at("value_error", best), group.at("value_error", last)
     if error > RISES * least:
-        told.append(
+        lines.append(
             f"The value has become worse after its best: its error was {number(least, 3)} after "
             f"iteration {best} and is {number(error, 3)} after {last}."
         )
-    return told
+    return lines
 
 
 @style.styled

@@ -21,8 +21,8 @@ def software(results: Mapping[str, Any]) -> Facts:
     environment = results.get("environment") or {}
     versions = {k: v for k, v in environment.items() if k not in ("device", "commit")}
     versions |= versions.pop("packages", {})
-    told = ", ".join(f"{name} {short(version)}" for name, version in versions.items())
-    return [("Software", told)] if told else []
+    shown = ", ".join(f"{name} {short(version)}" for name, version in versions.items())
+    return [("Software", shown)] if shown else []
 
 
 def failures(results: Mapping[str, Any]) -> list[str]:

@@ -111,22 +111,24 @@ def headline(rows: Sequence[Earned]) -> str:
         return f"Undecided what a part earns: {few}."
     helped = [row.name for row in rows if row.interval[0] > 0]
     hurt = [row.name for row in rows if row.interval[1] < 0]
-    said = [f"The recipe plays better than {joined(helped)}."] if helped else []
-    said += [f"{'It' if helped else 'The recipe'} plays worse than {joined(hurt)}."] if hurt else []
-    return " ".join(said) or "Whether any part helps the search is undecided."
+    lines = [f"The recipe plays better than {joined(helped)}."] if helped else []
+    lines += (
+        [f"{'It' if helped else 'The recipe'} plays worse than {joined(hurt)}."] if hurt else []
+    )
+    return " ".join(lines) or "Whether any part helps the search is undecided."
 
 
 def sentences(rows: Rows, evaluations: float) -> list[str]:
     """By measure, the arms that differ from the recipe, the largest difference first."""
-    said = [f"All arms are compared at {number(round(evaluations))} evaluations of self-play."]
+    lines = [f"All arms are compared at {number(round(evaluations))} evaluations of self-play."]
     for measure, found in rows.items():
         own = [(row.name, row.estimate.effect) for row in found if row.decided]
         own.sort(key=lambda named: -abs(named[1]))
         parts = [f"{name} {number(effect, measure.digits)}" for name, effect in own]
         if parts:
             title = measure.title.capitalize()
-            said.append(f"{title}; the recipe is ahead of: {'; '.join(parts)}.")
-    return said
+            lines.append(f"{title}; the recipe is ahead of: {'; '.join(parts)}.")
+    return lines
 
 
 def arms_table(arms: Sequence[Arm], evaluations: float) -> Table:

@@ -69,19 +69,19 @@ def write_report(directory: Path) -> Path:
 def sentences(results: Mapping[str, Any]) -> list[str]:
     """How strong the player is."""
     final, count = results["final"], results["final"]["games"]
-    told = [
+    lines = [
         f"The network of iteration {results['best_iteration']} is the player, in the folder player."
     ]
     for name, points in final["points"].items():
-        told.append(f"{percent(points)} of the points against {name} in {count[name]} games.")
+        lines.append(f"{percent(points)} of the points against {name} in {count[name]} games.")
     if "search" in final:
-        told.append(
+        lines.append(
             f"In solved positions with something to lose it keeps the result in "
             f"{percent(final['search'])} with search and {percent(final['network'])} without."
         )
     if "value_error" in final:
-        told.append(f"Mean squared error of its value: {number(final['value_error'], 3)}.")
-    return told
+        lines.append(f"Mean squared error of its value: {number(final['value_error'], 3)}.")
+    return lines
 
 
 @style.styled

@@ -103,8 +103,10 @@ class StopRequest:
                         _end(f"a second {signal.Signals(number).name}", number)
                     if not first:
                         first = number
-                        said = f"{signal.Signals(number).name}: stopping after the current step"
-                        print(f"\n{said}; a second one stops at once", file=sys.stderr, flush=True)
+                        message = f"{signal.Signals(number).name}: stopping after the current step"
+                        print(
+                            f"\n{message}; a second one stops at once", file=sys.stderr, flush=True
+                        )
 
     def reason(self) -> Stopped | None:
         """Why to stop now, the same on all processes; None to go on."""

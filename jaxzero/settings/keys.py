@@ -96,11 +96,11 @@ class Key:
         for item in value if self.kind is tuple else (value,):
             self._check_item(item)
 
-    def refusal(self, said: str) -> ConfigError:
+    def refusal(self, reason: str) -> ConfigError:
         """What is said about a value of the wrong kind, given as text."""
         example = f", e.g. {self.default}" if self.kind is tuple and self.default else ""
-        said = said.replace("\n", " ")
-        return ConfigError(f"config.{self.name}={said}: give {self.allowed}{example}")
+        reason = reason.replace("\n", " ")
+        return ConfigError(f"config.{self.name}={reason}: give {self.allowed}{example}")
 
     def _is_of_kind(self, value: Any) -> bool:
         if self.kind is tuple:
@@ -108,15 +108,15 @@ class Key:
         return _is(value, self.kind)
 
     def _check_item(self, item: Any) -> None:
-        said = f"config.{self.name}={item!r}"
+        named = f"config.{self.name}={item!r}"
         if self.choices and item not in self.choices:
-            raise ConfigError(f"{said}: {nearest(item, self.choices)}")
+            raise ConfigError(f"{named}: {nearest(item, self.choices)}")
         if self.low is not None and not item >= self.low:
-            raise ConfigError(f"{said}: {self._range()}")
+            raise ConfigError(f"{named}: {self._range()}")
         if self.high is not None and not item <= self.high:
-            raise ConfigError(f"{said}: {self._range()}")
+            raise ConfigError(f"{named}: {self._range()}")
         if self.even and item % 2:
-            raise ConfigError(f"{said}: both colours need an even number, e.g. {item + 1}")
+            raise ConfigError(f"{named}: both colours need an even number, e.g. {item + 1}")
 
     def _range(self) -> str:
         if self.high is None:

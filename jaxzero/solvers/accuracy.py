@@ -168,8 +168,8 @@ def _in_parts(ask: Callable[..., Any], *given: Any) -> Any:
         return ask(*given)
     parts = -(-count // _AT_ONCE)  # the last one is filled with the last position
     rows = np.minimum(np.arange(parts * _AT_ONCE), count - 1).reshape(parts, _AT_ONCE)
-    said = jax.lax.map(lambda part: ask(*jax.tree.map(lambda x: x[part], given)), rows)
-    return jax.tree.map(lambda x: x.reshape(-1, *x.shape[2:])[:count], said)
+    answers = jax.lax.map(lambda part: ask(*jax.tree.map(lambda x: x[part], given)), rows)
+    return jax.tree.map(lambda x: x.reshape(-1, *x.shape[2:])[:count], answers)
 
 
 def _count(states: State) -> int:

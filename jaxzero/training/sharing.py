@@ -190,9 +190,9 @@ def _key(key: jax.Array, hashes: jax.Array) -> jax.Array:
 def _split(result: SearchResult) -> tuple[tuple[SearchResult, jax.Array], Diagnostics]:
     """((what is said of each lane but its tree and Q, its nodes in use), sums over the lanes)."""
     nothing: Any = None
-    said = dataclasses.replace(result, tree=nothing, q=nothing, diagnostics=nothing)
+    answer = dataclasses.replace(result, tree=nothing, q=nothing, diagnostics=nothing)
     sums = dataclasses.replace(result.diagnostics, nodes=nothing)
-    return (said, result.diagnostics.nodes), sums
+    return (answer, result.diagnostics.nodes), sums
 
 
 def as_words(question: Any) -> jax.Array:

@@ -122,12 +122,12 @@ class Answers:
 def _in_words(now: Session, found: Analysis) -> dict[str, Any]:
     """An analysis as the page takes it."""
     names, mover = make_notation(now.game).names, now.now.to_move
-    said: dict[str, Any] = {"move": names[found.action], "toMove": mover}
+    answer: dict[str, Any] = {"move": names[found.action], "toMove": mover}
     if found.value is None or found.visits is None or found.q is None:
-        return said
+        return answer
     visits = found.visits
     order = sorted(np.flatnonzero(now.now.legal).tolist(), key=lambda action: -visits[action])
-    said["rows"] = [
+    answer["rows"] = [
         {
             "move": names[action],
             "visits": int(visits[action]),
@@ -138,14 +138,14 @@ def _in_words(now: Session, found: Analysis) -> dict[str, Any]:
     ]
     lines = [] if found.lines is None else found.lines.tolist()
     named = [[names[action] for action in line if action >= 0] for line in lines]
-    said["lines"] = [line for line in named if line]
-    said |= {"value": _finite(found.value), "words": analysis_text.in_words(found.value)}
-    said["first"] = said["value"] if mover == 0 else -said["value"]
+    answer["lines"] = [line for line in named if line]
+    answer |= {"value": _finite(found.value), "words": analysis_text.in_words(found.value)}
+    answer["first"] = answer["value"] if mover == 0 else -answer["value"]
     if found.prior is not None and found.network_value is not None:
         alone = int(np.where(now.now.legal, found.prior, -1).argmax())
         words = analysis_text.in_words(found.network_value)
-        said["network"] = {"move": names[alone], "words": words}
-    return said
+        answer["network"] = {"move": names[alone], "words": words}
+    return answer
 
 
 def _solved(game: Any, actions: tuple[int, ...]) -> dict[str, Any]:

@@ -33,13 +33,13 @@ class PageWidget(anywidget.AnyWidget):
 
     def _answer(self, _: Any, message: dict[str, Any], buffers: Any) -> None:
         """Sends back what one question asks for, or why it can't be had: no page waits for ever."""
-        said = {"error": "no answer: the notebook shows why"}
+        answer = {"error": "no answer: the notebook shows why"}
         try:
-            said = self._answers.by_name[message["question"]](message["given"])
+            answer = self._answers.by_name[message["question"]](message["given"])
         except ConfigError as error:
-            said = {"error": str(error)}
+            answer = {"error": str(error)}
         finally:
-            self.send({"id": message["id"], "said": said})
+            self.send({"id": message["id"], "said": answer})
 
 
 def play_page(
