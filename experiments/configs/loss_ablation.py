@@ -48,7 +48,7 @@ PRESETS: dict[str, Preset] = {
         "Connect Four 5x5, 4 losses x 2 seeds, 32 channels: minutes on two CPU cores", _QUICK
     ),
     "laptop": Preset(
-        "Connect Four 5x5, 4 losses x 5 seeds, 32 channels: 15 minutes of a CPU core (predicted)",
+        "Connect Four 5x5, 4 losses x 5 seeds, 32 channels: 7 minutes of a CPU core",
         {
             **_QUICK,
             "study.seeds": 5,

@@ -153,7 +153,7 @@ def _phases_table(study: Study, found: dict[str, Any]) -> Table:
         return [_mean([run["phase_seconds"] for run in runs], phase) for phase in PHASES]
 
     units = found["calibration"]["units"]
-    sentence = (
+    timed = (
         f"of an evaluation in self-play {units['selfplay']:.3g}, of a minibatch "
         f"{units['training']:.3g}, of an evaluation in the arena {units['arena']:.3g}, of "
         f"measuring an iteration {units['measuring']:.3g}"
@@ -172,7 +172,7 @@ def _phases_table(study: Study, found: dict[str, Any]) -> Table:
             "FLOP": lambda row: f"{_mean(row[1], 'flops'):.3g}",
             "accepted": lambda row: number(_mean(row[1], "accepted"), 1),
         },
-        f"Seconds of a run alone, mean over seeds: counted work times the timed seconds {sentence} "
+        f"Seconds of a run alone, mean over seeds: counted work times the timed seconds {timed} "
         f"({number(found['calibration']['together'])} runs timed together). FLOP: matrix products "
         f"of the network, {found['flops_per_evaluation']:.3g} an evaluation.",
     )

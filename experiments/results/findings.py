@@ -9,6 +9,7 @@ from experiments.claims.losses import decide
 from experiments.configs.recipe import PARTS, PREFIX
 from experiments.pages.tables import Table, table
 from experiments.pages.wording import duration, interval, number, plural
+from experiments.recipe import STUDY as RECIPE
 from experiments.results import shown
 from experiments.results.data import Recorded
 from experiments.strength import recipe_report
@@ -46,16 +47,16 @@ def of(group: str, runs: Sequence[Recorded]) -> Iterator[Finding]:
 
 def _earned(group: str, run: Recorded) -> Iterator[Finding]:
     """By which measures a part of the training recipe helps or harms."""
-    if run.kind != shown.RECIPE:
+    if run.kind != RECIPE:
         return
     rows, _ = recipe_report.compared(run.study.results)
     for measure, row in ((measure, row) for measure, own in rows.items() for row in own):
         effect, ends = row.estimate.effect, interval(row.interval, measure.digits)
         part = PARTS.get(row.arm.removeprefix(PREFIX))
-        what = part.meaning if part else f"the whole of it, not {row.name}"
+        what = f": {part.meaning}" if part else f" against {row.name}"
         yield Finding(
             group,
-            f"The training recipe, {what}: {measure.title} ({run.study.game})",
+            f"The training recipe{what}; {measure.title} ({run.study.game})",
             "this project",
             (HELPS if effect > 0 else HARMS) if row.decided else UNDECIDED,
             f"{number(effect, measure.digits)} ({ends})",

@@ -2,6 +2,7 @@
 
 import functools
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
@@ -13,16 +14,20 @@ from experiments.claims import section as claims_section
 from experiments.claims.losses import decide
 from experiments.connect_four import claims as connect_four_claims
 from experiments.connect_four import extension_figures, extensions_report
+from experiments.connect_four_extensions import STUDY as EXTENSIONS
 from experiments.curriculum import report as curriculum_report
+from experiments.curriculum.study import STUDY as CURRICULUM
+from experiments.hyperparameter_correlation import STUDY as CORRELATION
+from experiments.hyperparameter_sweep import STUDY as SWEEP
 from experiments.hyperparameters import correlation_report, sweep_report
 from experiments.losses import joint_figures
 from experiments.pages.study import Study
 from experiments.pages.tables import Table, table
 from experiments.pages.wording import ABSENT, duration
+from experiments.recipe import STUDY as RECIPE
 from experiments.results.data import Recorded
 from experiments.strength import recipe_report
 
-RECIPE: Final = "recipe"
 Figures = Mapping[str, tuple[str, Callable[[], Figure | None]]]  # title and what draws it, by name
 
 
@@ -61,10 +66,12 @@ def _sweep_figures(study: Study) -> Figures:
 
 
 def _correlation_tables(study: Study) -> list[Table]:
-    found = study.results["correlation"]
-    own = [found[played["name"]] for played in study.tournaments]
-    models = [correlation_report.model(one["model"]) for one in own]
-    return [*models, *(correlation_report.fronts(one["fronts"]) for one in own)]
+    tables = []
+    for played in study.tournaments:
+        found = study.results["correlation"][played["name"]]
+        own = correlation_report.model(found["model"]), correlation_report.fronts(found["fronts"])
+        tables += [replace(one, title=f"{one.title}, {played['title']}") for one in own]
+    return tables
 
 
 def _correlation_figures(study: Study) -> Figures:
@@ -103,14 +110,12 @@ class _Study(NamedTuple):
 
 _STUDIES: Final[Mapping[str, _Study]] = {
     RECIPE: _Study(_recipe_tables, _recipe_figures),
-    "connect_four_extensions": _Study(
-        lambda study: extensions_report.tables(study.results), _extensions_figures
-    ),
-    "hyperparameter_sweep": _Study(
+    EXTENSIONS: _Study(lambda study: extensions_report.tables(study.results), _extensions_figures),
+    SWEEP: _Study(
         lambda study: [sweep_report.table_3(study), sweep_report.table_4(study)], _sweep_figures
     ),
-    "hyperparameter_correlation": _Study(_correlation_tables, _correlation_figures),
-    "curriculum": _Study(_curriculum_tables, _curriculum_figures),
+    CORRELATION: _Study(_correlation_tables, _correlation_figures),
+    CURRICULUM: _Study(_curriculum_tables, _curriculum_figures),
 }
 
 

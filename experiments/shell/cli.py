@@ -38,8 +38,8 @@ def run(study: Program, name: str) -> None:
       name: of the study: that of its module in `experiments`, and of its settings file.
 
     Exits with status 2 for a setting that cannot work or a full disk, 1 for training that broke
-    down, 130 when interrupted, 141 when nobody reads the output, 143 after SIGTERM; with 0 after
-    `--help` and `--max-minutes`.
+    down or lost one of its processes, 130 when interrupted, 141 when nobody reads the output, 143
+    after SIGTERM; with 0 after `--help` and `--max-minutes`.
     """
     words = sys.argv[1:]
     default_config, program = f"experiments/configs/{name}.py:quick", f"experiments.{name}"
@@ -70,8 +70,9 @@ def run(study: Program, name: str) -> None:
     except Exception as error:
         if processes.lost(error):
             _stop(
-                "error: another process of this run has ended or can't be reached: begin all of "
-                "them again with the same commands; they resume from the newest checkpoint, if any",
+                "error: another process of this run has ended or can't be reached "
+                f"({str(error).splitlines()[0]}): begin all of them again with the same commands; "
+                "they resume from the newest checkpoint, if any",
                 1,
             )
         if not jax.distributed.is_initialized():

@@ -206,6 +206,7 @@ class _Quiet(logging.Filter):
     """Drops what orbax's writers report, with tracebacks, while it is on."""
 
     on = False
+    hook: Any = None  # for what is not dropped: the one before
 
     def filter(self, record: logging.LogRecord) -> bool:
         return not self.on
@@ -213,7 +214,7 @@ class _Quiet(logging.Filter):
     def unraisable(self, found: Any) -> None:
         """For `sys.unraisablehook`: of writers whose event loop is closed."""
         if not (self.on and "Event loop is closed" in str(found.exc_value)):
-            sys.__unraisablehook__(found)
+            self.hook(found)
 
 
 _quiet = _Quiet()
@@ -228,7 +229,8 @@ def _without_background_log() -> Iterator[None]:
     """
     for name in ("absl", "asyncio"):
         logging.getLogger(name).addFilter(_quiet)  # once
-    sys.unraisablehook = _quiet.unraisable
+    if sys.unraisablehook != _quiet.unraisable:
+        _quiet.hook, sys.unraisablehook = sys.unraisablehook, _quiet.unraisable
     _quiet.on = True
     yield
     _quiet.on = False

@@ -10,7 +10,13 @@ from jaxzero.settings.config import ConfigError
 
 _SILENT: Final = 30  # seconds without a sign of life after which a process counts as lost
 # What errors say of one that is lost: gloo's on CPUs, NCCL's, those of JAX's own service.
-_LOST: Final = ("Gloo", "NCCL", "UNAVAILABLE", "DEADLINE_EXCEEDED", "heartbeat")
+_LOST: Final = (
+    "Gloo ",
+    "NCCL operation",
+    "UNAVAILABLE:",
+    "DEADLINE_EXCEEDED:",
+    "heartbeat timeout",
+)
 
 
 def join() -> None:
@@ -34,8 +40,10 @@ def join() -> None:
 
 
 def lost(error: Exception) -> bool:
-    """Whether a run ended because another of its processes did."""
-    return jax.distributed.is_initialized() and any(sign in str(error) for sign in _LOST)
+    """Whether JAX says that a process which shares this run can't be reached."""
+    if not (jax.distributed.is_initialized() and isinstance(error, (RuntimeError, ValueError))):
+        return False  # JAX raises both
+    return any(sign in str(error) for sign in _LOST)
 
 
 def leave(status: int) -> NoReturn:

@@ -15,6 +15,7 @@ from jaxzero.games import (
 )
 from jaxzero.games.base import Game
 from jaxzero.settings.config import ConfigError
+from jaxzero.training import parts
 from jaxzero.training.spec import make_spec
 from tests.small import small_config
 
@@ -205,3 +206,16 @@ def test_what_is_no_name_is_refused(own_families, family):
 
 def _batch(tree):
     return jax.tree.map(lambda x: jax.numpy.stack([x, x]), tree)
+
+
+def test_an_encoding_that_such_a_family_refuses_names_its_key(own_families):
+    def own(name: str, rows: int, columns: int, line: int | None, observation: str) -> Game:
+        if observation != "planes":
+            raise ValueError(f"knows planes; got {observation!r}")
+        raise ValueError("has one row")
+
+    register("own", own)
+    for observation, key in (("cells", "observation='cells'"), ("planes", "game='own_5x5'")):
+        config = small_config({"game": "own_5x5", "observation": observation})
+        with pytest.raises(ConfigError, match=f"config.{key}: "):
+            parts.build_game(config)

@@ -5,6 +5,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import jax
@@ -12,6 +13,7 @@ import numpy as np
 import pytest
 from jax.experimental import multihost_utils
 
+from jaxzero.runs import checkpoints as checkpoints_lib
 from jaxzero.runs.checkpoints import DIGEST, Checkpoints
 from jaxzero.runs.population import Layout
 from jaxzero.settings.config import ConfigError
@@ -164,6 +166,18 @@ def test_a_full_disk_is_one_line_and_what_was_saved_stays(copy: Path) -> None:
     again.drop_after(3)
     again.save(4, STATE)
     assert again.newest_whole(pytest.fail) == 4
+
+
+def test_a_hook_that_was_there_hears_of_other_errors(
+    copy: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    heard: list[Any] = []
+    monkeypatch.setattr(checkpoints_lib._quiet, "hook", None)
+    monkeypatch.setattr(sys, "unraisablehook", heard.append)
+    Checkpoints(copy).save(4, STATE)
+    error = SimpleNamespace(exc_value=ValueError("another"))
+    sys.unraisablehook(error)
+    assert heard[-1] is error
 
 
 def test_other_processes_take_the_firsts_word(three: Path, monkeypatch: pytest.MonkeyPatch) -> None:
