@@ -73,13 +73,13 @@ WITHOUT_ARMS = tuple(f"without_{name}" for name in (*INGREDIENTS, *OTHER_ARMS))
 # One player, as strong as it gets in the time: not the paper's, but measured by its accuracy.
 FROM_SCRATCH = {
     "search.algorithm": "gumbel",
-    "search.gumbel_rescale": False,  # else self-play gets worse (docs/results.md)
+    "search.gumbel_rescale": False,  # else self-play gets worse (docs/results/gumbel.md)
     "search.gumbel_root_value": "policy",  # a share of the value target
     "search.draw_value": 0.0,
     "selfplay.curriculum": "schedule",  # the first 15 % of a game's plies, 3 to 5, are random
     "selfplay.curriculum_epochs": (0,),
     "selfplay.curriculum_fractions": (0.85,),
-    "train.value_weight": 0.5,  # 0.01 learns the value too slowly (docs/results.md)
+    "train.value_weight": 0.5,  # 0.01 is too slow (docs/results/connect_four.md)
     "evaluation.heldout_games": 8,
     "execution.checkpoint_every": 10,
     "study.arms": ("extended",),

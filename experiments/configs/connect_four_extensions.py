@@ -92,7 +92,7 @@ PRESETS: dict[str, Preset] = {
             "replay.window_positions": 12_000,
             "train.iterations": 20,
             "train.schedule_steps": (10, 16),
-            "train.value_weight": 0.5,  # 0.01 learns the value too slowly (docs/results.md)
+            "train.value_weight": 0.5,  # 0.01 is too slow (docs/results/connect_four.md)
             "evaluation.learning_positions": 0,
             "study.arms": (
                 "extended",

@@ -8,7 +8,7 @@ from typing import Any
 
 from jaxzero.settings.config import Key, Preset, preset_getter
 
-# The best settings that are known, for every game; docs/results.md has what each of them earned.
+# The best settings that are known; what each of them earned: docs/results/training.md.
 RECIPE: dict[str, Any] = {
     "observation": "planes_ones",  # the plane of ones shows where the board ends
     "network.name": "resnet",

@@ -1,13 +1,13 @@
-"""Recorded runs: their data in docs/results/data, and the page that is made of it.
+"""Recorded runs: their data in docs/results/data, and the pages that are made of it.
 
-    python -m experiments.results                                  # makes the page again
-    python -m experiments.results --check                          # would that change it?
+    python -m experiments.results                                  # makes the pages again
+    python -m experiments.results --check                          # would that change them?
     python -m experiments.results --add RUN RUN --group=laptop     # records finished runs
 
 Runs of a group are read together: one folder of docs/results/data, a board and semantics once. Of
 each are kept results.json, with its settings, environment and games won, and every metrics.jsonl,
-compressed. Every number of docs/results/recorded.md comes from these files, and the first table of
-docs/results.md.
+compressed. Every number of docs/results.md and docs/results/recorded.md comes from these files, but
+for those of the players that ship, which come from their cards.
 """
 
 import sys

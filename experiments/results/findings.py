@@ -1,93 +1,137 @@
-"""What all recorded runs found, in one table: the claims that they decide."""
+"""What recorded runs found, in two tables: the papers' claims, and the training recipe's parts."""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
-from experiments.claims.decision import CONTRADICTED, EQUIVALENT, REPRODUCED, UNDECIDED, Decided
+from experiments.claims.decision import (
+    CONTRADICTED,
+    EQUIVALENT,
+    REPRODUCED,
+    UNDECIDED,
+    VERDICTS,
+    Decided,
+)
 from experiments.claims.losses import decide
 from experiments.configs.recipe import PARTS, PREFIX
+from experiments.pages import style
 from experiments.pages.tables import Table, table
-from experiments.pages.wording import duration, interval, number, plural
+from experiments.pages.wording import NONE, duration, game_title, interval, joined, number, plural
 from experiments.recipe import STUDY as RECIPE
 from experiments.results import shown
 from experiments.results.data import Recorded
 from experiments.strength import recipe_report
 
-HELPS, HARMS = "helps", "harms"
-DECIDED = (REPRODUCED, CONTRADICTED, EQUIVALENT, HELPS, HARMS)
+CORRECTED: Final = "corrected"
+_FEW: Final = 3  # contrasts whose effects a cell has room for
+_FIRST: Final = (CONTRADICTED, UNDECIDED, EQUIVALENT, REPRODUCED)  # of several contrasts' verdicts
+
+
+class Verdict(NamedTuple):
+    """Of a claim, from some recorded runs."""
+
+    semantics: str  # of the runs
+    verdict: str
+    # as results.json has them: verdict, effect, interval, margin, seeds; and the board's title
+    contrasts: Sequence[Mapping[str, Any]]
 
 
 class Finding(NamedTuple):
-    """A claim about some recorded runs, in words for the reader."""
+    """A claim, and what the runs of a group say of it."""
 
     group: str
     words: str
-    where: str
-    verdict: str
-    effects: str  # with the intervals that decide
-    seeds: str
-    cost: str  # wall time of the runs
+    where: Sequence[str]
+    verdicts: Sequence[Verdict]
+    seconds: float  # wall time of the runs
     study: str
 
-
-def of(group: str, runs: Sequence[Recorded]) -> Iterator[Finding]:
-    """All claims that the runs of a group say something about."""
-    losses, boards = shown.of_losses(runs)
-    for claim in decide(boards).decided if boards else ():
-        names = dict.fromkeys(test.contrast.board for test in claim.tests)
-        yield _finding(group, losses, _row(claim), [*names, claim.semantics])
-    for run in runs:
-        for name, rows in shown.claims(run).items():
-            for row in rows:
-                on = [run.study.game, name, row.get("semantics", "")]
-                yield _finding(group, [run], row, on)
-        yield from _earned(group, run)
-
-
-def _earned(group: str, run: Recorded) -> Iterator[Finding]:
-    """By which measures a part of the training recipe helps or harms."""
-    if run.kind != RECIPE:
-        return
-    rows, _ = recipe_report.compared(run.study.results)
-    for measure, row in ((measure, row) for measure, own in rows.items() for row in own):
-        effect, ends = row.estimate.effect, interval(row.interval, measure.digits)
-        part = PARTS.get(row.arm.removeprefix(PREFIX))
-        what = f": {part.meaning}" if part else f" against {row.name}"
-        yield Finding(
-            group,
-            f"The training recipe{what}; {measure.title} ({run.study.game})",
-            "this project",
-            (HELPS if effect > 0 else HARMS) if row.decided else UNDECIDED,
-            f"{number(effect, measure.digits)} ({ends})",
-            str(row.estimate.seeds),
-            duration(shown.seconds(run.study)),
-            run.kind,
+    @property
+    def decided(self) -> bool:
+        """Whether some contrast is."""
+        return any(
+            contrast["verdict"] != UNDECIDED for one in self.verdicts for contrast in one.contrasts
         )
 
-
-def _row(one: Decided) -> dict[str, Any]:
-    """As studies have theirs in results.json."""
-    tests = [test.row() | {"margin": test.contrast.margin} for test in one.tests]
-    raw = {"words": one.claim.words, "where": one.claim.where}
-    return raw | {"verdict": one.verdict, "contrasts": tests}
+    def cell(self, semantics: str) -> str | None:
+        """The verdict in words with what it rests on; None without runs of that semantics."""
+        own = [one for one in self.verdicts if one.semantics.split(",")[0] == semantics]
+        return "; ".join(map(_words, own)) or None
 
 
-def _finding(
-    group: str, runs: Sequence[Recorded], row: Mapping[str, Any], on: Sequence[str]
-) -> Finding:
-    tests = [test for test in row.get("contrasts", [row]) if test.get("effect") is not None]
-    seeds = sorted({test["seeds"] for test in tests if test.get("seeds")})
-    return Finding(
-        group,
-        f"{row['words'].rstrip('.')} ({', '.join(filter(None, on))})",
-        "; ".join(row["where"]),
-        row["verdict"],
-        "; ".join(map(_effect, tests)),
-        "" if not seeds else str(seeds[0]) if len(seeds) == 1 else f"{seeds[0]} to {seeds[-1]}",
-        duration(sum(shown.seconds(one.study) or 0.0 for one in runs)),
-        ", ".join(dict.fromkeys(one.kind for one in runs)),
-    )
+def claims(groups: Mapping[str, Sequence[Recorded]]) -> list[Finding]:
+    """All claims that recorded runs say something about, those about the losses first."""
+    losses = [one for group, runs in groups.items() for one in _of_losses(group, runs)]
+    return losses + [
+        Finding(group, row["words"], row["where"], [verdict], shown.seconds(run.study), run.kind)
+        for group, runs in groups.items()
+        for run in runs
+        for name, rows in shown.claims(run).items()
+        for row in rows
+        for verdict in [_as_recorded(row, name, run.study.game)]
+    ]
+
+
+def _of_losses(group: str, runs: Sequence[Recorded]) -> Iterator[Finding]:
+    studies, boards = shown.of_losses(runs)
+    by_claim: dict[str, list[Decided]] = {}
+    for one in decide(boards).decided if boards else ():
+        by_claim.setdefault(one.claim.id, []).append(one)
+    for semantics in by_claim.values():
+        claim = semantics[0].claim
+        verdicts = [
+            Verdict(
+                one.semantics,
+                one.verdict,
+                [
+                    test.row()
+                    | {"board": game_title(test.contrast.board), "margin": test.contrast.margin}
+                    for test in one.tests
+                ],
+            )
+            for one in semantics
+        ]
+        seconds = sum(shown.seconds(run.study) for run in studies)
+        yield Finding(group, claim.words, claim.where, verdicts, seconds, studies[0].kind)
+
+
+def _as_recorded(row: Mapping[str, Any], tournament: str, board: str) -> Verdict:
+    contrasts = [
+        {"board": " ".join(filter(None, (game_title(board), tournament))), **contrast}
+        for contrast in row.get("contrasts", [row])
+    ]
+    known = [one for one in contrasts if one.get("effect") is not None]
+    return Verdict(row.get("semantics") or CORRECTED, row["verdict"], known)
+
+
+def _words(one: Verdict) -> str:
+    """`**contradicted** (Connect Four 5x5 -67 (-111 to -24))`; of many contrasts only verdicts."""
+    by_board: dict[str, list[Mapping[str, Any]]] = {}
+    for contrast in one.contrasts:
+        by_board.setdefault(contrast["board"], []).append(contrast)
+    few = len(one.contrasts) <= _FEW
+    say = _effects if few else _counts if len(by_board) == 1 else _first
+    boards: dict[str, list[str]] = {}
+    for board, contrasts in by_board.items():
+        boards.setdefault(say(contrasts), []).append(board)
+    parts = [f"{joined(names)} {words}" for words, names in boards.items()]
+    settings = one.semantics.partition(", ")[2]
+    return f"**{one.verdict}** ({'; '.join(filter(None, [settings, *parts]))})"
+
+
+def _effects(contrasts: Sequence[Mapping[str, Any]]) -> str:
+    return ", ".join(map(_effect, contrasts))
+
+
+def _counts(contrasts: Sequence[Mapping[str, Any]]) -> str:
+    """`1 reproduced, 3 undecided`."""
+    counts = Counter(contrast["verdict"] for contrast in contrasts)
+    return ", ".join(f"{counts[verdict]} {verdict}" for verdict in VERDICTS if counts[verdict])
+
+
+def _first(contrasts: Sequence[Mapping[str, Any]]) -> str:
+    verdicts = {contrast["verdict"] for contrast in contrasts}
+    return next(verdict for verdict in _FIRST if verdict in verdicts)
 
 
 def _effect(test: Mapping[str, Any]) -> str:
@@ -97,26 +141,92 @@ def _effect(test: Mapping[str, Any]) -> str:
     return effect if low is None else f"{effect} ({interval((low, high), digits)})"
 
 
-def found(groups: Mapping[str, Sequence[Recorded]]) -> Table:
-    """The claims that are decided; the others are counted."""
-    every = [one for group, runs in groups.items() for one in of(group, runs)]
-    counts = Counter(one.verdict for one in every)
-    others = ", ".join(f"{counts[v]} {v}" for v in counts if v not in DECIDED)
+def _papers(where: Sequence[str]) -> str:
+    """`Wang 2019, 2020` of where a claim stands."""
+    years: dict[str, dict[str, None]] = {}
+    for place in where:
+        name, _, year = place.split(",")[0].rpartition(" ")
+        years.setdefault(name, {})[year] = None
+    return "; ".join(f"{name} {', '.join(sorted(own))}" for name, own in years.items())
+
+
+def _seeds(one: Finding) -> str:
+    counts = {test["seeds"] for own in one.verdicts for test in own.contrasts if test.get("seeds")}
+    return " to ".join(map(number, sorted({min(counts), max(counts)}))) if counts else NONE
+
+
+def claims_table(found: Sequence[Finding]) -> Table:
+    """The claims of which some contrast is decided; the others are counted."""
+    verdicts = Counter(verdict.verdict for one in found for verdict in one.verdicts)
+    counts = [
+        f"{verdicts[name]} {name}" for name in (*VERDICTS, *sorted({*verdicts} - {*VERDICTS}))
+    ]
     note = (
-        "Effects with the intervals that decide them. Verdicts on all of "
-        f"{plural(len(every), 'claim')}: [recorded runs](results/recorded.md)"
+        "In brackets: effects with the intervals that decide, verdicts where contrasts are many. "
+        f"All {plural(sum(verdicts.values()), 'verdict')} ({', '.join(counts)}), each contrast and "
+        "where the papers have it: [recorded runs](results/recorded.md)."
     )
     return table(
-        "What the recorded runs decide",
-        [one for one in every if one.verdict in DECIDED],
+        "Claims of which something is decided",
+        [one for one in found if one.decided],
         {
-            "claim": lambda one: one.words,
-            "where": lambda one: one.where,
-            "verdict": lambda one: one.verdict,
-            "effect": lambda one: one.effects,
-            "seeds": lambda one: one.seeds,
-            "time": lambda one: one.cost,
+            "claim": lambda one: style.symbols(one.words.rstrip(".")),
+            "papers": lambda one: _papers(one.where),
+            "with the published programs' behaviour": lambda one: one.cell("published"),
+            "corrected": lambda one: one.cell(CORRECTED),
+            "seeds": _seeds,
+            "time": lambda one: duration(one.seconds),
             "study": lambda one: f"[{one.study}](results/recorded.md#{one.group})",
         },
-        f"{note}; {others}." if others else f"{note}.",
+        note,
+    )
+
+
+class _Earned(NamedTuple):
+    """What a part of the training recipe does to a measure."""
+
+    part: str
+    measure: str
+    board: str
+    verdict: str  # helps, harms or undecided
+    effect: str  # with the interval that decides
+    seeds: int
+    link: str
+
+
+def _earned(group: str, run: Recorded) -> Iterator[_Earned]:
+    rows, _ = recipe_report.compared(run.study.results)
+    for measure, row in ((measure, row) for measure, own in rows.items() for row in own):
+        effect, ends = row.estimate.effect, interval(row.interval, measure.digits)
+        part = PARTS.get(row.arm.removeprefix(PREFIX))
+        yield _Earned(
+            part.meaning if part else f"the recipe against {row.name}",
+            measure.title,
+            run.study.game,
+            ("helps" if effect > 0 else "harms") if row.decided else UNDECIDED,
+            f"{number(effect, measure.digits)} ({ends})",
+            row.estimate.seeds,
+            f"[{run.kind}](results/recorded.md#{group})",
+        )
+
+
+def recipe_table(groups: Mapping[str, Sequence[Recorded]]) -> Table:
+    """By which measures a part of the training recipe helps or harms."""
+    runs = [(group, run) for group, own in groups.items() for run in own if run.kind == RECIPE]
+    every = [one for group, run in runs for one in _earned(group, run)]
+    undecided = sum(one.verdict == UNDECIDED for one in every)
+    return table(
+        "Parts of the training recipe, each left out in turn",
+        [one for one in every if one.verdict != UNDECIDED],
+        {
+            "part": lambda one: one.part,
+            "measure": lambda one: one.measure,
+            "board": lambda one: game_title(one.board),
+            "verdict": lambda one: f"**{one.verdict}**",
+            "by": lambda one: one.effect,
+            "seeds": lambda one: number(one.seeds),
+            "study": lambda one: one.link,
+        },
+        f"{plural(undecided, 'other contrast')} of this table, corrected together, "
+        f"{'is' if undecided == 1 else 'are'} undecided.",
     )

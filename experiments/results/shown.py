@@ -179,11 +179,11 @@ def _runs(study: Study) -> list[Mapping[str, Any]]:
     return results.get("runs") or results["arms"][0]["runs"]
 
 
-def seconds(study: Study) -> float | None:
+def seconds(study: Study) -> float:
     """Wall time of all trainings."""
     arms = study.results.get("arms") or []
     cost = study.results.get("cost") or {}
-    return cost.get("wall_seconds") or sum(map(_arm_seconds, arms))
+    return float(cost.get("wall_seconds") or sum(map(_arm_seconds, arms)))
 
 
 def _arm_seconds(arm: Mapping[str, Any]) -> float:

@@ -2,11 +2,14 @@
 
 import gzip
 import json
+import re
 from pathlib import Path
 
+import numpy as np
 import pytest
 
-from experiments.results import command, data, document, shown
+from experiments.claims import measured
+from experiments.results import boards, command, data, document, findings
 from jaxzero.settings.config import ConfigError
 from tests.experiments.made_up_ratings import BOARD, rated_study
 
@@ -19,8 +22,7 @@ def test_the_page_is_that_of_the_data() -> None:
     assert [path.name for path in made] == ["recorded.md", "results.md"]
     for path, text in made.items():
         assert path.read_text() == text, "run: python -m experiments.results"
-    for group, runs in groups.items():
-        assert all((data.ROOT / one.file).is_file() for one in shown.drawings(group, runs))
+    assert all((data.ROOT / one.file).is_file() for one in document.drawings(groups))
 
 
 def test_runs_are_kept_and_make_the_page(tmp_path: Path) -> None:
@@ -37,22 +39,25 @@ def test_runs_are_kept_and_make_the_page(tmp_path: Path) -> None:
     rows = root / "data" / "laptop" / "one" / "arms" / "plain" / "metrics.jsonl.gz"
     assert gzip.decompress(rows.read_bytes()) == b'{"iteration": 1}\n'
     summary = tmp_path / "results.md"
-    summary.write_text("# By hand\n<!-- recorded -->\nold\n<!-- end -->\nby hand\n")
     assert document.write(root) == [root / "recorded.md", summary]
     text = (root / "recorded.md").read_text()
     found = summary.read_text()
-    assert found.startswith("# By hand\n")
-    assert found.endswith("by hand\n")
-    assert "old" not in found
-    assert f"({BOARD}, published) | " in found
-    assert "undecided |" not in found
-    assert "[loss_ablation](results/recorded.md#laptop)" in found
+    [best] = [line for line in found.splitlines() if "highest tournament Elo" in line]
+    cells = best.split(" | ")
+    assert cells[1] == "Wang 2019, 2020, 2023"
+    for cell in cells[2:4]:  # both semantics have the same games
+        assert re.fullmatch(
+            r"\*\*reproduced\*\* \(Connect Four 6.6 \d+ \(.*\), 2\d\d .*, 3\d\d .*\)", cell
+        )
+    assert cells[4] == "8"
+    assert cells[6] == "[loss_ablation](results/recorded.md#laptop) |"
     assert "## laptop" in text
     assert f"| two | loss_ablation | {BOARD} | published | 8 |" in text
     assert "`python -m experiments.loss_ablation --workdir=runs/one &#124; more`" in text
     assert str(tmp_path) not in text
     assert "| reproduced |" in text
     assert (root / "recorded_laptop.svg").is_file()
+    assert (root / "strength_laptop.svg").is_file()
     assert list(root.glob("*.png")) == []
     kept = root / "data" / "laptop" / "one" / "results.json.gz"
     before = kept.read_bytes()
@@ -64,7 +69,47 @@ def test_runs_are_kept_and_make_the_page(tmp_path: Path) -> None:
     stored = json.loads(gzip.decompress(before))
     stored["tournaments"][1]["elo"][0] += 1000
     kept.write_bytes(gzip.compress(json.dumps(stored).encode()))
-    assert document.text(data.read(root)) != text
+    assert document.recorded(data.read(root)) != text
+
+
+def test_strength_is_above_the_untrained_network_of_the_seed(tmp_path: Path) -> None:
+    studies = measured.load([rated_study(tmp_path / "one", MEANS, sd=0.0)])
+    [strength] = boards.strengths(studies)
+    assert strength.seeds == 8
+    for target, mean in MEANS.items():
+        np.testing.assert_allclose(strength.above[target], mean + 100.0)
+    few = measured.load([rated_study(tmp_path / "few", MEANS, seeds=range(4))])
+    assert boards.strengths(few) == []  # too few to decide
+
+
+def test_verdicts_in_words() -> None:
+    def words(verdict: str, *contrasts: tuple[str, str]) -> str | None:
+        rows = [
+            {
+                "board": board,
+                "verdict": each,
+                "effect": 60.0,
+                "interval": (2.0, 118.0),
+                "margin": 50,
+            }
+            for board, each in contrasts
+        ]
+        finding = findings.Finding(
+            "laptop", "l_v is best", ("Wang 2019, Fig. 6", "Clausen 2021, section 3"),
+            [findings.Verdict("corrected", verdict, rows)], 1.0, "loss_ablation",
+        )  # fmt: skip
+        assert finding.cell("published") is None
+        assert finding.decided == any(each != "undecided" for _, each in contrasts)
+        return finding.cell("corrected")
+
+    effect = "60 (2 to 118)"
+    assert words("reproduced", ("A", "reproduced")) == f"**reproduced** (A {effect})"
+    two = [("A", "undecided"), ("B", "undecided")]
+    assert words("undecided", *two) == f"**undecided** (A and B {effect})"
+    one_board = [("A", "undecided")] * 3 + [("A", "contradicted")]
+    assert words("contradicted", *one_board) == "**contradicted** (A 1 contradicted, 3 undecided)"
+    three = [("A", "reproduced"), ("A", "undecided"), ("B", "reproduced"), ("C", "reproduced")]
+    assert words("undecided", *three) == "**undecided** (A undecided; B and C reproduced)"
 
 
 def test_what_cannot_be_recorded_is_refused(
