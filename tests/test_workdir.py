@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from experiments.configs.connect_four_efficiency import get_config
 from jaxzero import workdir
 from jaxzero.settings.config import ConfigError
 from tests import small
@@ -28,6 +29,20 @@ def test_iterations_logging_and_devices_may_differ(tmp_path: Path) -> None:
     changes = {"train.iterations": 9, "execution.devices": 3, "tracking.wandb": "offline"}
     workdir.claim(tmp_path, small.small_config(changes), "a study")
     assert workdir.read_json(tmp_path / workdir.CONFIG)["train.iterations"] == 9
+
+
+def test_arms_may_be_added_but_not_left_out(tmp_path: Path) -> None:
+    one, two = (
+        small.changed(get_config("quick"), {"study.arms": arms})
+        for arms in (("baseline",), ("cyclic", "baseline"))
+    )
+    workdir.claim(tmp_path, one, "a study")
+    workdir.claim(tmp_path, two, "a study")
+    with pytest.raises(ConfigError, match=r"\(study\.arms: \['cyclic', 'baseline'\] -> "):
+        workdir.claim(tmp_path, one, "a study")
+    workdir.claim(tmp_path / "fixed", one, "a study")
+    with pytest.raises(ConfigError, match=r"study\.arms"):
+        workdir.claim(tmp_path / "fixed", two, "a study", fixed=("study.arms",))
 
 
 def test_a_key_younger_than_the_directory_had_its_default(tmp_path: Path) -> None:

@@ -125,7 +125,10 @@ def test_everything_is_there(finished: Path) -> None:
 
 @pytest.mark.slow
 def test_arms_beside_each_other(tmp_path: Path) -> None:
-    study.run(tiny({"study.arms": ("baseline", "extended")}), tmp_path)
+    study.run(tiny({"study.arms": ("baseline",)}), tmp_path)
+    rows = (tmp_path / arms.ARMS / "baseline" / workdir.METRICS).read_bytes()
+    study.run(tiny({"study.arms": ("baseline", "extended")}), tmp_path)  # an arm is added
+    assert (tmp_path / arms.ARMS / "baseline" / workdir.METRICS).read_bytes() == rows
     baseline, extended = check(tmp_path, ["baseline", "extended"])
     assert baseline["new_share"] == 1
     assert extended["new_share"] < 1
