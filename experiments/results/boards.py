@@ -28,8 +28,8 @@ class Strength(NamedTuple):
 
 def strengths(boards: Sequence[BoardStudies]) -> list[Strength]:
     """Of boards and semantics with seeds enough to decide, by board, as published first."""
-    every = [_strength(one) for one in boards]
-    enough = [one for one in every if one.seeds >= inference.FEWEST]
+    ratings = [_strength(one) for one in boards]
+    enough = [one for one in ratings if one.seeds >= inference.FEWEST]
     return sorted(enough, key=lambda one: (one.board, one.semantics == "corrected"))
 
 
@@ -56,13 +56,13 @@ def _strength(runs: BoardStudies) -> Strength:
     return Strength(runs.board, runs.semantics, len(known), above, rollouts)
 
 
-def strength_table(found: Sequence[Strength]) -> Table:
+def strength_table(strengths: Sequence[Strength]) -> Table:
     """A row for each board and semantics."""
-    targets = style.in_order({target for one in found for target in one.above})
-    rollouts = dict.fromkeys(name for one in found for name in one.rollouts)
+    targets = style.in_order({target for one in strengths for target in one.above})
+    rollouts = dict.fromkeys(name for one in strengths for name in one.rollouts)
     return table(
         "Elo above untrained networks with the same search, by the loss that was minimised",
-        found,
+        strengths,
         {
             "board": lambda one: game_title(one.board),
             "behaviour": lambda one: one.semantics,
@@ -86,18 +86,18 @@ def strength_table(found: Sequence[Strength]) -> Table:
 
 
 @style.styled
-def figure(found: Sequence[Strength]) -> Figure | None:
+def figure(strengths: Sequence[Strength]) -> Figure | None:
     """The same: a panel for each semantics, a column for each board; None without studies."""
-    if not found:
+    if not strengths:
         return None
-    semantics = list(dict.fromkeys(one.semantics for one in found))
-    names = list(dict.fromkeys(one.board for one in found))
+    semantics = list(dict.fromkeys(one.semantics for one in strengths))
+    names = list(dict.fromkeys(one.board for one in strengths))
     panel = (max(3.4, 0.9 * len(names) + 0.9), 2.9)
     columns = 2 if len(names) <= _BESIDE else 1
     drawn, panels = style.new_figure(len(semantics), panel=panel, columns=columns, share_y=True)
-    targets = style.in_order({target for one in found for target in one.above})
+    targets = style.in_order({target for one in strengths for target in one.above})
     for axes, meant in zip(panels, semantics, strict=True):
-        for one in (one for one in found if one.semantics == meant):
+        for one in (one for one in strengths if one.semantics == meant):
             column = names.index(one.board)
             places = draw.beside(column, len(targets), 0.5)
             for x, target in zip(places, targets, strict=True):

@@ -57,9 +57,9 @@ def summary(groups: Mapping[str, Sequence[Recorded]]) -> str:
     parts = [_SUMMARY, "\n## The papers' claims\n"]
     parts.append(markdown(findings.claims_table(findings.claims(groups))))
     for group, runs in groups.items():
-        if found := boards.strengths(shown.of_losses(runs)[1]):
+        if strengths := boards.strengths(shown.of_losses(runs)[1]):
             parts.append(f"\n## The four losses, board by board: {group}\n")
-            parts.append(markdown(boards.strength_table(found)))
+            parts.append(markdown(boards.strength_table(strengths)))
             parts += [f"\n![{one.title}](results/{one.file})\n" for one in _drawings(group, runs)]
     parts += ["\n## Training a strong player\n", markdown(players()), _DETAILS]
     if (earned := findings.recipe_table(groups)).rows:
@@ -69,10 +69,10 @@ def summary(groups: Mapping[str, Sequence[Recorded]]) -> str:
 
 def _drawings(group: str, runs: Sequence[Recorded]) -> list[Drawing]:
     """Of the summary alone."""
-    found = boards.strengths(shown.of_losses(runs)[1])
-    draw = functools.partial(boards.figure, found)
+    strengths = boards.strengths(shown.of_losses(runs)[1])
+    draw = functools.partial(boards.figure, strengths)
     title = "Elo above untrained networks by minimised loss and board"
-    return [Drawing(f"strength_{group}.svg", title, draw)] if found else []
+    return [Drawing(f"strength_{group}.svg", title, draw)] if strengths else []
 
 
 def players() -> Table:
@@ -81,8 +81,8 @@ def players() -> Table:
              for n in pretrained.names()]  # fmt: skip
 
     def share(card: Mapping[str, Any], name: str) -> str | None:
-        known = card["measured"].get(name)
-        return None if known is None else number(100 * known, 1)
+        measured = card["measured"].get(name)
+        return None if measured is None else number(100 * measured, 1)
 
     def points(card: Mapping[str, Any]) -> str:
         games = card["measured"]["games"]

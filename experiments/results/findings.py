@@ -55,8 +55,8 @@ class Finding(NamedTuple):
 
     def cell(self, semantics: str) -> str | None:
         """The verdict in words with what it rests on; None without runs of that semantics."""
-        own = [one for one in self.verdicts if one.semantics.split(",")[0] == semantics]
-        return "; ".join(map(_words, own)) or None
+        verdicts = [one for one in self.verdicts if one.semantics.split(",")[0] == semantics]
+        return "; ".join(map(_words, verdicts)) or None
 
 
 def claims(groups: Mapping[str, Sequence[Recorded]]) -> list[Finding]:
@@ -147,17 +147,18 @@ def _papers(where: Sequence[str]) -> str:
     for place in where:
         name, _, year = place.split(",")[0].rpartition(" ")
         years.setdefault(name, {})[year] = None
-    return "; ".join(f"{name} {', '.join(sorted(own))}" for name, own in years.items())
+    return "; ".join(f"{name} {', '.join(sorted(known))}" for name, known in years.items())
 
 
 def _seeds(one: Finding) -> str:
-    counts = {test["seeds"] for own in one.verdicts for test in own.contrasts if test.get("seeds")}
+    contrasts = [contrast for verdict in one.verdicts for contrast in verdict.contrasts]
+    counts = {contrast["seeds"] for contrast in contrasts if contrast.get("seeds")}
     return " to ".join(map(number, sorted({min(counts), max(counts)}))) if counts else NONE
 
 
-def claims_table(found: Sequence[Finding]) -> Table:
+def claims_table(findings: Sequence[Finding]) -> Table:
     """The claims of which some contrast is decided; the others are counted."""
-    verdicts = Counter(verdict.verdict for one in found for verdict in one.verdicts)
+    verdicts = Counter(verdict.verdict for one in findings for verdict in one.verdicts)
     counts = [
         f"{verdicts[name]} {name}" for name in (*VERDICTS, *sorted({*verdicts} - {*VERDICTS}))
     ]
@@ -168,7 +169,7 @@ def claims_table(found: Sequence[Finding]) -> Table:
     )
     return table(
         "Claims of which something is decided",
-        [one for one in found if one.decided],
+        [one for one in findings if one.decided],
         {
             "claim": lambda one: style.symbols(one.words.rstrip(".")),
             "papers": lambda one: _papers(one.where),
@@ -196,7 +197,7 @@ class _Earned(NamedTuple):
 
 def _earned(group: str, run: Recorded) -> Iterator[_Earned]:
     rows, _ = recipe_report.compared(run.study.results)
-    for measure, row in ((measure, row) for measure, own in rows.items() for row in own):
+    for measure, row in ((measure, row) for measure, its in rows.items() for row in its):
         effect, ends = row.estimate.effect, interval(row.interval, measure.digits)
         part = PARTS.get(row.arm.removeprefix(PREFIX))
         yield _Earned(
@@ -212,12 +213,14 @@ def _earned(group: str, run: Recorded) -> Iterator[_Earned]:
 
 def recipe_table(groups: Mapping[str, Sequence[Recorded]]) -> Table:
     """By which measures a part of the training recipe helps or harms."""
-    runs = [(group, run) for group, own in groups.items() for run in own if run.kind == RECIPE]
-    every = [one for group, run in runs for one in _earned(group, run)]
-    undecided = sum(one.verdict == UNDECIDED for one in every)
+    runs = [
+        (group, run) for group, recorded in groups.items() for run in recorded if run.kind == RECIPE
+    ]
+    parts = [one for group, run in runs for one in _earned(group, run)]
+    undecided = sum(one.verdict == UNDECIDED for one in parts)
     return table(
         "Parts of the training recipe, each left out in turn",
-        [one for one in every if one.verdict != UNDECIDED],
+        [one for one in parts if one.verdict != UNDECIDED],
         {
             "part": lambda one: one.part,
             "measure": lambda one: one.measure,
