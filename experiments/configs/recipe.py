@@ -1,4 +1,4 @@
-"""Settings of the recipe's parts: `recipe.py:quick`, `:connect_four_5x5`, `:connect_four_6x7`.
+"""Settings of the recipe's parts: `recipe.py:quick`, `:laptop`, `:connect_four_5x5`, ...
 
 A part is some settings of `experiments.train`; left out, they are the package's defaults.
 """
@@ -114,6 +114,22 @@ _QUICK = {
 PRESETS: dict[str, Preset] = {
     "quick": Preset(
         "Connect Four 5x5, 4 arms of 2 small runs: minutes", _changes("connect_four_5x5", _QUICK)
+    ),
+    "laptop": Preset(
+        "Connect Four 6x7, 2 blocks of 16 channels, 25 simulations, 5 seeds of 16 iterations of "
+        "128 games: three hours of a CPU core (predicted)",
+        _changes(
+            "connect_four_6x7",
+            {
+                "network.blocks": 2,
+                "network.channels": 16,
+                "search.num_simulations": 25,
+                "selfplay.episodes": 128,
+                "train.iterations": 16,
+                "train.schedule_steps": (13,),
+                "execution.snapshot_every": 4,
+            },
+        ),
     ),
     "connect_four_5x5": Preset(
         "each part left out, 5 seeds of 16 iterations of 256 games: hours on two CPU cores",

@@ -108,6 +108,8 @@ def test_verdicts_in_words() -> None:
     assert words("undecided", *two) == f"**undecided** (A and B {effect})"
     one_board = [("A", "undecided")] * 3 + [("A", "contradicted")]
     assert words("contradicted", *one_board) == "**contradicted** (A 1 contradicted, 3 undecided)"
+    alike = [("A", "reproduced"), ("A", "reproduced"), ("B", "reproduced"), ("B", "reproduced")]
+    assert words("reproduced", *alike) == "**reproduced** (A and B)"
     three = [("A", "reproduced"), ("A", "undecided"), ("B", "reproduced"), ("C", "reproduced")]
     assert words("undecided", *three) == "**undecided** (A undecided; B and C reproduced)"
 
