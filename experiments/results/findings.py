@@ -109,15 +109,13 @@ def _words(one: Verdict) -> str:
     by_board: dict[str, list[Mapping[str, Any]]] = {}
     for contrast in one.contrasts:
         by_board.setdefault(contrast["board"], []).append(contrast)
-    if len(one.contrasts) <= _FEW:
-        say = _effects
-    elif {contrast["verdict"] for contrast in one.contrasts} == {one.verdict}:
-        say = _nothing
-    else:
-        say = _counts if len(by_board) == 1 else _first
+    few = len(one.contrasts) <= _FEW
     boards: dict[str, list[str]] = {}
     for board, contrasts in by_board.items():
-        boards.setdefault(say(contrasts), []).append(board)
+        boards.setdefault((_effects if few else _first)(contrasts), []).append(board)
+    if len(boards) == 1 and not few:  # all boards alike
+        alike = {contrast["verdict"] for contrast in one.contrasts} == {one.verdict}
+        boards = {"" if alike else _counts(one.contrasts): list(by_board)}
     parts = [f"{joined(names)} {words}".rstrip() for words, names in boards.items()]
     settings = one.semantics.partition(", ")[2]
     return f"**{one.verdict}** ({'; '.join(filter(None, [settings, *parts]))})"
@@ -125,10 +123,6 @@ def _words(one: Verdict) -> str:
 
 def _effects(contrasts: Sequence[Mapping[str, Any]]) -> str:
     return ", ".join(map(_effect, contrasts))
-
-
-def _nothing(_: Sequence[Mapping[str, Any]]) -> str:
-    return ""
 
 
 def _counts(contrasts: Sequence[Mapping[str, Any]]) -> str:

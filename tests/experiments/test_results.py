@@ -110,6 +110,8 @@ def test_verdicts_in_words() -> None:
     assert words("contradicted", *one_board) == "**contradicted** (A 1 contradicted, 3 undecided)"
     alike = [("A", "reproduced"), ("A", "reproduced"), ("B", "reproduced"), ("B", "reproduced")]
     assert words("reproduced", *alike) == "**reproduced** (A and B)"
+    mixed = [("A", "reproduced"), ("A", "undecided"), ("B", "undecided"), ("B", "undecided")]
+    assert words("undecided", *mixed) == "**undecided** (A and B 1 reproduced, 3 undecided)"
     three = [("A", "reproduced"), ("A", "undecided"), ("B", "reproduced"), ("C", "reproduced")]
     assert words("undecided", *three) == "**undecided** (A undecided; B and C reproduced)"
 
