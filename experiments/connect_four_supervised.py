@@ -11,7 +11,6 @@ positions. Makes the positions on first use. Writes `results.json` and `report.h
 import dataclasses
 import itertools
 import time
-from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -23,14 +22,7 @@ from ml_collections import ConfigDict
 from tqdm import tqdm
 
 from experiments.configs.connect_four_supervised import GAME, KEYS, LABELS
-from experiments.connect_four import (
-    claims,
-    features,
-    solved_positions,
-    solved_set,
-    supervised,
-    supervised_accuracy,
-)
+from experiments.connect_four import claims, solved_positions, solved_set, supervised
 from experiments.connect_four import supervised_report as report
 from experiments.connect_four.solved_games import Recipe
 from experiments.connect_four.solved_positions import Positions
@@ -46,7 +38,7 @@ from jaxzero.settings import config as config_lib
 from jaxzero.settings.config import ConfigError
 from jaxzero.settings.features import FEATURES, Learned
 from jaxzero.tracking import Tracker
-from jaxzero.training import learner, parts
+from jaxzero.training import features, learner, parts
 from jaxzero.training import spec as spec_lib
 from jaxzero.training.spec import Hyper, Spec
 
@@ -110,10 +102,12 @@ def settings(config: ConfigDict, group: NetworkVariant) -> tuple[Spec, Hyper]:
     own = config_lib.changed(config, {"network.blocks": group.blocks})
     spec, hyper = spec_lib.make_spec(own), spec_lib.make_hyper(own)
     if group.features == TEACHER:
-        spec = features.teacher_of(spec)
+        small = features.teacher_network(spec.network)
+        spec = dataclasses.replace(spec, network=small, features=None)
     elif group.features != "none":
         learned = Learned(FEATURES[group.features], config.study.feature_weight)
-        spec = features.pupil_of(spec, learned)
+        seen = spec.network.clone(**features.exposing(learned))
+        spec = dataclasses.replace(spec, network=seen, features=learned)
     return spec, hyper
 
 
@@ -151,33 +145,35 @@ def positions(config: ConfigDict, version: int) -> Positions:
     return dataclasses.replace(found, labelled=dataclasses.replace(found.labelled, game=game))
 
 
+class _Place(NamedTuple):
+    """Where groups are trained, who hears of it, and what may stop it."""
+
+    directory: Path  # the study's
+    tracker: Tracker
+    stop: StopRequest
+
+
 def run(config: ConfigDict, directory: Path, command: str | None = None) -> None:
     """The whole study, or the rest of it: (config, workdir) -> results.json, report.html."""
     study = shell.begin(STUDY, resolve(config), directory, command, validate=validate)
-    config, found = study.config, []
+    config, finished = study.config, []
     execution = config.execution
     with Tracker(directory, config, STUDY) as tracker:
         with StopRequest(execution.max_minutes, study.started, execution.grace) as stop:
             for group in groups(config):
                 path = directory / GROUPS / f"{group.name}.json"
                 if not path.is_file():
-                    result = _train_and_mark(config, group, directory, tracker, stop)
+                    result = _train_and_measure(config, group, _Place(directory, tracker, stop))
                     path.parent.mkdir(parents=True, exist_ok=True)
                     workdir.write_json(path, result)
-                found.append(workdir.read_json(path))
-        results = study.header() | {"groups": found}
+                finished.append(workdir.read_json(path))
+        results = study.header() | {"groups": finished}
         print(report.accuracies(results).text())
         results |= {"claims": claims.rows(results)}
         tracker.finish(study.finish(results, report.write_report))
 
 
-def _train_and_mark(
-    config: ConfigDict,
-    group: NetworkVariant,
-    directory: Path,
-    tracker: Tracker,
-    stop: StopRequest,
-) -> dict[str, Any]:
+def _train_and_measure(config: ConfigDict, group: NetworkVariant, place: _Place) -> dict[str, Any]:
     data = positions(config, group.version)
     own = data.part(slice(config.study.positions))
     index = solved_positions.split(own, config.study.split)
@@ -188,17 +184,16 @@ def _train_and_mark(
     )
     if group.features != "none":
         wanted = FEATURES[group.features]
-        where = (directory, tracker, stop)
-        teacher = _teacher(config, group.version, data, *where, trained=wanted.trained)
+        teacher = _teacher(config, group.version, data, place, trained=wanted.trained)
         seen = (
             solved_positions.observations(data, index["train"])
             if wanted.later
             else [train.observation]
         )
-        train = features.taught(*teacher, wanted, train, seen)
-    progress = _fit(config, group, own, index, directory, tracker, stop, train)
+        train = supervised.with_features(train, *teacher, wanted, seen)
+    progress = _fit(config, group, own, index, train, place)
     test = data.labelled.take(index["test"])
-    measured = supervised_accuracy.measure(spec, progress.best, test, config)
+    measured = supervised.measure(spec, progress.best, test, config)
     result = {
         **group._asdict(),
         "name": group.name,
@@ -218,21 +213,20 @@ def _train_and_mark(
     for part in ("network", "search"):
         if part in measured[0]:
             result[part] = {
-                name: supervised_accuracy.mean_and_error([m[part]["all"][name] for m in measured])
+                name: _mean_and_error([m[part]["all"][name] for m in measured])
                 for name in ("strong", "weak", "result")
             }
     return workdir.plain(result)
 
 
+def _mean_and_error(values: list[float]) -> dict[str, float]:
+    """Mean over networks, standard deviation and standard error (NaN of one)."""
+    sd = float(np.std(values, ddof=1)) if len(values) > 1 else float("nan")
+    return {"mean": float(np.mean(values)), "sd": sd, "stderr": sd / len(values) ** 0.5}
+
+
 def _teacher(
-    config: ConfigDict,
-    version: int,
-    data: Positions,
-    directory: Path,
-    tracker: Tracker,
-    stop: StopRequest,
-    *,
-    trained: bool,
+    config: ConfigDict, version: int, data: Positions, place: _Place, *, trained: bool
 ) -> tuple[Spec, learner.Learner]:
     """The small network, trained on positions that nobody else sees, or as it began."""
     group = NetworkVariant(3, version, LABELS[0], TEACHER)
@@ -243,7 +237,7 @@ def _teacher(
     index = solved_positions.split(rest, config.study.split)
     train = supervised.examples(rest.labelled, index["train"], published_labels=False)
     alone = config_lib.changed(config, {"study.seeds": 1})
-    progress = _fit(alone, group, rest, index, directory, tracker, stop, train)
+    progress = _fit(alone, group, rest, index, train, place)
     return spec, population.member(progress.best, 0)
 
 
@@ -252,10 +246,8 @@ def _fit(
     group: NetworkVariant,
     data: Positions,
     index: dict[str, np.ndarray],
-    directory: Path,
-    tracker: Tracker,
-    stop: StopRequest,
     train: Any,
+    place: _Place,
 ) -> Progress:
     """Trains all seeds of a group to their ends, from the newest checkpoint on: [S]."""
     spec, hyper = settings(config, group)
@@ -269,28 +261,25 @@ def _fit(
             lambda one: supervised.epoch(spec, hyper, schedule, one, train, asked), mode
         )(progress)
     )
+    is_going = jax.vmap(partial(supervised.is_going, schedule))
     seeds = jnp.arange(config.seed, config.seed + s.seeds)
     names = [
         {"run": f"{group.name}_seed{seed}", "target": group.name, "seed": seed}
         for seed in seeds.tolist()
     ]
     checkpoints = Checkpoints(
-        directory / GROUPS / group.name, keep=config.execution.keep_checkpoints
+        place.directory / GROUPS / group.name, keep=config.execution.keep_checkpoints
     )
-    first = checkpoints.newest_whole(say) or 0
-    checkpoints.drop_after(first)
-    _forget_rows(directory / workdir.METRICS, group.name, first)
+    number = checkpoints.newest_whole(say) or 0
+    checkpoints.drop_after(number)
+    _forget_rows(place.directory / workdir.METRICS, group.name, number)
     progress = begin(seeds)
-    if first:
+    if number:
         progress = jax.tree.map(
-            jnp.asarray, checkpoints.restore(first, jax.eval_shape(begin, seeds))
+            jnp.asarray, checkpoints.restore(number, jax.eval_shape(begin, seeds))
         )
-    is_going: Callable[[Any], np.ndarray] = lambda progress: np.asarray(  # noqa: E731
-        jax.vmap(partial(supervised.is_going, schedule))(progress)
-    )
-    with tqdm(desc=group.name, initial=first, unit="epoch") as bar:
-        number = first
-        while (going := is_going(progress)).any():
+    with tqdm(desc=group.name, initial=number, unit="epoch") as bar:
+        while (going := np.asarray(is_going(progress))).any():
             progress, metrics = epoch(progress, train, asked)
             number += 1
             measured = jax.device_get(metrics)
@@ -299,13 +288,13 @@ def _fit(
                     f"loss/policy of {group.name} is not finite in epoch {number}: lower "
                     f"config.train.learning_rate; epoch {checkpoints.latest() or 0} is saved"
                 )
-            tracker.log(supervised.rows(measured, going, number, names))
+            place.tracker.log(supervised.rows(measured, going, number, names))
             bar.set_postfix_str(
                 f"move {measured['validation/move'][going].mean():.2%} "
                 f"result {measured['validation/result'][going].mean():.2%}"
             )
             bar.update()
-            reason = stop.reason()
+            reason = place.stop.reason()
             if reason is not None or number % config.execution.checkpoint_every == 0:
                 checkpoints.save(number, progress)
             if reason is not None:

@@ -12,10 +12,14 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from flax import struct
+from ml_collections import ConfigDict
 
+from experiments.connect_four.solved_accuracy import answers_of
+from jaxzero import solvers
 from jaxzero.networks import likeliest_result
+from jaxzero.settings.features import Features
 from jaxzero.solvers import Labelled
-from jaxzero.training import learner
+from jaxzero.training import features, learner
 from jaxzero.training.learner import Learner
 from jaxzero.training.replay import Examples
 from jaxzero.training.spec import Hyper, Spec
@@ -51,32 +55,23 @@ class Questions:
 
 @struct.dataclass
 class Progress:
-    """One network in training, between epochs.
+    """One network in training, between epochs."""
 
-    Attributes:
-      learner: the newest.
-      best: of the best epoch, without optimiser state.
-      learning_rate, best_score: float32.
-      epoch, best_epoch, fell_at: int32; `fell_at` is when the learning rate fell last.
-      key: typed random key.
-    """
-
-    learner: Learner
-    best: Learner
-    learning_rate: jax.Array
-    best_score: jax.Array
-    epoch: jax.Array
-    best_epoch: jax.Array
-    fell_at: jax.Array
-    key: jax.Array
+    learner: Learner  # the newest
+    best: Learner  # of the best epoch, without optimiser state
+    learning_rate: jax.Array  # float32
+    best_score: jax.Array  # float32
+    epoch: jax.Array  # int32
+    best_epoch: jax.Array  # int32
+    fell_at: jax.Array  # int32, when the learning rate fell last
+    key: jax.Array  # typed
 
 
 def examples(labelled: Labelled, index: np.ndarray, *, published_labels: bool) -> Examples:
     """Training examples: the policy target is uniform over the best moves.
 
-    Args:
-      published_labels: positions that the first player is to move in and loses count as draws, a
-        slip of the authors' program (docs/deviations.md); else true results.
+    Published labels call positions that the first player is to move in and loses draws, a slip of
+    the authors' program (docs/deviations.md).
     """
     best = labelled.strong[index]
     result = labelled.value[index]
@@ -88,6 +83,21 @@ def examples(labelled: Labelled, index: np.ndarray, *, published_labels: bool) -
         value=jnp.asarray(result),
         legal=jnp.asarray(labelled.legal[index]),
     )
+
+
+def with_features(
+    examples: Examples, spec: Spec, teacher: Learner, wanted: Features, positions: list[jax.Array]
+) -> Examples:
+    """Examples [N] with the features of a small network that are learned too (section 4.2).
+
+    `spec` is the teacher's; `positions`: `[N, H, W, C]` for each layer, the examples' own, then
+    later ones.
+    """
+    acts = learner.without_optimiser(teacher)
+    variables = {"params": acts.params, "batch_stats": acts.batch_stats}
+    look = jax.jit(lambda x: features.seen_by(spec.network, variables, x))
+    seen = features.stacked(wanted, lambda k: look(positions[k]))
+    return dataclasses.replace(examples, features=seen)
 
 
 def published_result(result: np.ndarray, plies: np.ndarray) -> np.ndarray:
@@ -189,39 +199,28 @@ def epoch(
         return progress, dict.fromkeys(METRICS, jnp.float32(jnp.nan))
 
     def run(progress: Progress) -> tuple[Progress, dict[str, jax.Array]]:
-        return _one_more(spec, hyper, schedule, progress, train, validation)
+        progress = fall(schedule, progress)
+        key, order_key, step_key = jax.random.split(progress.key, 3)
+        count = train.value.shape[0]
+        steps = max(count // spec.train.batch_size, 1)
+        size = min(spec.train.batch_size, count)
+        order = jax.random.permutation(order_key, count)[: steps * size].reshape(steps, size)
+        own = dataclasses.replace(hyper, learning_rate=progress.learning_rate)
+
+        def step(i: jax.Array, carry: tuple) -> tuple:
+            old, sums = carry
+            batch = jax.tree.map(lambda x: x[order[i]], train)
+            keys = jax.random.fold_in(step_key, i)
+            new, losses = learner.train_step(spec, own, old, batch, keys)
+            return new, sums + jnp.stack(losses)
+
+        trained, sums = jax.lax.fori_loop(0, steps, step, (progress.learner, jnp.zeros(2)))
+        move, result = accuracy(spec, trained, validation)
+        after = note(dataclasses.replace(progress, key=key), trained, (move + result) / 2)
+        measured = (*(sums / steps), move, result, progress.learning_rate)
+        return after, dict(zip(METRICS, measured, strict=True))
 
     return jax.lax.cond(is_going(schedule, progress), run, ended, progress)
-
-
-def _one_more(
-    spec: Spec,
-    hyper: Hyper,
-    schedule: Schedule,
-    progress: Progress,
-    train: Examples,
-    validation: Questions,
-) -> tuple[Progress, dict[str, jax.Array]]:
-    progress = fall(schedule, progress)
-    key, order_key, step_key = jax.random.split(progress.key, 3)
-    count = train.value.shape[0]
-    steps = max(count // spec.train.batch_size, 1)
-    size = min(spec.train.batch_size, count)
-    order = jax.random.permutation(order_key, count)[: steps * size].reshape(steps, size)
-    own = dataclasses.replace(hyper, learning_rate=progress.learning_rate)
-
-    def step(i: jax.Array, carry: tuple) -> tuple:
-        old, sums = carry
-        batch = jax.tree.map(lambda x: x[order[i]], train)
-        keys = jax.random.fold_in(step_key, i)
-        new, losses = learner.train_step(spec, own, old, batch, keys)
-        return new, sums + jnp.stack(losses)
-
-    trained, sums = jax.lax.fori_loop(0, steps, step, (progress.learner, jnp.zeros(2)))
-    move, result = accuracy(spec, trained, validation)
-    after = note(dataclasses.replace(progress, key=key), trained, (move + result) / 2)
-    measured = (*(sums / steps), move, result, progress.learning_rate)
-    return after, dict(zip(METRICS, measured, strict=True))
 
 
 def accuracy(spec: Spec, network: Learner, asked: Questions) -> tuple[jax.Array, jax.Array]:
@@ -256,3 +255,27 @@ def rows(
         for i, run in enumerate(runs)
         if going[i]
     ]
+
+
+def measure(spec: Spec, best: Learner, test: Labelled, config: ConfigDict) -> list[dict[str, Any]]:
+    """Accuracy of networks [S] on the test positions, alone and with search, and their mistakes."""
+    alone, with_search = answers_of(
+        spec,
+        best,
+        test,
+        jax.random.key(config.seed),
+        options=spec.arena_search,
+        num_simulations=config.study.searches,
+        c_puct=config.search.c_puct,
+    )
+    most = config.study.mistakes
+    measured: list[dict[str, Any]] = [
+        {
+            "network": solvers.answer_accuracy(test, answers),
+            "mistakes": [m._asdict() for m in solvers.mistakes(test, answers.actions, most=most)],
+        }
+        for answers in alone
+    ]
+    for one, answers in zip(measured, with_search, strict=False):  # none without simulations
+        one["search"] = solvers.answer_accuracy(test, answers)
+    return measured

@@ -10,21 +10,20 @@ import pytest
 
 from experiments import connect_four_supervised as study
 from experiments.configs import connect_four_supervised as configs
-from experiments.connect_four import features as supervised_features
 from experiments.connect_four import solved_positions
 from experiments.connect_four.solved_games import NO_MOVE
 from jaxzero import networks, workdir
 from jaxzero.networks import NetworkOutput
 from jaxzero.settings.features import Features, Learned
 from jaxzero.training import features, learner
-from jaxzero.training import spec as spec_lib
 from tests.experiments.connect_four.test_supervised import data, tiny
 
 __all__ = ["data"]  # the fixture
 
 
 def test_the_teacher_is_the_authors() -> None:
-    spec = supervised_features.teacher_of(spec_lib.make_spec(configs.get_config("paper")))
+    teacher = study.NetworkVariant(3, 1, "corrected", study.TEACHER)
+    spec, _ = study.settings(configs.get_config("paper"), teacher)
     shape = jax.eval_shape(lambda: learner.init(spec, jax.random.key(0)).params)
     assert networks.count_parameters({"params": shape}) == 62_928
 
