@@ -124,8 +124,7 @@ def run(config: ConfigDict, directory: Path, command: str | None = None) -> None
 def evaluate(study: StudyRun, search: Any, trial: Any, test: Labelled) -> None:
     """Trains and measures one trial, or the rest of it, and tells Optuna its worth.
 
-    Raises:
-      Stopped: Ctrl-C, SIGTERM or the limit of minutes; everything is saved.
+    Stopped: Ctrl-C, SIGTERM or the limit of minutes; everything is saved.
     """
     name = f"trial_{trial.number}"
     place = study.directory / TRIALS / name
@@ -158,11 +157,8 @@ def accuracy(accuracies: Accuracies) -> float:
 def conclude(study: StudyRun, search: Any, test: Labelled) -> None:
     """Writes `results.json` and the report."""
     directory = study.directory
-    done = [t for t in search.get_trials(deepcopy=False) if t.values]
-    if not done:
-        raise ConfigError(f"--workdir={directory}: every trial has failed, see {FAILED}")
     found = []
-    for trial in done:
+    for trial in trials.finished(search, directory, FAILED):
         accuracies = solved_accuracy.update(directory / TRIALS / f"trial_{trial.number}", test)
         best = [solved_accuracy.best(accuracies, j) for j in range(study.config.study.seeds)]
         found.append(

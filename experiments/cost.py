@@ -49,13 +49,9 @@ def parser() -> Parser:
 
 
 def measure(directory: Path, *, seconds: float = clock.SECONDS) -> dict[str, Any]:
-    """Calibrates, counts, writes cost.json and makes the report again.
+    """Calibrates for so many seconds a phase, counts, writes cost.json and makes the report again.
 
-    Args:
-      seconds: of calibration, for each phase.
-
-    Raises:
-      ConfigError: one line: no run directory, no iteration done, an impossible flag.
+    ConfigError: no run directory, no iteration done, an impossible flag.
     """
     if not seconds > 0:
         raise ConfigError(f"--seconds={seconds:g}: more than 0 is needed")
@@ -90,10 +86,12 @@ def describe(run: Run, rows: Sequence[dict[str, Any]], timed: Calibration) -> di
     by_run = {m.name: [r for r in rows if r["run"] == m.name] for m in run.members}
     by_run = {name: own for name, own in by_run.items() if own}
     cumulative = {name: spent(run, own, timed.units, forward) for name, own in by_run.items()}
+    environment = run.directory / workdir.ENVIRONMENT
+    trained_in = workdir.read_json(environment) if environment.is_file() else {}
     found: dict[str, Any] = {
         "game": run.spec.game.name,
         "calibration": timed._asdict() | {"units": timed.units._asdict()},
-        "trained_on": _trained_on(run),
+        "trained_on": trained_in.get("device"),
         "flops_per_evaluation": forward,
         "runs": {
             name: {
@@ -119,12 +117,6 @@ def describe(run: Run, rows: Sequence[dict[str, Any]], timed: Calibration) -> di
                 name: cost_strength.at_equal_cost(measured, name) for name in cost_strength.MEASURES
             }
     return found
-
-
-def _trained_on(run: Run) -> str | None:
-    """The device that training ran on, in words."""
-    path = run.directory / workdir.ENVIRONMENT
-    return workdir.read_json(path).get("device") if path.is_file() else None
 
 
 def spent(

@@ -20,7 +20,6 @@ from experiments.configs.hyperparameter_correlation import KEYS
 from experiments.hyperparameters import correlation_report as report
 from experiments.hyperparameters import elo_model, setting_study
 from experiments.hyperparameters.setting_study import Plan
-from experiments.hyperparameters.setting_tournament import make_pool
 from experiments.hyperparameters.settings import FIELDS, Setting, make_setting
 from experiments.shell import cli
 from experiments.shell.study import StudyRun
@@ -67,8 +66,9 @@ def conclude(study: StudyRun) -> StudySummary:
     planned = plan(config)
     found, _, listed, costs = setting_study.finished(study, planned)
     same = config.study.tournament_simulations
-    own = [_m(planned, player.setting) for player in listed]
-    pool = make_pool(config, listed, found, most=max(same, *own))
+    of_setting = {s.name: int(s.config.search.num_simulations) for s in planned.settings}
+    own = [of_setting[player.setting] for player in listed]
+    pool = setting_study.make_pool(config, listed, found, most=max(same, *own))
     results = setting_study.described(study, planned)
     values = {setting.name: dict(setting.values) for setting in planned.settings}
     players: list[dict[str, Any]] = [
@@ -95,12 +95,6 @@ def conclude(study: StudyRun) -> StudySummary:
         }
     tournament_files.games(study.directory, tournaments, pool.entries)
     return study.finish(results, report.write_report)
-
-
-def _m(planned: Plan, setting: str) -> int:
-    """Of a setting by its name."""
-    [found] = [s for s in planned.settings if s.name == setting]
-    return int(found.config.search.num_simulations)
 
 
 if __name__ == "__main__":

@@ -169,11 +169,7 @@ def _unit_seconds(config: ConfigDict, directory: Path) -> Cost:
 def conclude(study: StudyRun, search: Any) -> StudySummary:
     """Plays against the grid, if there is one, and writes `results.json` and the report."""
     config, directory = study.config, study.directory
-    done = [t for t in search.get_trials(deepcopy=False) if t.values]
-    if not done:
-        raise ConfigError(
-            f"--workdir={directory}: every trial has failed, see groups/*/failed.json"
-        )
+    done = trials.finished(search, directory, "groups/*/failed.json")
     elo, seconds = [t.values[0] for t in done], [t.values[1] for t in done]
     front = set(pareto.front(seconds, elo))
     tried: list[dict[str, Any]] = [

@@ -23,7 +23,6 @@ from experiments.hyperparameters import importance, setting_study
 from experiments.hyperparameters import sweep_report as report
 from experiments.hyperparameters.importance import Outcome, Swept
 from experiments.hyperparameters.setting_study import Plan, Player
-from experiments.hyperparameters.setting_tournament import make_pool
 from experiments.hyperparameters.settings import LETTERS, Setting, make_setting
 from experiments.shell import cli
 from experiments.shell.study import StudyRun
@@ -96,7 +95,7 @@ def conclude(study: StudyRun) -> StudySummary:
     found, rows, listed, costs = setting_study.finished(study, planned)
     seeds = sorted({player.seed for player in listed})
     m = config.study.tournament_simulations
-    pool = make_pool(config, listed, found, untrained=seeds, most=m)
+    pool = setting_study.make_pool(config, listed, found, untrained=seeds, most=m)
     key = jax.random.key(2 * config.seed + 1)
     played = pool.play([m] * (len(listed) + len(seeds)), key, "tournament")
     results = setting_study.described(study, planned)

@@ -8,6 +8,7 @@ alone and run for a short while. Members that go together (vmap) are timed toget
 
 import dataclasses
 import functools
+import math
 import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, NamedTuple
@@ -16,15 +17,15 @@ import jax
 import jax.numpy as jnp
 from ml_collections import ConfigDict
 
-from experiments.costs import phases
 from jaxzero import runs
 from jaxzero.runs import Member, Run, population
 from jaxzero.runs.processes import say
 from jaxzero.settings import config as config_lib
 from jaxzero.settings import devices
-from jaxzero.training import learner
+from jaxzero.training import episodes, gate, learner, replay
 from jaxzero.training import spec as spec_lib
 from jaxzero.training.learner import Learner
+from jaxzero.training.replay import Examples
 from jaxzero.training.spec import Hyper, Spec
 
 SECONDS: Final = 10.0  # of each phase, about
@@ -121,20 +122,28 @@ class Clock:
 
     def selfplay(self) -> Timing:
         """The games of an iteration."""
-        return self._searches(functools.partial(phases.selfplay, key=jax.random.key(1)), _SELFPLAY)
+
+        def play(hyper: Hyper, network: Learner) -> Any:
+            return episodes.self_play(self.spec, hyper, network, jax.random.key(1))[1]
+
+        return self._searches(play, _SELFPLAY)
 
     def arena(self) -> Timing:
         """A match of the gate."""
         if not self.spec.arena.games:
             return Timing(0.0, 0, None)
-        return self._searches(functools.partial(phases.arena, key=jax.random.key(2)), _ARENA)
+
+        def match(hyper: Hyper, network: Learner) -> Any:
+            return gate.gate(self.spec, hyper, network, network, jax.random.key(2))[1]
+
+        return self._searches(match, _ARENA)
 
     def training(self) -> Timing:
         """Minibatches of an epoch; the window's length, which changes nothing of one, is short."""
         window = dataclasses.replace(self.spec.replay, window=1)
         spec = dataclasses.replace(self.spec, replay=window)
         most = max(spec.positions * spec.num_images // spec.train.batch_size, 1)
-        program = self._compiled(functools.partial(phases.epoch, spec, key=jax.random.key(3)))
+        program = self._compiled(functools.partial(epoch, spec, key=jax.random.key(3)))
 
         def steps(count: int) -> jax.Array:
             positions = min(-(-count * spec.train.batch_size // spec.num_images), spec.positions)
@@ -158,7 +167,7 @@ class Clock:
                 learner.evaluate_losses(
                     self.spec,
                     network,
-                    phases.made_up(self.spec, size, hyper.epochs),
+                    made_up(self.spec, size, hyper.epochs),
                     jnp.ones((size,), bool),
                 )
                 for size in sizes
@@ -169,7 +178,7 @@ class Clock:
 
     def _searches(self, phase: Callable[..., Any], unit: str) -> Timing:
         """Seconds of what a phase with searches counts, with m as large as the time allows."""
-        program = self._compiled(functools.partial(phase, self.spec))
+        program = self._compiled(phase)
         wanted = int(self.hyper.num_simulations.max())
 
         def with_m(m: int) -> Hyper:
@@ -249,9 +258,7 @@ def calibrate(clock: Clock, *, heldout_games: int) -> Calibration:
 def of_settings(configs: Mapping[str, ConfigDict], *, seconds: float = 2.0) -> dict[str, Cost]:
     """Seconds of one unit in a run alone, by its settings' name; what agrees is timed once.
 
-    Args:
-      configs: they may differ in E, n, bs and in what changes nothing of one unit.
-      seconds: for each phase, see `Clock`.
+    The settings may differ in E, n, bs and in what changes nothing of one unit.
     """
     known: dict[tuple[str, Any], float] = {}
     found = {}
@@ -266,3 +273,34 @@ def of_settings(configs: Mapping[str, ConfigDict], *, seconds: float = 2.0) -> d
             units.append(known[asked])
         found[name] = Cost(*units)
     return found
+
+
+def epoch(
+    spec: Spec, hyper: Hyper, network: Learner, positions: jax.Array, key: jax.Array
+) -> dict[str, Any]:
+    """One epoch over a window of made-up positions; counts in "count/gradient_steps".
+
+    `positions`: in the window, int32, []; the hyper's epochs and window do not matter.
+    """
+    examples = made_up(spec, spec.positions, positions)
+    empty = replay.empty(spec.replay.window, examples)
+    window = replay.add(empty, examples, positions, jnp.int32(1))
+    source = replay.source(window, jnp.int32(1), spec.replay.window)
+    once = dataclasses.replace(hyper, epochs=jnp.int32(1))
+    trained, metrics = learner.fit(spec, once, network, source, jnp.int32(1), key, positions)
+    return metrics | {"trained": trained}
+
+
+def made_up(spec: Spec, count: int, seed: jax.Array) -> Examples:
+    """[count] examples whose contents do not matter to a clock, but which no compiler knows."""
+    shape, actions = spec.game.observation_shape, spec.game.num_actions
+    number = jnp.arange(count) * seed
+    squares = jnp.arange(math.prod(shape)).reshape(shape)
+    stones = (number.reshape(-1, *(1 for _ in shape)) + squares[None]) % 3 - 1
+    observation = jax.eval_shape(lambda: spec.game.observe(spec.game.init()))
+    return Examples(
+        observation=stones.astype(observation.dtype),
+        policy=jax.nn.one_hot(number % actions, actions),
+        value=(number % 3 - 1).astype(jnp.float32),
+        legal=jnp.ones((count, actions), bool),
+    )

@@ -7,7 +7,7 @@ iterations; between them strength is interpolated along each run's own cost.
 import itertools
 import math
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 
@@ -15,10 +15,10 @@ from experiments.claims import decision, inference
 from experiments.claims.inference import Estimate
 from experiments.claims.papers import Contrast
 
-MEASURES: dict[str, str] = {
-    "evaluations": "network evaluations in self-play and arena",
-    "flops": "floating-point operations of the network, training included",
-    "seconds": "calibrated seconds of the run alone",
+MEASURES: Final = {
+    "evaluations": "network evaluations",  # in self-play and arena
+    "flops": "floating-point operations",  # of the network, training included
+    "seconds": "calibrated seconds",  # of the run alone
 }
 
 
@@ -39,12 +39,10 @@ def courses(
     curves: Mapping[str, Mapping[str, Any]],
     cumulative: Mapping[str, Mapping[str, np.ndarray]],
 ) -> list[Course]:
-    """The runs that were measured.
+    """The runs (`name`, `target`, `seed` of each) that were measured.
 
-    Args:
-      runs: `name`, `target`, `seed` of each.
-      curves: of a ladder, by name: `iterations`, `elo`, `stderr`.
-      cumulative: by name and measure, cost up to and with iteration 0, 1, ..., float[I + 1].
+    `curves`: of a ladder, by name; `cumulative`: by name and measure, cost up to and with iteration
+    0, 1, ..., float[I + 1].
     """
     found = []
     for run in runs:

@@ -1,5 +1,1 @@
-"""Parts of the hyper-parameter studies.
-
-Settings, groups that share a program, their training and tournaments; and what explains strength:
-importance, a model of Elo, fronts of strength and cost.
-"""
+"""Parts of the hyper-parameter studies: settings, their training, what explains strength."""

@@ -40,11 +40,7 @@ class Data:
 
 def slopes(values: np.ndarray, response: np.ndarray) -> np.ndarray:
     """float[4]: change of the response for each doubling of a letter, others equal; NaN for a
-    letter that does not vary.
-
-    Args:
-      values: float[P, 4].
-      response: float[P].
+    letter that does not vary. `values`: float[P, 4]; `response`: float[P].
     """
     logs = np.log2(values)
     varies = np.ptp(logs, axis=0) > 0

@@ -58,15 +58,10 @@ def members_of(trainings: Sequence[Training]) -> list[Member]:
 def train_all(
     groups: Sequence[ProgramGroup], directory: Path, tracker: Tracker, *, study: str, retry: bool
 ) -> None:
-    """Trains all groups, or the rest of them. A group that fails is noted and left.
+    """Trains all groups of this machine, or the rest of them. A group that fails is noted and left.
 
-    Args:
-      groups: of this machine.
-      retry: failed trainings are tried again, from the newest checkpoint where the whole group
-        stopped, else from the start.
-
-    Raises:
-      ConfigError, Stopped: as `runner.train`; everything is saved.
+    With `retry` failed trainings are tried again, from the newest checkpoint where the whole group
+    stopped, else from the start. ConfigError, Stopped: as `runner.train`; everything is saved.
     """
     started = None
     for number, group in enumerate(groups, 1):
@@ -205,12 +200,7 @@ def write_rows(directory: Path) -> list[dict[str, Any]]:
 
 
 def networks(wanted: Sequence[tuple[str, int]], found: Mapping[str, Place]) -> Learner:
-    """The best networks of trainings after iterations, leaves [P, ...], without optimiser.
-
-    Args:
-      wanted: (name of a training, iteration).
-      found: of `places`.
-    """
+    """The best networks of (training's name, iteration), leaves [P, ...], without optimiser."""
     opened: dict[Path, Run] = {}
     loaded: dict[tuple[Path, int], Learner] = {}
     picked = []

@@ -140,17 +140,10 @@ def _make_group(part: Sequence[Training]) -> ProgramGroup:
 
 
 def share(groups: Sequence[ProgramGroup], shard: str, *, together: bool) -> list[ProgramGroup]:
-    """The part of a study that one machine does: about a k-th of the work, groups kept whole as far
-    as that goes.
+    """The part of a study that one machine does, `"i/k"`: about a k-th of the work.
 
-    Args:
-      shard: `"i/k"`, the i-th of k shares, from 1.
-
-    Returns:
-      Groups with the programs of the whole study and fewer members.
-
-    Raises:
-      ConfigError: that is no share.
+    Groups are kept whole as far as that goes, and have the programs of the whole study.
+    ConfigError: that is no share.
     """
     number, count = parse_shard(shard)
     if count == 1:

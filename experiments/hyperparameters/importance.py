@@ -59,11 +59,7 @@ class Span:
 
 
 def span(samples: Sequence[np.ndarray]) -> Span:
-    """The range test.
-
-    Args:
-      samples: float[S_v] for each value; settings without a run are empty.
-    """
+    """The range test of float[S_v] for each value; settings without a run are empty."""
     means = tuple(float(np.mean(s)) if len(s) else math.nan for s in samples)
     present = [s for s in samples if len(s)]
     freedom = sum(len(s) - 1 for s in present)
@@ -123,8 +119,7 @@ def _best(swept: Swept, found: Span, none: str) -> str:
 def remarks(swept: Sequence[Swept], outcomes: Outcomes, iterations: int) -> list[dict[str, Any]]:
     """Verdicts on the papers' remarks, seed by seed; the contrasts of each are read together.
 
-    Args:
-      iterations: I of the default.
+    `iterations`: I of the default.
     """
     by_letter = {s.letter: s for s in swept}
     found = []
@@ -159,11 +154,9 @@ def _estimate(
 
 
 def statistic(name: str, outcome: Outcome, iterations: int) -> float:
-    """What `claims_sweep.json` names; NaN where the run is too short for it.
+    """What `claims_sweep.json` names in `statistics`; NaN where the run is too short for it.
 
-    Args:
-      name: of `statistics` there.
-      iterations: I of the default.
+    `iterations`: I of the default.
     """
     at, loss = outcome.iterations, outcome.loss
     if name == "final_loss":

@@ -9,11 +9,7 @@ def front(cost: Sequence[float] | np.ndarray, strength: Sequence[float] | np.nda
     """Indices of the points that no other dominates, from the cheapest on.
 
     A point dominates another if it costs at most as much, is at least as strong, and differs. Of
-    equal points the first stays.
-
-    Args:
-      cost: float[N], less is better.
-      strength: float[N], more is better.
+    equal points the first stays. Both are float[N].
     """
     cost, strength = np.asarray(cost, float), np.asarray(strength, float)
     best, kept = -np.inf, []
@@ -33,9 +29,7 @@ def hypervolume(
 ) -> float:
     """The area between the front and a worst corner: larger is better.
 
-    Args:
-      cost, strength: of `front`.
-      most, least: cost and strength of the worst corner; points beyond it add nothing.
+    `most`, `least`: cost and strength of the corner; points beyond it add nothing.
     """
     cost, strength = np.asarray(cost, float), np.asarray(strength, float)
     kept = [i for i in front(cost, strength) if cost[i] < most and strength[i] > least]

@@ -7,8 +7,7 @@ from typing import Any
 from ml_collections import ConfigDict
 
 from experiments.hyperparameters import group_training, pareto
-from experiments.hyperparameters.setting_study import Player
-from experiments.hyperparameters.setting_tournament import make_pool
+from experiments.hyperparameters.setting_study import Player, make_pool
 from jaxzero import workdir
 from jaxzero.settings.config import ConfigError
 
@@ -36,11 +35,7 @@ def check_grid(config: ConfigDict) -> None:
 def against_grid(
     config: ConfigDict, directory: Path, front: Sequence[dict[str, Any]], key: Any
 ) -> tuple[list[dict[str, Any]], dict[str, Any]]:
-    """Plays both fronts against each other, all with the same search.
-
-    Args:
-      front: its trials that no other dominates.
-      key: consumed.
+    """Plays both fronts against each other, all with the same search; the key is consumed.
 
     Returns:
       Tournaments for results.json, and `grid`: players with cost, Elo and side, and the area

@@ -1,6 +1,6 @@
-"""What the hyper-parameter studies share: the plan, training it, and merging shares of it."""
+"""What the hyper-parameter studies share: the plan, its training, its shares, its players."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -15,6 +15,9 @@ from experiments.hyperparameters.groups import ProgramGroup
 from experiments.hyperparameters.settings import Setting, Training
 from experiments.shell import study as shell
 from experiments.shell.study import StudyRun
+from experiments.strength import pool
+from experiments.strength.opponents import Entry
+from experiments.strength.pool import Pool
 from jaxzero import runs, workdir
 from jaxzero.runs import population
 from jaxzero.runs.processes import say
@@ -103,11 +106,7 @@ def run(
     plan: Callable[[ConfigDict], Plan],
     conclude: Callable[[StudyRun], StudySummary],
 ) -> None:
-    """A whole study, this machine's share, or the rest of it.
-
-    Args:
-      plan: the study before anything is trained.
-      conclude: plays, measures and reports once everything is trained.
+    """A whole study, this machine's share, or the rest of it; concluded once everything is trained.
 
     Raises:
       ConfigError, Stopped: as `runner.train`.
@@ -138,8 +137,7 @@ def finished(
 ) -> tuple[dict[str, Place], list[dict[str, Any]], list[Player], list[Cost]]:
     """What a study is concluded from: places of the networks, rows, players, their costs.
 
-    Raises:
-      ConfigError: runs are missing, or all have failed.
+    ConfigError: runs are missing, or all have failed.
     """
     directory = study.directory
     settled = {*group_training.places(directory), *group_training.failed_in(directory)}
@@ -161,8 +159,7 @@ def finished(
 def refuse_failures(directory: Path) -> None:
     """At the very end: a study with failed settings has its report, but not status 0.
 
-    Raises:
-      FloatingPointError: names the failed trainings and the remedy.
+    FloatingPointError: names the failed trainings and the remedy.
     """
     lost = group_training.failed_in(directory)
     if lost:
@@ -182,6 +179,26 @@ def players(plan: Plan, found: dict[str, Place]) -> list[Player]:
         for setting, iterations in t.serves
     ]
     return sorted(listed, key=lambda player: (order[player.setting], player.seed))
+
+
+def make_pool(
+    config: ConfigDict,
+    listed: Sequence[Player],
+    found: Mapping[str, Place],
+    *,
+    untrained: Sequence[int] = (),
+    most: int,
+) -> Pool:
+    """The round robin of the players' networks, untrained ones of some seeds, and a random player.
+
+    `most`: the largest number of simulations.
+    """
+    spec = spec_lib.make_spec(config)
+    networks = group_training.networks([(p.training, p.iterations) for p in listed], found)
+    entries = [Entry(p.name, "trained", p.setting, p.seed, iteration=p.iterations) for p in listed]
+    if untrained:
+        entries, networks = pool.with_untrained(spec, entries, networks, untrained)
+    return Pool(config, spec, entries, networks, ("random",), most=most)
 
 
 def costs(

@@ -100,6 +100,14 @@ def next_batch(
     )
 
 
+def finished(study: Any, directory: Path, reasons: str) -> list[Any]:
+    """The trials that did not fail. ConfigError: all did, why is in the file `reasons`."""
+    done = [trial for trial in study.get_trials(deepcopy=False) if trial.values]
+    if not done:
+        raise ConfigError(f"--workdir={directory}: every trial has failed, see {reasons}")
+    return done
+
+
 def fail(study: Any, number: int) -> None:
     """Tells Optuna that a trial came to nothing."""
     study.tell(number, state=importlib.import_module("optuna").trial.TrialState.FAIL)

@@ -8,6 +8,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from experiments.claims import inference
+from experiments.costs.cost_strength import MEASURES
 from experiments.pages import draw, style
 from experiments.pages.page import Section, plate, section
 from experiments.pages.study import Study
@@ -28,11 +29,6 @@ PHASES: Final = {
     "training": ("training", "#CCBB44"),
     "arena": ("arena", "#AA3377"),
     "measuring": ("measuring losses", "#BBBBBB"),
-}
-MEASURES: Final = {
-    "evaluations": "network evaluations",
-    "flops": "floating-point operations",
-    "seconds": "calibrated seconds",
 }
 _LOOP: Final = ("selfplay", "training", "arena")  # what Equation 2 knows
 _TITLE: Final = "Cost and strength for it"

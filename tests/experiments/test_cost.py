@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from experiments import cost
-from experiments.costs import clock, cost_model, cost_strength, phases
+from experiments.costs import clock, cost_model, cost_strength
 from experiments.costs.clock import Calibration, Clock, Cost, Timing
 from experiments.costs.cost_model import Job
 from experiments.losses import cost_section as cost_page
@@ -300,7 +300,7 @@ def test_a_run_is_calibrated_from_its_directory(
 
 def test_made_up_examples_look_like_positions() -> None:
     spec = small.small_spec()
-    made = jax.jit(lambda seed: phases.made_up(spec, 6, seed))(2)
+    made = jax.jit(lambda seed: clock.made_up(spec, 6, seed))(2)
     assert made.observation.shape == (6, *spec.game.observation_shape)
     assert set(np.unique(made.observation)) == {-1, 0, 1}
     np.testing.assert_allclose(made.policy.sum(-1), 1)
