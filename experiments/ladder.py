@@ -30,9 +30,7 @@ FILE = "ladder.json"
 def parser() -> Parser:
     """The command line."""
     made = Parser(prog="python -m experiments.ladder", description=__doc__)
-    made.add_argument(
-        "runs", nargs="+", type=Path, metavar="RUN", help="run directory, finished or not"
-    )
+    made.add_runs("runs", "run directory, finished or not")
     made.add_fields(
         LadderSettings,
         opponents.FLAGS
@@ -50,8 +48,7 @@ def parser() -> Parser:
 def climb(directories: Sequence[Path], settings: LadderSettings) -> list[dict[str, Any]]:
     """Measures runs and writes their ladders, or finds that they are measured.
 
-    Raises:
-      ConfigError: one line, before anything is written or compiled.
+    ConfigError: one line, before anything is written or compiled.
     """
     fixed_opponents.check(settings)
     runner.prepare(default_config())
@@ -60,7 +57,8 @@ def climb(directories: Sequence[Path], settings: LadderSettings) -> list[dict[st
     description = fixed_opponents.described(opened, settings)
     for run in opened:
         contestants.finite_members(run)  # refuses a run without any
-    found = [_stored(run) for run in opened]
+    stored = [run.directory / FILE for run in opened]
+    found = [workdir.read_json(path) if path.is_file() else {} for path in stored]
     if all(one.get("settings") == description for one in found):
         say("already measured with these settings")
     else:
@@ -75,11 +73,6 @@ def climb(directories: Sequence[Path], settings: LadderSettings) -> list[dict[st
         say(f"written: {run.directory / FILE}")
         next_command.show(run)
     return found
-
-
-def _stored(run: Run) -> dict[str, Any]:
-    path = run.directory / FILE
-    return workdir.read_json(path) if path.is_file() else {}
 
 
 def targets_of(run: Run) -> dict[str, str]:

@@ -113,9 +113,22 @@ def conclude(study: StudyRun, trained: Trained, members: list[Member]) -> StudyS
         "tournaments": time.monotonic() - started,
     }
     rows = workdir.read_rows(directory / workdir.METRICS)
-    results = study.header(members) | describe(
-        config, trained, members, rows, tournaments, players, seconds
-    )
+    published = trained.spec.switches.elo_first_listed_advantage
+    results = study.header(members) | {
+        "cost": {
+            "wall_seconds": sum(seconds.values()),
+            "compile_seconds": trained.compile_seconds,
+            "phases": seconds,
+            "runs": {m.name: _work([r for r in rows if r["run"] == m.name]) for m in members},
+        },
+        "failed": [{"run": name, "reason": reason} for name, reason in trained.failed.items()],
+        "training_elo": training_elo(config, members, rows, published=published),
+        "tournaments": [
+            players.entry(played, name, TOURNAMENTS[name][0], config.study[TOURNAMENTS[name][1]])
+            for name, played in tournaments.items()
+        ],
+        "checks": pool.checks(members, rows, tournaments, players.entries),
+    }
     workdir.write_json(directory / workdir.RESULTS, results)
     tournament_files.games(directory, tournaments, players.entries)
     if config.study.ladder_games:
@@ -166,44 +179,15 @@ def training_elo(
     """
     if config.arena.gate == "none":
         return {}
-    found = {}
-    for member in members:
-        own = [row for row in rows if row["run"] == member.name]
-        if (rated := training_elo_lib.rate(own, published=published)) is not None:
-            found[member.name] = rated
-    return found
-
-
-def describe(
-    config: ConfigDict,
-    trained: Trained,
-    members: list[Member],
-    rows: list[dict[str, Any]],
-    tournaments: dict[str, Tournament],
-    players: pool.Pool,
-    seconds: dict[str, float],
-) -> dict[str, Any]:
-    """results.json below its header."""
-    published = trained.spec.switches.elo_first_listed_advantage
-    return {
-        "cost": {
-            "wall_seconds": sum(seconds.values()),
-            "compile_seconds": trained.compile_seconds,
-            "phases": seconds,
-            "runs": {m.name: run_counts([r for r in rows if r["run"] == m.name]) for m in members},
-        },
-        "failed": [{"run": name, "reason": reason} for name, reason in trained.failed.items()],
-        "training_elo": training_elo(config, members, rows, published=published),
-        "tournaments": [
-            players.entry(played, name, TOURNAMENTS[name][0], config.study[TOURNAMENTS[name][1]])
-            for name, played in tournaments.items()
-        ],
-        "checks": pool.checks(members, rows, tournaments, players.entries),
+    rated = {
+        m.name: training_elo_lib.rate((r for r in rows if r["run"] == m.name), published=published)
+        for m in members
     }
+    return {name: curve for name, curve in rated.items() if curve is not None}
 
 
-def run_counts(rows: list[dict[str, Any]]) -> dict[str, float]:
-    """Work of one run, summed over its iterations."""
+def _work(rows: list[dict[str, Any]]) -> dict[str, float]:
+    """Of one run, summed over its iterations."""
     names = ("evaluations", "useful_evaluations", "gradient_steps", "games")
     return {n: sum(r.get(f"count/{n}", 0.0) for r in rows) for n in names}
 

@@ -27,9 +27,8 @@ from jaxzero.settings.config import ConfigError
 def write(directories: Sequence[Path], out: Path, command: str) -> Path:
     """Writes the joint report that a command asked for; returns the path of `report.html`.
 
-    Raises:
-      ConfigError: a directory that is no finished loss ablation, two that cannot be counted
-        together, or an `out` that is a run's own directory or can't be written.
+    ConfigError: a directory that is no finished loss ablation, two that cannot be counted together,
+    or an `out` that is a run's own directory or can't be written.
     """
     if out.resolve() in [directory.resolve() for directory in directories]:
         raise ConfigError(f"--out={out} is one of the runs: choose another directory")
@@ -44,9 +43,7 @@ def write(directories: Sequence[Path], out: Path, command: str) -> Path:
 def main(words: Sequence[str] | None = None) -> None:
     """The command."""
     parser = arguments.Parser(prog="python -m experiments.loss_report", description=__doc__)
-    parser.add_argument(
-        "runs", nargs="+", type=Path, metavar="RUN", help="directory of a finished loss ablation"
-    )
+    parser.add_runs("runs", "directory of a finished loss ablation")
     parser.add_argument(
         "--out", type=Path, required=True, metavar="DIR", help="directory for the report"
     )

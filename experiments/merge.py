@@ -31,14 +31,9 @@ STUDIES: Final[dict[str, Any]] = {
 
 
 def merge(shares: Sequence[Path], directory: Path, command: str | None = None) -> None:
-    """Puts shares together and concludes the study.
+    """Puts shares together in a directory, made or resumed, and concludes the study.
 
-    Args:
-      shares: run directories of one study with equal settings.
-      directory: of the whole; made, or resumed.
-
-    Raises:
-      ConfigError: shares that do not go together, or are not all of the study.
+    ConfigError: shares that do not go together, or are not all of the study.
     """
     stored = [_settings(share) for share in shares]
     name = stored[0]["study"]
@@ -113,9 +108,7 @@ def _environment(shares: Sequence[Path]) -> dict[str, Any]:
 def main(words: Sequence[str] | None = None) -> None:
     """The command."""
     parser = arguments.Parser(prog="python -m experiments.merge", description=__doc__)
-    parser.add_argument(
-        "shares", nargs="+", type=Path, metavar="RUN", help="run directory of a share"
-    )
+    parser.add_runs("shares", "run directory of a share")
     parser.add_argument("--workdir", type=Path, required=True, help="directory of the whole study")
     given = parser.parse(words)
     try:

@@ -58,9 +58,7 @@ class TournamentSettings:
 def parser() -> Parser:
     """The command line."""
     made = Parser(prog="python -m experiments.tournament", description=__doc__)
-    made.add_argument(
-        "runs", nargs="+", type=Path, metavar="RUN", help="run directory, finished or not"
-    )
+    made.add_runs("runs", "run directory, finished or not")
     made.add_fields(
         TournamentSettings,
         opponents.FLAGS
@@ -84,16 +82,10 @@ def parser() -> Parser:
 def play(
     settings: TournamentSettings, directory: Path | None = None, command: str | None = None
 ) -> Path:
-    """Plays a tournament, or finds that it was played.
+    """Plays a tournament, or finds that it was played; returns its directory.
 
-    Args:
-      directory: for the results; by default made of the settings.
-
-    Returns:
-      The directory.
-
-    Raises:
-      ConfigError: one line, before anything is written or compiled.
+    By default that is made of the settings. ConfigError: one line, before anything is written or
+    compiled.
     """
     check(settings)
     runner.prepare(default_config())
@@ -128,9 +120,8 @@ def check(settings: TournamentSettings) -> None:
 def field(settings: TournamentSettings, opened: Sequence[Run]) -> list[Contestant]:
     """The networks that take part; says which failed and don't.
 
-    Raises:
-      ConfigError: a member or an iteration that there is not; a tournament of one; all members of a
-        run failed.
+    ConfigError: a member or an iteration that there is not; a tournament of one; all members of a
+    run failed.
     """
     contestants.check_members(opened, settings.members)
     labels = contestants.label_runs(settings.runs)

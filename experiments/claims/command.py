@@ -72,9 +72,7 @@ def as_json(findings: Findings) -> dict[str, Any]:
 def main(words: Sequence[str] | None = None) -> None:
     """The command."""
     parser = arguments.Parser(prog="python -m experiments.claims", description=__doc__)
-    parser.add_argument(
-        "runs", nargs="+", type=Path, metavar="RUN", help="directory of a finished loss ablation"
-    )
+    parser.add_runs("runs", "directory of a finished loss ablation")
     parser.add_argument(
         "--out",
         type=Path,

@@ -146,16 +146,11 @@ def _p_value(contrast: Contrast, found: Estimate | None) -> float:
 
 
 def judge(found: Estimate | None, direction: str, margin: float, level: float) -> str:
-    """The verdict on one contrast, read off its interval.
+    """The verdict on one contrast, read off its interval at a test's level; None is undecided.
 
-    An interval inside the margin comes first: an effect that is surely there and surely too
-    small to matter is no effect.
-
-    Args:
-      found: the effect; None is undecided.
-      direction: claimed, see `Contrast`.
-      margin: differences below it count as none.
-      level: of the test, 1 less the interval's coverage.
+    An interval inside the margin, below which differences count as none, comes first: an effect
+    that is surely there and surely too small to matter is no effect. `direction`: claimed, see
+    `Contrast`.
     """
     low, high = (math.nan, math.nan) if found is None else found.interval(level)
     if direction == "not_greater":

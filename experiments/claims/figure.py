@@ -3,7 +3,7 @@
 import math
 import textwrap
 from collections.abc import Sequence
-from typing import Final, NamedTuple
+from typing import Final, TypeAlias
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -50,11 +50,8 @@ _CAPTION: Final = (
 _WORDS_WIDE = 74  # characters of a claim over its contrasts
 
 
-class _Line(NamedTuple):
-    """A line of the figure: a claim's words, or one of its contrasts."""
-
-    text: str
-    test: Tested | None
+# A line of the figure: a claim's words, or one of its contrasts.
+_Line: TypeAlias = tuple[str, Tested | None]
 
 
 def plates(findings: Findings) -> list[Plate]:
@@ -80,8 +77,8 @@ def _lines(decided: Sequence[Decided], statistics: Sequence[str]) -> list[_Line]
             wrapped = textwrap.wrap(
                 style.symbols(f"{one.claim.words} ({one.verdict})"), _WORDS_WIDE
             )
-            lines += [_Line(words, None) for words in wrapped]
-            lines += [_Line(_on_board(test.contrast, one_board), test) for test in tests]
+            lines += [(words, None) for words in wrapped]
+            lines += [(_on_board(test.contrast, one_board), test) for test in tests]
     return lines
 
 
@@ -93,7 +90,7 @@ def _on_board(contrast: Contrast, one_board: bool) -> str:
 
 @style.styled
 def _figure(kind: str, lines: Sequence[_Line]) -> Figure:
-    tests = [line.test for line in lines if line.test is not None]
+    tests = [test for _, test in lines if test is not None]
     drawn = Figure(figsize=(9.6, 0.185 * len(lines) + 0.8), layout="constrained")
     style.canvas(drawn)
     axes = drawn.subplots()
@@ -103,26 +100,26 @@ def _figure(kind: str, lines: Sequence[_Line]) -> Figure:
     axes.axvspan(-margin, margin, color="#000000", alpha=0.06, linewidth=0)
     axes.axvline(0, color="#999999", linewidth=0.8)
     axes.grid(axis="y", visible=False)
-    places = [place for place, line in enumerate(lines) if line.test is not None]
-    axes.set_yticks(places, [lines[place].text for place in places])
+    named = {place: text for place, (text, test) in enumerate(lines) if test is not None}
+    axes.set_yticks([*named], [*named.values()])
     axes.tick_params(axis="y", length=0, labelsize=7.5)
     axes.set_xlabel(f"difference in {kind}")
-    for place, line in enumerate(lines):
-        if line.test is None:
+    for place, (text, test) in enumerate(lines):
+        if test is None:
             axes.text(
-                0.005, place, line.text, transform=axes.get_yaxis_transform(), va="center",
+                0.005, place, text, transform=axes.get_yaxis_transform(), va="center",
                 fontsize=7.8, fontweight="bold", color=style.INK,
             )  # fmt: skip
         else:
-            _contrast(axes, place, line.test, reach)
+            _contrast(axes, place, test, reach)
     handles = [
         style.key(verdict, color=COLOURS[verdict], marker="o", markersize=5)
         for verdict in VERDICTS
         if verdict in {test.verdict for test in tests}
     ]
     known = any(published_effect(test.contrast) is not None for test in tests)
-    text, marker = ("published", "D") if known else (NO_DATA, "")
-    handles.append(style.key(text, linestyle="", marker=marker, markerfacecolor="none"))
+    words, marker = ("published", "D") if known else (NO_DATA, "")
+    handles.append(style.key(words, linestyle="", marker=marker, markerfacecolor="none"))
     style.legend_below(drawn, handles, columns=5)
     return drawn
 

@@ -75,11 +75,7 @@ def estimate(
 
 
 def paired(sides: Sequence[Mapping[Any, float]], weights: Sequence[float]) -> np.ndarray:
-    """float[S], the weighted sum for every seed that all sides have; not finite ones left out.
-
-    Args:
-      sides: values by seed, at least one side.
-    """
+    """float[S], the weighted sum for every seed that all sides have; not finite ones left out."""
     seeds = sorted(set.intersection(*(set(side) for side in sides)))
     sums = [sum(w * side[seed] for side, w in zip(sides, weights, strict=True)) for seed in seeds]
     return np.array([value for value in sums if math.isfinite(value)], dtype=float)
@@ -90,8 +86,7 @@ def difference(
 ) -> Estimate:
     """Mean of one side less mean of the other: seed by seed where they share seeds, else Welch.
 
-    Args:
-      plus, minus: values by seed, at least one each.
+    Both are values by seed, at least one each.
     """
     if plus.keys() & minus.keys():
         return estimate([paired([plus, minus], (1.0, -1.0))], own_error=own_error)

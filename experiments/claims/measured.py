@@ -77,8 +77,7 @@ def _seeds(study: Study) -> list[int]:
 def load(directories: Iterable[Path]) -> tuple[BoardStudies, ...]:
     """Finished loss studies, grouped by board and semantics.
 
-    Raises:
-      ConfigError: a directory without results of this study; two that cannot be counted together.
+    ConfigError: a directory without results of this study; two that cannot be counted together.
     """
     return together((directory, _open(directory)) for directory in directories)
 

@@ -13,27 +13,18 @@ EFFICIENCY = "efficiency"  # all of paper 002
 
 @dataclass(frozen=True)
 class Contrast:
-    """What decides a claim: mean of some sides' runs less mean of others', seed by seed.
+    """What decides a claim: mean of some sides' runs less mean of others', seed by seed."""
 
-    Attributes:
-      plus, minus: targets, settings or letters; an empty `minus` is 0.
-      board: whose runs; empty where the paper has one board.
-      against: a board on which the same is taken and subtracted, or None.
-      statistic: of a run, a name in the file's `statistics`.
-      direction: claimed: "greater" or "less" than 0, "equal" to it, "different", or "not_greater":
-        not beyond the margin.
-      margin: differences below it count as none.
-      than: subtracted, where a paper compares with a number.
-    """
-
-    plus: tuple[str, ...] = ()
-    minus: tuple[str, ...] = ()
-    board: str = ""
-    against: str | None = None
-    statistic: str = ""
+    plus: tuple[str, ...] = ()  # targets, settings or letters
+    minus: tuple[str, ...] = ()  # the same; empty is 0
+    board: str = ""  # whose runs; empty where the paper has one board
+    against: str | None = None  # a board on which the same is taken and subtracted
+    statistic: str = ""  # of a run, a name in the file's `statistics`
+    # claimed: "greater" or "less" than 0, "equal" to it, "different", or "not_greater": not beyond
+    # the margin
     direction: str = "different"
-    margin: float = 0.0
-    than: float = 0.0
+    margin: float = 0.0  # differences below it count as none
+    than: float = 0.0  # subtracted, where a paper compares with a number
 
     @property
     def sides(self) -> list[tuple[str, float]]:

@@ -23,20 +23,11 @@ from experiments import (
 )
 from experiments.configs.connect_four_extensions import POPULATIONS
 from experiments.hyperparameters.settings import trainings
-from experiments.reproduce.papers import (
-    CORRELATION,
-    CURRICULUM,
-    EFFICIENCY,
-    EXTENSIONS,
-    LOSSES,
-    SUPERVISED,
-    SWEEP,
-    Part,
-)
-from experiments.shell import cli
+from experiments.reproduce import papers
+from experiments.reproduce.papers import Part
+from experiments.shell import presets
 from jaxzero.runs import Member, flops, hardware
 from jaxzero.runs.hardware import Hardware
-from jaxzero.settings import config as config_lib
 from jaxzero.settings.config import ConfigError
 from jaxzero.training import spec as spec_lib
 from jaxzero.training.spec import Spec
@@ -84,21 +75,13 @@ class Work(NamedTuple):
 @functools.cache
 def settings(part: Part, scale: str) -> ConfigDict:
     """Of a part, as its command will have them. ConfigError: a change that its preset refuses."""
-    file = f"experiments/configs/{part.study}.py"
-    found = cli.load(f"{file}:{scale}{part.suffix}", file).config
-    found = config_lib.changed(found, part.changes(scale))
+    found = presets.settings(part.study, f"{scale}{part.suffix}", part.changes(scale))
     module = importlib.import_module(f"experiments.{part.study}")
     return module.resolve(found) if hasattr(module, "resolve") else found
 
 
 def of(part: Part, scale: str, platform: str) -> Forecast:
-    """Runs and hours.
-
-    Args:
-      part: which.
-      scale: of `papers.SCALES`.
-      platform: `cpu` or another.
-    """
+    """Runs and hours of a part, on a CPU or another platform."""
     config = settings(part, scale)
     configs, spec = _runs(part, config), spec_lib.make_spec(config)
     work = [_of_run(part, one, spec) for one in configs]
@@ -114,14 +97,14 @@ def of(part: Part, scale: str, platform: str) -> Forecast:
 def _runs(part: Part, config: ConfigDict) -> list[ConfigDict]:
     """The settings of every run."""
     s = config.study
-    if part.study in (SWEEP, CORRELATION):
-        module = hyperparameter_sweep if part.study == SWEEP else hyperparameter_correlation
+    if part.study in (papers.SWEEP, papers.CORRELATION):
+        module = hyperparameter_sweep if part.study == papers.SWEEP else hyperparameter_correlation
         return [t.config for t in trainings(module.make_settings(config), range(s.seeds))]
-    if part.study == EXTENSIONS:
+    if part.study == papers.EXTENSIONS:
         return [config] * sum(s.population if arm in POPULATIONS else s.seeds for arm in s.arms)
-    if part.study == LOSSES:
+    if part.study == papers.LOSSES:
         groups = len(s.targets) + len(s.lambdas)
-    elif part.study == SUPERVISED:
+    elif part.study == papers.SUPERVISED:
         groups = len(connect_four_supervised.groups(config))
     else:
         groups = len(s.arms)
@@ -136,7 +119,7 @@ def _plies(spec: Spec) -> float:
 
 def _of_run(part: Part, config: ConfigDict, spec: Spec) -> Work:
     """Of one training."""
-    if part.study == SUPERVISED:
+    if part.study == papers.SUPERVISED:
         epochs = min(config.study.max_epochs, _EPOCHS)
         return Work(0.0, 0.8 * config.study.positions * epochs)
     train, replay = config.train, config.replay
@@ -155,25 +138,25 @@ def _played(part: Part, config: ConfigDict, runs: int, spec: Spec) -> float:
     """Evaluations of what follows training: tournaments, ladders, examinations."""
     s, m = config.study, config.search.num_simulations
     kept = config.train.iterations // config.execution.snapshot_every + 1
-    if part.study in (EFFICIENCY, EXTENSIONS):
+    if part.study in (papers.EFFICIENCY, papers.EXTENSIONS):
         return runs * kept * s.test_positions * (s.simulations or m)
-    if part.study == SUPERVISED:
+    if part.study == papers.SUPERVISED:
         return runs * 0.1 * s.positions * (1 + s.searches)
-    if part.study == CURRICULUM:
+    if part.study == papers.CURRICULUM:
         return runs * min(s.points, kept) * s.games * _plies(spec) * m
     settings = math.comb(runs, 2)
-    if part.study == CORRELATION:  # every run at several I
+    if part.study == papers.CORRELATION:  # every run at several I
         settings = math.comb(runs * len(s.iterations), 2)
     games, searched = settings * s.tournament_games, s.tournament_simulations
-    if part.study == LOSSES:
+    if part.study == papers.LOSSES:
         searched += s.low_simulations
         games += runs * kept * s.ladder_games * len(s.ladder_opponents)
-    return games * _plies(spec) * searched * (1 + (part.study == CORRELATION))
+    return games * _plies(spec) * searched * (1 + (part.study == papers.CORRELATION))
 
 
 def memory(part: Part, scale: str, machine: Hardware) -> int | None:
     """Bytes of a device, all runs at once where they go together; None for what is no self-play."""
-    if part.study == SUPERVISED:
+    if part.study == papers.SUPERVISED:
         return None
     config = settings(part, scale)
     members = [Member(str(n), "", n, config) for n in range(len(_runs(part, config)))]

@@ -34,9 +34,7 @@ class Source(NamedTuple):
 def write(paper: Paper, scale: str, root: Path) -> Path:
     """Writes a paper's page from what lies there; returns its path.
 
-    Args:
-      scale: of `papers.SCALES`.
-      root: `--workdir`; its folder SCALE holds the parts.
+    `root`: `--workdir`, whose folder SCALE holds the parts.
     """
     folder = root / scale
     with workdir.writing(folder):

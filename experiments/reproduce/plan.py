@@ -28,8 +28,7 @@ class Planned(NamedTuple):
 def chosen(paper: Paper, only: Sequence[str]) -> tuple[Part, ...]:
     """The parts whose name has one of the words, or matches it (`*othello*`); all for no word.
 
-    Raises:
-      ConfigError: a word that is of no part.
+    ConfigError: a word that is of no part.
     """
     found: set[Part] = set()
     for word in only:
@@ -43,11 +42,9 @@ def chosen(paper: Paper, only: Sequence[str]) -> tuple[Part, ...]:
 
 
 def share(selected: Sequence[Part], hours: Mapping[Part, float], shard: str) -> tuple[Part, ...]:
-    """The i-th of k shares, the longest parts dealt out first, each to the share with least to do.
+    """Of `i/k` shares the i-th, the longest parts dealt out first, each to that with least to do.
 
-    Args:
-      hours: of them, the same on every machine.
-      shard: `i/k`.
+    `hours`: of the parts, the same on every machine.
     """
     number, count = parse_shard(shard)
     loads, mine = [0.0] * count, set()
@@ -69,15 +66,9 @@ def deal(selected: Sequence[Part], scale: str, count: int) -> list[tuple[Part, .
 def make(
     paper: Paper, scale: str, only: Sequence[str], shard: str, folder: Path, machine: Hardware
 ) -> list[Planned]:
-    """What this machine is to do, in order.
+    """What this machine is to do, in order; `folder`: of the run directories.
 
-    Args:
-      scale: of `papers.SCALES`.
-      folder: of the run directories.
-      machine: for which hours and memory are forecast.
-
-    Raises:
-      ConfigError: a word of no part, a share that is none.
+    ConfigError: a word of no part, a share that is none.
     """
     selected = chosen(paper, only)
     hours = _hours(selected, scale)

@@ -10,6 +10,7 @@ import shlex
 import sys
 import typing
 from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from typing import Any, NoReturn
 
 from jaxzero.play.terminal import pipes
@@ -32,12 +33,14 @@ class Parser(argparse.ArgumentParser):
         self._flags += [name for name in names if name.startswith("--")]
         return super().add_argument(*names, **settings)
 
-    def add_fields(self, settings: Any, meanings: Mapping[str, str]) -> None:
-        """A flag for each field of a dataclass that is named, with its kind and its default.
+    def add_runs(self, name: str, meaning: str) -> None:
+        """Run directories, at least one."""
+        self.add_argument(name, nargs="+", type=Path, metavar="RUN", help=meaning)
 
-        Args:
-          settings: with fields that are whole numbers, words, tuples of words, or None.
-          meanings: what `--help` says, by field.
+    def add_fields(self, settings: Any, meanings: Mapping[str, str]) -> None:
+        """A flag for each field of a dataclass that has a meaning, with its kind and its default.
+
+        Kinds are whole numbers, words, tuples of words, or None; the meaning is what `--help` says.
         """
         kinds = typing.get_type_hints(settings)
         for field in dataclasses.fields(settings):

@@ -18,8 +18,7 @@ def names(study: str) -> tuple[str, ...]:
 def settings(study: str, preset: str, changes: Mapping[str, Any] | None = None) -> ConfigDict:
     """`--config=experiments/configs/STUDY.py:PRESET --config.KEY=VALUE ...`, not locked.
 
-    Raises:
-      ConfigError: a preset or a key that does not exist, or a value that it cannot have.
+    ConfigError: a preset or a key that does not exist, or a value that it cannot have.
     """
     file = importlib.import_module(f"experiments.configs.{study}")
     config: ConfigDict = file.get_config(preset).copy_and_resolve_references()

@@ -55,8 +55,7 @@ class StudyRun:
     def train(self, name: str, config: ConfigDict, directory: Path) -> Trained:
         """Trains a part of the study, all its seeds, in a run directory of its own, or goes on.
 
-        Raises:
-          Stopped, ConfigError, FloatingPointError: as `runner.train`; everything is saved.
+        Stopped, ConfigError, FloatingPointError: as `runner.train`; everything is saved.
         """
         claim(directory, config, self.name)
         with Tracker(directory, config, self.name) as tracker:
@@ -93,12 +92,8 @@ def begin(
 ) -> StudyRun:
     """Makes a study's run directory, or resumes it.
 
-    Args:
-      validate: refuses settings, before anything is written or compiled.
-      fixed: see `workdir.claim`.
-
-    Raises:
-      ConfigError: settings that cannot work, or a directory of others.
+    `validate` refuses settings before anything is written or compiled; `fixed`: see
+    `workdir.claim`. ConfigError: settings that cannot work, or a directory of others.
     """
     started = time.monotonic()
     runner.prepare(config)  # before anything looks for devices, as `validate` does for the dtype
@@ -118,8 +113,7 @@ def claim(directory: Path, config: ConfigDict, name: str, *, fixed: Sequence[str
 def check(config: ConfigDict, keys: Iterable[Key], *distinct: str) -> None:
     """Refuses what no study with these keys can do, before anything compiles.
 
-    Args:
-      distinct: names of its keys whose values are listed, each once.
+    `distinct`: names of its keys whose values are listed, each once.
     """
     config_lib.validate(config, keys)
     config_lib.require_extras(config)

@@ -24,30 +24,17 @@ _WIDEST_VALUE = 16
 
 
 class StudySettings(NamedTuple):
-    """A settings file: what `--config=FILE:PRESET` names.
+    """A settings file: what `--config=FILE:PRESET` names."""
 
-    Attributes:
-      path, preset: as they were given; `preset` is empty where the file's own default is taken.
-      config: of the preset, locked.
-      presets: all that the file has, by name; empty if it declares none.
-      keys: of the table and of the study, by name.
-    """
-
-    path: str
-    preset: str
-    config: ConfigDict
-    presets: Mapping[str, Preset]
-    keys: Mapping[str, Key]
+    path: str  # as it was given
+    preset: str  # as it was given; empty where the file's own default is taken
+    config: ConfigDict  # of the preset, locked
+    presets: Mapping[str, Preset]  # all that the file has, by name; empty if it declares none
+    keys: Mapping[str, Key]  # of the table and of the study, by name
 
 
 def page(title: str, command: str, default_config: str, settings: StudySettings) -> str:
-    """The whole page.
-
-    Args:
-      title: the study in one line.
-      command: how it is started.
-      default_config: taken without `--config`.
-    """
+    """The whole page: the study in a line, how it is started, and its settings."""
     path, preset, config, presets, keys = settings
     values = flatten(config)
     width = min(_WIDEST, max(_NARROWEST, shutil.get_terminal_size((100, 24)).columns))
