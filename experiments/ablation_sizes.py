@@ -103,14 +103,9 @@ def settings(size: Size, changes: Mapping[str, Any] | None = None) -> ConfigDict
 
 
 def fits(changes: Mapping[str, Any] | None = None, hardware: Hardware | None = None) -> list[Fit]:
-    """All sizes, from the largest to the smallest, held against the hardware.
+    """All sizes, from the largest to the smallest, held against what JAX sees, or other hardware.
 
-    Args:
-      changes: to the settings of every size (dotted keys).
-      hardware: what JAX sees by default.
-
-    Raises:
-      ConfigError: see `settings`.
+    `changes`: to the settings of every size (dotted keys). ConfigError: see `settings`.
     """
     configs = [settings(size, changes) for size in SIZES]
     hardware = hardware or hardware_lib.look()
@@ -128,14 +123,9 @@ def _fit(size: Size, config: ConfigDict, hardware: Hardware) -> Fit:
 
 
 def choose(candidates: Sequence[Fit], name: str = AUTO, directory: Path | None = None) -> Fit:
-    """The largest that suits, or the one of that name.
+    """The largest that suits, or that a run `directory` was begun with; or the size of that `name`.
 
-    Args:
-      name: of a size; `AUTO`: by itself.
-      directory: a run directory, which may exist: `AUTO` goes on with the size that it has.
-
-    Raises:
-      ConfigError: there is none of that name, or nothing suits.
+    ConfigError: there is none of that name, or nothing suits.
     """
     if name != AUTO:
         names = [fit.size.name for fit in candidates]
@@ -183,9 +173,7 @@ def table(candidates: Sequence[Fit], chosen: Fit) -> Table:
 def training_minutes(config: ConfigDict, units: Cost, *, plies: float, done: int = 0) -> float:
     """Of all runs after iteration `done`, by Equation 2 of the papers (`costs.cost_model`).
 
-    Args:
-      units: seconds of one unit of one run.
-      plies: of a game, mean.
+    `units`: seconds of one unit of one run; `plies`: of a game, mean.
     """
     members, images = loss_ablation.make_members(config), make_spec(config).num_images
     layout = population.plan(len(members), len(devices.choose(config)))

@@ -49,8 +49,7 @@ def place(folder: str, name: str, *, drive: bool = False) -> Path:
 def choose(sizes: Iterable[str], name: str = ablation_sizes.AUTO) -> str:
     """The size of that name; `auto`: `gpu` where JAX sees a GPU or TPU, else `cpu`.
 
-    Raises:
-      ConfigError: there is none of that name.
+    ConfigError: there is none of that name.
     """
     known = list(sizes)
     if name == ablation_sizes.AUTO:

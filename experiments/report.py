@@ -39,8 +39,7 @@ _FIRST: Final = "loss_ablation"  # the study of directories that do not carry it
 def write(directory: Path) -> Path:
     """Writes the report of the study that a run directory holds; returns the page's path.
 
-    Raises:
-      ConfigError: one line: it is none, no study's that has a report, or has not got far enough.
+    ConfigError: it is none, no study's that has a report, or has not got far enough.
     """
     module = importlib.import_module(REPORTS[study_of(directory)])
     with workdir.writing(directory):

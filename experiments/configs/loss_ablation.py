@@ -130,8 +130,7 @@ KEYS: tuple[Key, ...] = (
 def get_config(preset: str = "quick") -> ConfigDict:
     """The settings of a preset, or of a preset on one of `BOARDS`: `"paper.gobang_5x5"`.
 
-    Raises:
-      ConfigError: unknown preset, unknown board.
+    ConfigError: unknown preset, unknown board.
     """
     name, dot, board = preset.partition(".")
     config = preset_config(name, PRESETS, KEYS)

@@ -138,11 +138,8 @@ def train(
     """All members of an arm as one population, from the newest checkpoint on; its accuracies.
 
     With `study.patience` the training goes in stretches from one checkpoint to the next, and ends
-    when no seed has improved for that many iterations.
-
-    Args:
-      test: what the networks are measured on.
-      group: its members and who looks at them; None: its seeds and nobody.
+    when no seed has improved for that many iterations. `test`: what the networks are measured on;
+    `group`: its members and who looks at them, by default its seeds and nobody.
     """
     shell.claim(directory, own, study.name)
     with Tracker(directory, own, study.name) as tracker:

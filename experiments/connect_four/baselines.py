@@ -13,9 +13,7 @@ def extensions(
 ) -> dict[str, dict[str, Any]]:
     """Dotted keys by extension of the plain baseline (002, sections 3.3 and 2.4).
 
-    Args:
-      grows: how the slow window grows.
-      anneal_to, anneal_iterations: of the cyclic learning rate.
+    `grows`: how the slow window does; `anneal_...`: of the cyclic learning rate.
     """
     start = round(config.study.slow_window_share * config.replay.window_positions)
     return {

@@ -25,7 +25,7 @@ from experiments.connect_four.learning_lines import (
     of_arms,
     placed,
 )
-from experiments.pages import learning_section, page, style
+from experiments.pages import learning_section, page, record, style
 from experiments.pages.page import Page, Plate, plate, section
 from experiments.pages.tables import Table, table
 from experiments.pages.wording import game_title, maybe, mean_and_error, number, plural
@@ -52,14 +52,14 @@ FIGURES: tuple[tuple[str, int | None, str, tuple[str, ...]], ...] = (
     )),
 )  # fmt: skip
 _BASE = "baseline"
-_COLOURS = ("#D55E00", "#009E73", "#AA4499", "#56B4E9", "#E69F00")
-_BLUE = "#0072B2"
 # Of the arms of a figure, the first one's alone in its colour.
 _LOOKS: tuple[dict[str, Any], ...] = (
-    {"color": _BLUE, "linestyle": "-", "marker": "o"},
-    *({"color": colour, "linestyle": "-", "marker": "o"} for colour in _COLOURS),
-    *({"color": colour, "linestyle": "--", "marker": "s"} for colour in _COLOURS),
-    *({"color": colour, "linestyle": "-.", "marker": "^"} for colour in _COLOURS),
+    {"color": style.PALETTE[0], "linestyle": "-", "marker": "o"},
+    *(
+        {"color": colour, "linestyle": line, "marker": marker}
+        for line, marker in (("-", "o"), ("--", "s"), ("-.", "^"))
+        for colour in style.PALETTE[1:]
+    ),
 )
 _FEW = 4  # arms that leave room for a legend within the axes
 
@@ -151,8 +151,7 @@ def _plate(
 def accuracy_figure(ours: Lines, theirs: dict[str, Any], shown: tuple[str, ...]) -> Figure:
     """Accuracy in percent against cost in hours of the authors' machine, published ones dotted.
 
-    Args:
-      shown: names, the baseline first; those that are neither here nor there are left out.
+    `shown`: names, the baseline first; those that are neither here nor there are left out.
     """
     figure, (axes,) = style.new_figure(panel=(6.0, 3.6))
     drawn = [name for name in shown if name in ours or name in theirs]
@@ -192,7 +191,7 @@ def cycle() -> Figure:
     for axes, values, label in zip(
         panels, (rates, momenta), ("learning rate", "momentum"), strict=True
     ):
-        axes.plot(progress, values, color=_BLUE)
+        axes.plot(progress, values, color=style.PALETTE[0])
         axes.set_xlabel("share of the training")
         axes.set_ylabel(label)
     return figure
@@ -262,18 +261,12 @@ def _iterations(arm: dict[str, Any]) -> str:
 
 
 def facts(results: dict[str, Any]) -> page.Facts:
+    """Of every study that measures networks on solved positions."""
     config = results["config"]
-    m = config["search"]["num_simulations"]
+    m = config["study"].get("simulations") or config["search"]["num_simulations"]
     return [
-        (
-            "Budget",
-            f"{config['train']['iterations']} iterations, {config['selfplay']['episodes']} games, "
-            f"{m} simulations a move",
-        ),
-        (
-            "Measured with",
-            results.get("examination", f"{config['study']['simulations'] or m} simulations"),
-        ),
+        ("Budget", record.budget(config)),
+        ("Measured with", results.get("examination", f"{m} simulations")),
         ("Network", f"{config['network']['blocks']} blocks of {config['network']['channels']}"),
         ("Test positions", number(results["positions"]["number"])),
         *page.origin(results),

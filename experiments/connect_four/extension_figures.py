@@ -92,12 +92,7 @@ def shown(ours: Lines) -> list[Comparison]:
 
 
 def plates(ours: Lines, theirs: Lines, *, as_drawn: bool) -> list[Plate]:
-    """The figures.
-
-    Args:
-      theirs: published; empty where the board is another one.
-      as_drawn: how `theirs` was read.
-    """
+    """The figures; `theirs`: empty where the board is another one, `as_drawn`: how it was read."""
     found = []
     for one in shown(ours):
         title = f"{one.title} ({one.source})" if one.source else one.title

@@ -125,12 +125,7 @@ def _measured(arm: Mapping[str, Any], run: Mapping[str, Any], channels: int, len
 
 
 def of_paper(*, as_drawn: bool = False) -> dict[str, tuple[Line, ...]]:
-    """The published curves, by arm.
-
-    Args:
-      as_drawn: networks where the figures have them, at the cost that includes the games which they
-        play themselves, one iteration too late; else at what they had cost.
-    """
+    """The published curves, by arm; where networks stand: see `AXES`."""
     extensions = published.load(PUBLISHED) or {"curves": {}}
     ingredients = published.load(INGREDIENTS) or {"curves": {}}
     found = {

@@ -9,6 +9,7 @@ from matplotlib.figure import Figure
 
 from experiments import published
 from experiments.connect_four import claims
+from experiments.connect_four import efficiency_report as efficiency
 from experiments.pages import learning_section, page, record, style
 from experiments.pages.page import Page, plate, section
 from experiments.pages.tables import Table, table
@@ -29,28 +30,13 @@ def write_report(directory: Path) -> Path:
     results = workdir.read_json(directory / workdir.RESULTS)
     tried = sorted(results["trials"], key=lambda t: -t["accuracy"])
     theirs = (published.load(PUBLISHED) or {}).get("sets", [])
-    config = results["config"]
+    seeds = results["config"]["study"]["seeds"]
     built = Page(
         title=f"Constants of the search: {game_title(results['game'])}",
         subtitle=f"{results['game']}, preset {results['preset']}",
         verdicts=sentences(tried, results["positions"]),
         missing=record.failures(results),
-        facts=[
-            (
-                "Budget of a trial",
-                f"{config['train']['iterations']} iterations, "
-                f"{config['selfplay']['episodes']} games, "
-                f"{config['search']['num_simulations']} simulations a move, "
-                f"{plural(config['study']['seeds'], 'seed')}",
-            ),
-            (
-                "Network",
-                f"{config['network']['blocks']} blocks of {config['network']['channels']}",
-            ),
-            ("Measured with", results.get("examination", "each trial's search of self-play")),
-            ("Test positions", number(results["positions"]["number"])),
-            *page.origin(results),
-        ],
+        facts=[("Runs of a trial", str(seeds)), *efficiency.facts(results)],
         sections=[
             section(
                 "Trials",

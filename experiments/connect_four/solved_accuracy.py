@@ -45,14 +45,9 @@ Accuracies = dict[int, list[dict[str, float]]]  # by iteration, one for each mem
 
 
 def check(config: ConfigDict, *, beside: int = 0) -> None:
-    """Refuses, before anything is written, what there are no solved positions of.
+    """Refuses, before anything is written, what there are no solved positions of (ConfigError).
 
-    Args:
-      beside: positions that are needed besides the test positions.
-
-    Raises:
-      ConfigError: in one line, with what to do: another game; positions that are too few or can't
-        be made here.
+    They may be too few, also for those needed `beside` the test positions, or can't be made here.
     """
     if not isinstance(parts.build_game(config), ConnectFour):
         raise ConfigError(
@@ -77,12 +72,8 @@ def check(config: ConfigDict, *, beside: int = 0) -> None:
 
 
 def test_positions(config: ConfigDict, directory: Path) -> Labelled:
-    """Solved positions: of the paper's recipe on the usual board, of random games on others.
-
-    Args:
-      config: with `study.test_positions`, how many, and `study.data`, where those of the usual
-        board are kept.
-      directory: the study's, which keeps those of other boards.
+    """`study.test_positions` solved positions: of the paper's recipe on the usual board, from
+    `study.data`; of random games on others, kept in the study's directory.
     """
     count = config.study.test_positions
     if config.game == solved_positions.GAME:
@@ -228,11 +219,7 @@ def answers_of(
 ) -> tuple[list[solvers.Answers], list[solvers.Answers]]:
     """What networks [P] answer about positions: alone, and with search (none for m = 0).
 
-    Args:
-      networks: leaves [P, ...].
-      labelled: N positions.
-      key: consumed.
-      options: of the search, without noise.
+    `options`: of the search, without noise; the key is consumed.
     """
     game = spec.game
 
@@ -285,13 +272,9 @@ def best(accuracies: Accuracies, member: int) -> tuple[int, float]:
 
 
 def ended(accuracies: Accuracies, member: int, patience: int) -> int | None:
-    """The iteration after which nothing was better for `patience` iterations; None: not yet.
+    """The iteration after which nothing was better for `patience` ones (0: never); None: not yet.
 
     002 ends its runs so (authors' program: 10 iterations without a better accuracy with search).
-
-    Args:
-      accuracies: by iteration, ascending.
-      patience: 0: never.
     """
     for i in accuracies if patience else ():
         known = {k: v for k, v in accuracies.items() if k <= i}

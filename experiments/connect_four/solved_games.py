@@ -43,12 +43,7 @@ class Solved(NamedTuple):
 
 
 def play_part(recipe: Recipe, part: int) -> Solved:
-    """The positions of some games.
-
-    Args:
-      part: its number, from 0; the same recipe and number give the same positions, whatever else
-        was played before.
-    """
+    """The positions of some games: the same for the same recipe and number of the part, from 0."""
     rng = random.Random(f"{recipe.seed} {part}")
     perfect = solver.perfect_solver()
     seen: set[int] = set()

@@ -119,10 +119,8 @@ def _solved(arrays: Any) -> Solved:
 def observations(positions: Positions, index: np.ndarray) -> list[jax.Array]:
     """`[N, H, W, C]` of some positions t of a set, and of t + 2 and t + 4 of their games.
 
-    Behind the end of a game, of its last position with the same player to move.
-
-    Raises:
-      ValueError: the set does not say how its games went on.
+    Behind the end of a game, of its last position with the same player to move. ValueError: the set
+    does not say how its games went on.
     """
     if positions.later is None:
         raise ValueError("the set has no later moves")

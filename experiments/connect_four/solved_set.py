@@ -29,14 +29,9 @@ def place_of(recipe: Recipe, folder: Path) -> Path:
 
 
 def make(recipe: Recipe, positions: int, directory: Path, *, processes: int = 0) -> None:
-    """Makes a set, or what is missing of it.
+    """Makes a set of different positions, or what is missing of it; 0 `processes`: one a core.
 
-    Args:
-      positions: how many different ones.
-      processes: 0: one for each core.
-
-    Raises:
-      ConfigError: the directory holds another recipe's; bitbully is not installed.
+    ConfigError: the directory holds another recipe's; bitbully is not installed.
     """
     record = solved_positions.describe(directory)
     if record and record["recipe"] == recipe._asdict() and record["positions"] == positions:

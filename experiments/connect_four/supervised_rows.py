@@ -66,9 +66,8 @@ def values(
 ) -> dict[int, float]:
     """A statistic of a group's networks in percent, by seed.
 
-    Args:
-      name: of the group: `blocks5_v1`, `blocks5_v1_easy`; where features are learned too, of
-        the set and the features: `hard_move1`, `hard_none`.
+    Groups are named `blocks5_v1`, `blocks5_v1_easy`; where features are learned too, by the set and
+    the features: `hard_move1`, `hard_none`.
     """
     if contrast.statistic not in STATISTICS:
         return {}

@@ -36,8 +36,7 @@ Measure = Callable[[Any, jax.Array, tqdm], np.ndarray]
 def check(config: ConfigDict, game: Game) -> None:
     """Refuses a reference that cannot be played, before anything is trained.
 
-    Raises:
-      ConfigError: an unknown opponent, a missing program or package, a game without an engine.
+    ConfigError: an unknown opponent, a missing program or package, a game without an engine.
     """
     if config.study.reference != ENGINE:
         opponents.check((config.study.reference,), "config.study.reference")
@@ -71,11 +70,7 @@ def engine_settings(config: ConfigDict) -> EngineSettings:
 
 
 def measure(config: ConfigDict, directory: Path, arms: Mapping[str, Run]) -> list[dict[str, Any]]:
-    """Plays all points that were not played yet; what is played is kept at once.
-
-    Args:
-      directory: of the study, whose `points.jsonl` is continued.
-      arms: finished runs by player.
+    """Plays all points of finished runs, by player, that the study's `points.jsonl` does not have.
 
     Returns:
       Rows: arm, run, seed, iteration, wins, draws, losses (over distinct games), and for the
@@ -189,23 +184,10 @@ def points(
 ) -> list[Point]:
     """The rows of `measure` with their places on the axes.
 
-    Args:
-      metrics: of each arm, the rows of its `metrics.jsonl`.
-      compiling: of each arm, seconds on its clock that were no training.
+    By arm: the rows of its `metrics.jsonl`, and the seconds on its clock that were no training.
     """
     places = {arm: dict(_places(own, compiling[arm])) for arm, own in metrics.items()}
-    return [
-        Point(
-            arm=row["arm"],
-            seed=row["seed"],
-            iteration=row["iteration"],
-            x=places[row["arm"]][row["run"], row["iteration"]],
-            wins=row["wins"],
-            draws=row["draws"],
-            losses=row["losses"],
-        )
-        for row in rows
-    ]
+    return [Point.of(row, places[row["arm"]][row["run"], row["iteration"]]) for row in rows]
 
 
 def _places(

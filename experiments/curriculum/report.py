@@ -57,12 +57,7 @@ def write_report(directory: Path) -> Path:
 
 
 def make_page(results: Mapping[str, Any], metrics: Mapping[str, Sequence[Any]]) -> Page:
-    """The whole page.
-
-    Args:
-      results: of `results.json`.
-      metrics: rows of `metrics.jsonl` by player.
-    """
+    """The whole page, of `results.json` and the rows of `metrics.jsonl` by player."""
     config = ConfigDict(results["config"])
     points = points_of(results)
     game = make_game(
@@ -119,13 +114,7 @@ def make_page(results: Mapping[str, Any], metrics: Mapping[str, Sequence[Any]]) 
 
 def points_of(results: Mapping[str, Any]) -> list[Point]:
     """The points of `results.json`."""
-    return [
-        Point(
-            row["arm"], row["seed"], row["iteration"], {axis: row[axis] for axis in AXES},
-            row["wins"], row["draws"], row["losses"],
-        )
-        for row in results["points"]
-    ]  # fmt: skip
+    return [Point.of(row, {axis: row[axis] for axis in AXES}) for row in results["points"]]
 
 
 @style.styled

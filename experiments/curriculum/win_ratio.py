@@ -6,6 +6,7 @@ what is decided is decided from one number per seed.
 
 import dataclasses
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 from scipy import stats
@@ -28,6 +29,12 @@ class Point:
     wins: int  # of distinct games
     draws: int  # of distinct games
     losses: int  # of distinct games
+
+    @staticmethod
+    def of(row: Mapping[str, Any], x: Mapping[str, float]) -> "Point":
+        """Of a row of `points.jsonl` or of `results.json`."""
+        names = ("arm", "seed", "iteration", "wins", "draws", "losses")
+        return Point(**{name: row[name] for name in names}, x=x)
 
     @property
     def games(self) -> int:
@@ -98,10 +105,7 @@ def differences(
 ) -> np.ndarray:
     """float[S]: mean win ratio of `PAIR`, the first less the second, for each seed of both.
 
-    Args:
-      axis: one of `AXES`.
-      span: begin and end as shares of what all runs reached.
-      draw_points: see `Point.ratio`.
+    `span`: begin and end as shares of what all runs reached on the axis.
     """
     end = common_end([p for p in points if p.arm in PAIR], axis)
 
@@ -132,10 +136,8 @@ def after_curriculum(
     """float[S]: what the curriculum player gains around the end of the curriculum, less what the
     baseline gains there meanwhile; below 0, skill is lost.
 
-    Args:
-      change: epochs at which the whole game is played from then on.
-      reach: epochs before and after it that are compared.
-      draw_points: see `Point.ratio`.
+    `change`: epochs at which the whole game is played from then on; `reach`: epochs before and
+    after it that are compared.
     """
 
     def gain(x: np.ndarray, y: np.ndarray) -> float:

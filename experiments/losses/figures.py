@@ -95,13 +95,9 @@ def loss_panel(
     last: float,
     dashed: bool = False,
 ) -> None:
-    """One panel: measured losses of the runs of a target, published means dotted.
+    """One panel: losses of the runs of a target, by measured loss, published means dotted.
 
-    Args:
-      study: whose mean training losses stand beside held-out ones.
-      found: by measured loss.
-      curves: published, by measured loss.
-      dashed: `found` is of held-out games.
+    `dashed`: they are of held-out games, and the mean training losses stand beside them.
     """
     for loss, band in found.items():
         draw.band(axes, band, loss, dashed=dashed, strong=loss == target)

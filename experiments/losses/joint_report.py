@@ -108,9 +108,8 @@ def _tournaments(groups: Sequence[BoardStudies]) -> Section:
 def games(directories: Mapping[str, Path | None], values: Mapping[str, str]) -> Section:
     """What was played and how it is learned, in pictures.
 
-    Args:
-      directories: by board a run directory whose recorded games may serve as examples.
-      values: of the settings by the papers' letters; none where studies differ.
+    `directories`: by board a run directory whose recorded games may serve as examples; `values`: of
+    the settings by the papers' letters, none where studies differ.
     """
     shown = {name: found for name, path in directories.items() if (found := _game(name, path))}
     return section(

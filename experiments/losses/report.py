@@ -33,8 +33,7 @@ _NOT_FINITE_SHOWN = 20
 def write_report(workdir: str | Path) -> Path:
     """Writes the figures and the page of a study; returns the path of `report.html`.
 
-    Raises:
-      ConfigError: the folder holds neither `metrics.jsonl` nor `results.json`, or one is damaged.
+    ConfigError: the folder holds neither `metrics.jsonl` nor `results.json`, or one is damaged.
     """
     directory = Path(workdir)
     built = build(study.load(directory), directory)
@@ -42,11 +41,7 @@ def write_report(workdir: str | Path) -> Path:
 
 
 def build(found: Study, workdir: Path | None = None) -> Page:
-    """The page of a study, figures drawn, nothing written yet.
-
-    Args:
-      workdir: where its recorded games are, if an example of them is to be shown.
-    """
+    """The page of a study, figures drawn, nothing written; `workdir`: where recorded games are."""
     preset = found.results.get("preset")
     values = {
         letter: short(value)

@@ -18,11 +18,9 @@ Sides: TypeAlias = dict[tuple[str, str], int]  # (arm, target) of what is added 
 def final_strengths(
     runs: Sequence[Mapping[str, Any]], curves: Mapping[str, Mapping[str, Any]]
 ) -> dict[tuple[str, str], dict[int, float]]:
-    """Elo of every run after its last measured iteration.
+    """Elo of every run (`name`, `arm`, `target`, `seed`) after its last measured iteration.
 
-    Args:
-      runs: `name`, `arm`, `target`, `seed` of each.
-      curves: of a ladder, by name: `elo` by measured iteration; runs without one are left out.
+    `curves`: of a ladder, by name; runs without one are left out.
     """
     found: dict[tuple[str, str], dict[int, float]] = {}
     for run in runs:

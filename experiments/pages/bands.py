@@ -58,12 +58,8 @@ def band_of(series: list[tuple[np.ndarray, np.ndarray]], *, first: int = 0) -> B
 def thinned(curve: Drawn, most: int, last: float = 0) -> Drawn:
     """A curve with every second, third, ... of its iterations, for a small panel.
 
-    The last one stays, and so does every one whose mean is not finite.
-
-    Args:
-      curve: a measured or a published one.
-      most: iterations up to `last` that are enough.
-      last: of the panel; 0: the curve's own.
+    About `most` are left up to `last`, by default its own. The last one stays, and so does every
+    one whose mean is not finite.
     """
     step = -(-(last or len(curve.iterations)) // most)
     keep = np.arange(len(curve.iterations)) % max(1, step) == 0

@@ -21,12 +21,7 @@ _STAGE: Final = ("#E8F1F8", "#FBEFE6", "#E9F5EF")  # fills of the three stages
 
 
 def example_end(game: Game, recorded: Path) -> np.ndarray | None:
-    """int8[H, W]: the end of the last recorded game that has one; None without records.
-
-    Args:
-      game: whose stones can be seen, see `boards.stones`.
-      recorded: a tournament's games, `games/final.npz` of a run.
-    """
+    """int8[H, W]: the end of the last shortest game in `games/final.npz`; None without it."""
     if not recorded.is_file():
         return None
     with np.load(recorded) as stored:
@@ -52,8 +47,7 @@ def example_end(game: Game, recorded: Path) -> np.ndarray | None:
 def positions(games: Mapping[str, tuple[Game, np.ndarray | None]]) -> Figure | None:
     """Start positions, and the end of a game beside them (000, 001, 003 and 004, Fig. 1).
 
-    Args:
-      games: by board's name the game and the stones of an example, int8[H, W], or None.
+    `games`: by board's name the game and the stones of an example, int8[H, W], or None.
     """
     shown: list[tuple[str, Any, drawing.Look]] = []
     for name, (game, example) in games.items():
@@ -114,8 +108,7 @@ def _board(axes: Axes, content: np.ndarray | Sequence[str], look: drawing.Look) 
 def schema(values: Mapping[str, str]) -> Figure:
     """The three stages of an iteration and their settings (003, Fig. 2).
 
-    Args:
-      values: of the settings by the papers' letters, in words; none for letters alone.
+    `values`: of the settings by the papers' letters, in words; none for letters alone.
     """
 
     def told(*letters: str) -> str:

@@ -37,8 +37,7 @@ class Group(NamedTuple):
 def groups_of(found: Sequence[tuple[str, Path, Mapping[str, Any]]]) -> list[Group]:
     """Runs by training and loss, or by training, or all together: the first that can be shown.
 
-    Args:
-      found: (name, run directory, contents of its `learning.json`) of each training.
+    `found`: (name, run directory, contents of its `learning.json`) of each training.
     """
     entries = []
     for name, place, one in found:

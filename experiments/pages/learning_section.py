@@ -29,11 +29,7 @@ _LINES: Final = {"network": ":", "search": "-", "target": "--"}
 
 
 def added(page: Page, directory: Path) -> Page:
-    """A study's page with the section behind its first one.
-
-    Args:
-      directory: the study's, or the folder that holds its trainings.
-    """
+    """The page of a study or of a folder of trainings, with the section behind its first one."""
     first, *rest = page.sections
     return dataclasses.replace(page, sections=[first, section_of(directory), *rest])
 

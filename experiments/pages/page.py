@@ -204,12 +204,9 @@ def _path(d: str) -> str:
 
 
 def inline(svg: str, name: str, prefix: str) -> str:
-    """An SVG for the middle of a page: no prolog, no metadata, scalable, ids of its own.
+    """An SVG for the middle of a page: no prolog, no metadata, scalable, its ids with a prefix.
 
-    Args:
-      svg: the text of its file.
-      name: its plate's, whose title says what it shows.
-      prefix: of its ids.
+    `name`: its plate's, whose title says what it shows.
     """
     svg = svg[svg.index("<svg") :]
     svg = re.sub(r"<metadata>.*?</metadata>", "", svg, flags=re.DOTALL)

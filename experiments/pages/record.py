@@ -7,7 +7,7 @@ from experiments import published
 from experiments.pages.page import Facts
 from experiments.pages.study import Study
 from experiments.pages.tables import Table, table
-from experiments.pages.wording import ABSENT, NONE, number, percent, short
+from experiments.pages.wording import ABSENT, NONE, number, percent, plural, short
 from jaxzero.settings.config import LETTERS
 
 # Paper 000, Table 1: letter, our key, meaning.
@@ -23,6 +23,15 @@ def software(results: Mapping[str, Any]) -> Facts:
     versions |= versions.pop("packages", {})
     shown = ", ".join(f"{name} {short(version)}" for name, version in versions.items())
     return [("Software", shown)] if shown else []
+
+
+def budget(config: Mapping[str, Any], iterations: int | None = None) -> str:
+    """`30 iterations of 1,000 games, 64 simulations a move`; `iterations`: that were done."""
+    planned = config["train"]["iterations"] if iterations is None else iterations
+    return (
+        f"{plural(planned, 'iteration')} of {number(config['selfplay']['episodes'])} games, "
+        f"{config['search']['num_simulations']} simulations a move"
+    )
 
 
 def failures(results: Mapping[str, Any]) -> list[str]:

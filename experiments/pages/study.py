@@ -203,8 +203,7 @@ class Study:
 def load(workdir: Path) -> Study:
     """Reads a run directory, finished or not.
 
-    Raises:
-      ConfigError: it holds neither `results.json` nor `metrics.jsonl`, or a file is damaged.
+    ConfigError: it holds neither `results.json` nor `metrics.jsonl`, or a file is damaged.
     """
     results_path, metrics_path = workdir / "results.json", workdir / "metrics.jsonl"
     config_path = workdir / "config.json"

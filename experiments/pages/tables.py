@@ -41,13 +41,7 @@ def table(
     text_columns: int = 1,
     folded: bool = False,
 ) -> Table:
-    """A row for each item.
-
-    Args:
-      columns: by header how an item's cell is written; None is a dash.
-      text_columns: the first columns that are words, not numbers.
-      folded: shown closed.
-    """
+    """A row for each item; `columns`: by header how its cell is written, None is a dash."""
     cells = [[write(item) for write in columns.values()] for item in items]
     rows = tuple(tuple(NONE if cell is None else cell for cell in row) for row in cells)
     return Table(title, tuple(columns), rows, note, text_columns, folded)

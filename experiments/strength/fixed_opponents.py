@@ -41,14 +41,7 @@ class LadderSettings:
 
 
 def check(settings: LadderSettings, prefix: str = "--") -> None:
-    """Refuses what needs no run to be seen as wrong.
-
-    Args:
-      prefix: what flags or keys begin with, for messages.
-
-    Raises:
-      ConfigError: one line with flag, value and remedy.
-    """
+    """Refuses what needs no run to be seen as wrong (ConfigError); `prefix`: of flags or keys."""
     arguments.check_games(settings.games, f"{prefix}games")
     arguments.check_at_least(settings.points, 2, f"{prefix}points")
     arguments.check_at_least(settings.simulations, 1, f"{prefix}simulations")

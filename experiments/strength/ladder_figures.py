@@ -34,11 +34,9 @@ class StrengthCurve(NamedTuple):
 
 
 def groups_of(found: Mapping[str, Any], targets: Mapping[str, str]) -> dict[str, StrengthCurve]:
-    """The curves of a ladder by what was minimised.
+    """The curves of a ladder (`runs`: {name: {iterations, elo, stderr}}) by what was minimised.
 
-    Args:
-      found: a ladder as stored: `runs`: {name: {iterations, elo, stderr}}.
-      targets: of the runs, by name; a run without one is a group of its own.
+    `targets`: of the runs, by name; a run without one is a group of its own.
     """
     members: dict[str, list[str]] = {}
     for name in found.get("runs") or {}:

@@ -43,14 +43,7 @@ class Entry(NamedTuple):
 
 
 def check(names: Sequence[str], flag: str) -> tuple[str, ...]:
-    """The names, each known and given once.
-
-    Args:
-      flag: the flag or key that they were given by, for messages.
-
-    Raises:
-      ConfigError: one is unknown, or given twice.
-    """
+    """The names, each known and given once; else ConfigError about the flag or key."""
     for name in names:
         if name.startswith(pretrained.PREFIX):
             pretrained.resolve(name)
@@ -64,8 +57,7 @@ def check(names: Sequence[str], flag: str) -> tuple[str, ...]:
 def build(game: Game, names: Sequence[str]) -> tuple[list[Entry], list[Players]]:
     """Opponents by kind: plain MCTS by number of rollouts, greedy, random, players that ship.
 
-    Raises:
-      ConfigError: one that ships is of another board.
+    ConfigError: one that ships is of another board.
     """
     entries: list[Entry] = []
     kinds: list[Players] = []

@@ -79,11 +79,7 @@ def _rated(played: dict[str, Any], *, as_published: bool) -> list[tuple[str, flo
 
 
 def figure(panels: Mapping[str, tuple[str, Mapping[str, np.ndarray]]]) -> Figure | None:
-    """A panel of boxes for each board.
-
-    Args:
-      panels: by title the board and its ratings, see `ratings`.
-    """
+    """A panel of boxes for each board; `panels`: by title the board and its `ratings`."""
     shown = {title: found for title, found in panels.items() if set(found[1]) - {RANDOM}}
     return _draw(shown) if shown else None
 

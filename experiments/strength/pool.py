@@ -67,8 +67,7 @@ class Pool:
 
         Args:
           config: the study's; `study.tournament_games`, c and the search are its own.
-          entries: of the networks, [P].
-          networks: learners [P].
+          entries, networks: [P].
           most: the largest number of simulations.
         """
         self._config, self.spec, self._networks, self._most = config, spec, networks, most
@@ -87,12 +86,9 @@ class Pool:
         return other
 
     def match(self, simulations: Sequence[int], key: Any, title: str | None = None) -> Match:
-        """Everyone against everyone, temperature 0.
+        """Everyone against everyone, temperature 0, m of each network; the key is consumed.
 
-        Args:
-          simulations: m of each network.
-          key: consumed.
-          title: of a bar; None: no bar.
+        `title`: of a bar; None: no bar.
         """
         networks = network_players(
             self.spec,

@@ -55,10 +55,7 @@ def write_report(directory: Path) -> Path:
         facts=[
             (
                 "Training",
-                f"{plural(config['train']['iterations'], 'iteration')} of "
-                f"{number(config['selfplay']['episodes'])} games, "
-                f"{config['search']['num_simulations']} simulations a move, "
-                f"{plural(config['study']['seeds'], 'seed')}",
+                f"{record.budget(config)}, {plural(config['study']['seeds'], 'seed')}",
             ),
             ("Time", duration(sum(arm["seconds"] for arm in results["arms"]))),
             (

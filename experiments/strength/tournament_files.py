@@ -23,9 +23,8 @@ def entry(
 ) -> dict[str, Any]:
     """A tournament in results.json, as the reports read it.
 
-    Args:
-      num_simulations: m of the networks; None where each has its own.
-      games_per_pair: both colours together.
+    `num_simulations`: None where each network has its own m; `games_per_pair`: both colours
+    together.
     """
     return {
         "name": name,

@@ -10,7 +10,7 @@ from experiments.pages import draw, learning_section, page, record, study, style
 from experiments.pages.page import Page, plate, section
 from experiments.pages.study import Study
 from experiments.pages.tables import Table, table
-from experiments.pages.wording import duration, game_title, number, percent, plural
+from experiments.pages.wording import duration, game_title, number, percent
 from jaxzero import workdir
 
 _SHARES: Final = {
@@ -37,16 +37,8 @@ def write_report(directory: Path) -> Path:
         verdicts=sentences(results),
         missing=[],
         facts=[
-            (
-                "Training",
-                f"{plural(found.reached('player') or 0, 'iteration')} of "
-                f"{number(config['selfplay']['episodes'])} games, "
-                f"{config['search']['num_simulations']} simulations a move",
-            ),
-            (
-                "Time",
-                ", ".join(f"{name} {duration(s)}" for name, s in cost["phases"].items()),
-            ),
+            ("Training", record.budget(config, found.reached("player") or 0)),
+            ("Time", ", ".join(f"{name} {duration(s)}" for name, s in cost["phases"].items())),
             *record.software(results),
             *page.origin(results),
         ],

@@ -29,12 +29,9 @@ class BoardGame:
     """
 
     def __init__(self, game: Game, opponent: BoardPlayer, *, side: int = 0, seed: int = 0) -> None:
-        """Begins a game; the opponent moves at once where the turn is not yours.
+        """Begins a game; the opponent moves at once where the turn is not yours. That compiles.
 
-        Args:
-          opponent: the other player; its first move compiles.
-          side: yours: 0 moves first, 1 second.
-          seed: of the opponent's random choices.
+        `side`: yours: 0 moves first, 1 second; `seed`: of the opponent's random choices.
         """
         self.session: Session = session.begin(game)
         self.lines: list[str] = []
@@ -43,13 +40,9 @@ class BoardGame:
         self._answer()
 
     def play(self, *moves: str) -> Self:
-        """Plays your moves, each answered by the opponent.
+        """Plays your moves, e.g. `"3"` or `"d3"`, each answered by the opponent.
 
-        Args:
-          moves: names like those below the board, e.g. `"3"` or `"d3"`.
-
-        Raises:
-          ValueError: one is no move, or not legal now; it and those after it are not played.
+        ValueError: one is no move, or not legal now; it and those after it are not played.
         """
         for move in moves:
             action = self._notation.read(str(move))

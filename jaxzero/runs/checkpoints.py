@@ -50,11 +50,9 @@ class Checkpoints:
     """
 
     def __init__(self, directory: Path, *, keep: int | None = 2, read_only: bool = False) -> None:
-        """Opens or makes a directory.
+        """Opens or makes a directory that keeps the newest few, or all.
 
-        Args:
-          keep: the newest few; None for all.
-          read_only: another process may be writing there.
+        `read_only`: another process may be writing there.
         """
         self._directory = directory.absolute()
         with _without_background_log():
@@ -78,8 +76,7 @@ class Checkpoints:
     def save(self, iteration: int, state: Any) -> None:
         """Saves a state; returns when it is safely on disk. Saved iterations are left as they are.
 
-        Raises:
-          ConfigError: the disk takes no more; what was saved before stays.
+        ConfigError: the disk takes no more; what was saved before stays.
         """
         if iteration in self.steps(self._directory):
             return
@@ -149,10 +146,7 @@ class Checkpoints:
         """The newest checkpoint that is whole; damaged ones are moved aside, and `say` says so.
 
         Of several processes the first one looks, and the others take its word: they would read
-        files that it moves.
-
-        Raises:
-          ConfigError: there are checkpoints, and all of them are damaged.
+        files that it moves. ConfigError: there are checkpoints, and all of them are damaged.
         """
         found = self._look(say) if jax.process_index() == 0 else _NOTHING
         if jax.process_count() > 1:

@@ -39,13 +39,9 @@ class Failures:
             self._write()
 
     def sift(self, rows: Sequence[metrics.Row], saved: int) -> list[metrics.Row]:
-        """The rows of runs that have not failed, now or before.
+        """The rows of runs that have not failed, now or before; `saved`: the newest checkpoint.
 
-        Args:
-          saved: the newest iteration in a checkpoint.
-
-        Raises:
-          FloatingPointError: no run is left.
+        FloatingPointError: no run is left.
         """
         fine = []
         for row in rows:

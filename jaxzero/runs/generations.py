@@ -89,12 +89,7 @@ def following(
 ) -> Generation:
     """The next generation: each of the worst fifth becomes a changed copy of one of the best.
 
-    Args:
-      before: the last one.
-      iteration: that has ended.
-      fitness: [R].
-      within: where the constants may lie.
-      rng: for who copies whom, and the changes.
+    `iteration` has ended, with a `fitness` of each run, [R]; constants stay `within` their ranges.
     """
     order = np.argsort(-np.asarray(fitness), kind="stable")
     count = max(1, len(order) // _SHARE)
@@ -177,8 +172,7 @@ class Generations:
     def change(self, done: int, hypers: Hyper, states: RunState) -> tuple[Hyper, RunState]:
         """Settings and states [R] with which a population goes on after so many iterations.
 
-        Raises:
-          ConfigError: a generation until then is not known any more.
+        ConfigError: a generation until then is not known any more.
         """
         self.held = [each for each in self.held if each.iteration <= done]
         known = {each.iteration for each in self.held}

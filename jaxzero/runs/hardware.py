@@ -18,19 +18,12 @@ SHARE = 0.8  # of a device's memory that may be planned with: XLA wants room of 
 
 @dataclasses.dataclass(frozen=True)
 class Hardware:
-    """The devices that a study would use.
+    """The devices that a study would use."""
 
-    Attributes:
-      platform: `"cpu"`, `"gpu"` or `"tpu"`.
-      described: for people, e.g. `"1 x Tesla T4"`.
-      count: devices.
-      memory: bytes of one of them, None where it does not tell.
-    """
-
-    platform: str
-    described: str
+    platform: str  # `"cpu"`, `"gpu"` or `"tpu"`
+    described: str  # for people, e.g. `"1 x Tesla T4"`
     count: int
-    memory: int | None
+    memory: int | None  # bytes of one of them, None where it does not tell
 
     def refuses(self, predicted: Forecast) -> str | None:
         """Why a population does not fit, in words; None where it does, or where nobody can know."""

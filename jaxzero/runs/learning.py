@@ -64,7 +64,11 @@ def update(directory: Path, config: ConfigDict, members: Sequence[Member], spec:
     )
     if not chosen:
         if not done:
-            workdir.write_json(path, {"skipped": _too_dear(count, budget)})
+            skipped = (
+                f"The networks were not examined: {count} positions take more than {SHARE:.1%} of "
+                f"the evaluations that training took ({budget:,.0f})."
+            )
+            workdir.write_json(path, {"skipped": skipped})
         return 0.0
     say(f"examining the networks after iterations {', '.join(map(str, chosen))}...")
     if done:
@@ -110,13 +114,6 @@ def plan(
     return count, [kept[place] for place in sorted(places)]
 
 
-def _too_dear(count: int, budget: float) -> str:
-    return (
-        f"The networks were not examined: {count} positions take more than {SHARE:.1%} of the "
-        f"evaluations that training took ({budget:,.0f})."
-    )
-
-
 def _positions(run: Run, count: int, is_exact: bool) -> tuple[Positions, dict[str, Any]]:
     """The positions, and what `FILE` says of them."""
     labels = "exact"
@@ -155,11 +152,9 @@ def _program(spec: Spec, mode: str) -> Callable[..., dict[str, jax.Array]]:
 
 
 def examine(run: Run, at: int, positions: Positions, rows: Sequence[Row]) -> dict[str, Any]:
-    """By run, the metrics of its network after an iteration; without runs that had failed.
+    """By run, the metrics of its network after a kept iteration; without runs that had failed.
 
-    Args:
-      at: one of its kept iterations.
-      rows: of its `metrics.jsonl`.
+    `rows`: of its `metrics.jsonl`.
     """
     hypers = population.stack([spec_lib.make_hyper(member.config) for member in run.members])
     program = _program(run.spec, population.resolve_mode(run.config.execution.population))

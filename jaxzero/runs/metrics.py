@@ -91,13 +91,9 @@ def newest_elo(members: Sequence[Member], rows: Sequence[Row]) -> dict[str, floa
 
 
 def refuse_nan(rows: Sequence[Row], saved: int) -> None:
-    """Stops a population in which a loss is not finite.
+    """Stops a population in which a loss is not finite; `saved`: the iteration of the checkpoint.
 
-    Args:
-      saved: the newest iteration in a checkpoint.
-
-    Raises:
-      FloatingPointError: names the run, the iteration, the epoch and the remedy.
+    FloatingPointError: names the run, the iteration, the epoch and the remedy.
     """
     kept = f"iteration {saved} is saved" if saved else "nothing was saved before it"
     for row in rows:

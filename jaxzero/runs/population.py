@@ -60,32 +60,22 @@ def over_members(fn: Callable, mode: str) -> Callable:
 
 
 class Program(NamedTuple):
-    """A population's compiled functions, and how its arrays lie.
+    """A population's compiled functions, and how its arrays lie."""
 
-    Attributes:
-      init: jitted (seeds int32[R]) -> states [R].
-      iterate: jitted (hypers [R], states [R], heldout) -> (states [R], metrics [R]); the states
-        given are donated.
-      each: a function of one member -> jitted, of all members.
-      sharding: of everything with a run axis.
-      replicated: of everything without.
-    """
-
-    init: Any
-    iterate: Any  # jitted, so that it can be lowered and compiled ahead
-    each: Callable[[Callable], Any]
-    sharding: NamedSharding
-    replicated: NamedSharding
+    init: Any  # jitted (seeds int32[R]) -> states [R]
+    # jitted, so that it can be lowered and compiled ahead: (hypers [R], states [R], heldout) ->
+    # (states [R], metrics [R]); the states given are donated
+    iterate: Any
+    each: Callable[[Callable], Any]  # a function of one member -> jitted, of all members
+    sharding: NamedSharding  # of everything with a run axis
+    replicated: NamedSharding  # of everything without
 
 
 def make_program(spec: Spec, mesh: Mesh, mode: str, *, restart: int = 0) -> Program:
-    """Builds (does not compile) the functions of a population.
+    """Builds (does not compile) the functions of a population, in mode map or vmap.
 
-    Args:
-      spec: shared by all members; its `data_devices` is the mesh's.
-      mesh: of `make_mesh`.
-      mode: map or vmap.
-      restart: see `iteration.iterate`; then the states given are not donated.
+    `spec`: shared by all members, for the mesh's data devices; `restart`: see `iteration.iterate`,
+    then the states given are not donated.
     """
     if mesh.shape[DATA_AXIS] != spec.data_devices:
         raise ValueError(f"spec is for {spec.data_devices} data devices, mesh has {mesh.shape}")

@@ -75,10 +75,8 @@ def prepare(config: ConfigDict) -> None:
 
     Programs are kept on disk where JAX has no folder for them yet. Processes find each other as
     `jax.distributed.initialize` says: by SLURM, Open MPI or a TPU's own means, or by the variables
-    JAX_COORDINATOR_ADDRESS, JAX_NUM_PROCESSES and JAX_PROCESS_ID of the environment.
-
-    Raises:
-      ConfigError: they can't.
+    JAX_COORDINATOR_ADDRESS, JAX_NUM_PROCESSES and JAX_PROCESS_ID of the environment. ConfigError:
+    they can't.
     """
     if config.execution.distributed and not jax.distributed.is_initialized():
         processes.join()
@@ -172,7 +170,14 @@ def train(
             temperature_plies=config.selfplay.temperature_plies,
         )
         held = jax.block_until_ready(held)  # minutes where games are long
-        say(_forecast(spec, members, held, layout, mode, devices))
+        predicted = memory.forecast(
+            spec,
+            spec_lib.make_hyper(members[0].config),
+            held,
+            members=len(members) // layout.run_devices,
+            together=mode == "vmap",
+        )
+        say(memory.in_words(predicted, memory.capacity(devices)))
         hypers = population.stack([spec_lib.make_hyper(m.config) for m in members])
         hypers = dataclasses.replace(hypers, teacher=teacher)
         hypers = population.place(hypers, program.sharding)
@@ -287,24 +292,6 @@ def _look(job: _Job, number: int, states: RunState) -> bool:
     """What the observer says to the networks after an iteration."""
     networks = runs.without_optimiser(states.learner)
     return job.observer is not None and job.observer.look(number, population.fetch(networks))
-
-
-def _forecast(
-    spec: Spec,
-    members: Sequence[Member],
-    held: Any,
-    layout: population.Layout,
-    mode: str,
-    devices: Sequence[Any],
-) -> str:
-    predicted = memory.forecast(
-        spec,
-        spec_lib.make_hyper(members[0].config),
-        held,
-        members=len(members) // layout.run_devices,
-        together=mode == "vmap",
-    )
-    return memory.in_words(predicted, memory.capacity(devices))
 
 
 def _common_spec(config: ConfigDict, members: Sequence[Member], data_devices: int) -> Spec:

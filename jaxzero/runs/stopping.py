@@ -124,18 +124,10 @@ class StopRequest:
 
 
 def minutes_left(limit: float, started: float, before: str) -> float:
-    """What is left of `--max-minutes` for the next of several trainings.
+    """Minutes of `--max-minutes` left for the next of several trainings; 0 is no limit.
 
-    Args:
-      limit: of all of them together; 0 for none.
-      started: `time.monotonic()` it is counted from.
-      before: what would come next, for the message.
-
-    Returns:
-      Minutes; 0 for no limit.
-
-    Raises:
-      Stopped: nothing is left.
+    `started`: `time.monotonic()` they are counted from; `before`: what would come next. Stopped:
+    nothing is left.
     """
     if not limit:
         return 0.0

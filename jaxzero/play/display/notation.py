@@ -31,20 +31,13 @@ _PGX_SQUARES = {
 
 @dataclasses.dataclass(frozen=True)
 class Notation:
-    """The names of a game's A actions, and where on its board they are.
+    """The names of a game's A actions, and where on its board they are."""
 
-    Attributes:
-      names: [A], all different, lower case.
-      form: what they look like, e.g. `"a column, 1 to 7"`.
-      rows, columns: of the board; 0 where actions are no squares and no columns.
-      falls: an action is a column, and the stone falls to its lowest empty square.
-    """
-
-    names: tuple[str, ...]
-    form: str
-    rows: int = 0
-    columns: int = 0
-    falls: bool = False
+    names: tuple[str, ...]  # [A], all different, lower case
+    form: str  # what they look like, e.g. `"a column, 1 to 7"`
+    rows: int = 0  # of the board; 0 where actions are no squares and no columns
+    columns: int = 0  # the same
+    falls: bool = False  # an action is a column, the stone falls to its lowest empty square
 
     @functools.cached_property
     def _actions(self) -> dict[str, int]:

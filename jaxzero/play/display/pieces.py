@@ -17,11 +17,8 @@ def board_picture(
 ) -> svg.Picture:
     """One position; the goal, the eighth rank, in another colour.
 
-    Args:
-      letters: eight rows from the eighth rank down, see `RacingKings.letters`.
-      cell: side of a square in pixels.
-      moved: numbers of squares (a1 = 0) with a frame.
-      labels: files and ranks.
+    `letters`: eight rows from the eighth rank down; `cell`: side of a square in pixels; `moved`:
+    numbers of squares (a1 = 0) with a frame; `labels`: files and ranks.
     """
     left, height = (EDGE if labels else 0), 8 * cell
     parts, texts = [], []

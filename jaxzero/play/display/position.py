@@ -13,24 +13,19 @@ Labels = tuple[tuple[str, ...], tuple[str, ...]]
 
 
 class Target(NamedTuple):
-    """A part of the picture that stands for a move, or for a square of a piece's move.
+    """A part of the picture that stands for a move, or for a square of a piece's move."""
 
-    Attributes:
-      name: of the move, see `notation`; of the square (`a4`) where moves go from one to another.
-      box: left, top, width and height, in pixels of the picture.
-      spot: centre of the square that a stone would fill; None where the column is full.
-    """
-
-    name: str
-    box: tuple[float, float, float, float]
-    spot: tuple[float, float] | None
+    name: str  # of the move, see `notation`; of the square (`a4`) where moves go between squares
+    box: tuple[float, float, float, float]  # left, top, width and height, in pixels
+    spot: (
+        tuple[float, float] | None
+    )  # centre of the square that a stone would fill, if there is one
 
 
 def picture(session: Session, cell: int) -> svg.Picture | None:
-    """The newest position, its last move marked; None for games of neither stones nor pieces.
+    """The newest position in squares of `cell` pixels, its last move marked.
 
-    Args:
-      cell: side of a square in pixels.
+    None for games of neither stones nor pieces.
     """
     game, now = session.game, session.now
     if isinstance(game, RacingKings):

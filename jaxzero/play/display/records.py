@@ -58,14 +58,10 @@ def _one_text(record: Record) -> str:
 
 
 def parse(text: str, source: str) -> list[Record]:
-    """The games of a text, each played again by the rules.
+    """The games of a text, each played again by the rules; numbers of moves may be left out.
 
-    Args:
-      text: of `to_text`, or written by hand: numbers of moves may be left out.
-      source: where it comes from, for messages.
-
-    Raises:
-      ConfigError: in one line: it is no record, or its moves or its result are impossible.
+    `source`: where it comes from, for messages. ConfigError: it is no record, or its moves or its
+    result are impossible.
     """
     lines = [line.strip() for line in text.splitlines()]
     starts = [i for i, line in enumerate(lines) if line == HEADER]
@@ -128,8 +124,7 @@ def _fields(lines: list[str], source: str) -> tuple[dict[str, str], list[str]]:
 def check_target(path: str | Path) -> Path:
     """A file that `write` may make.
 
-    Raises:
-      ConfigError: in one line: the name's end is unknown, it exists, or its folder does not.
+    ConfigError: the name's end is unknown, it exists, or its folder does not.
     """
     path = Path(path)
     if path.suffix not in SUFFIXES:
@@ -144,8 +139,7 @@ def check_target(path: str | Path) -> Path:
 def write(path: str | Path, records: Sequence[Record]) -> None:
     """Writes games to a new file, as text, as a picture, or as one that moves (`FILM`).
 
-    Raises:
-      ConfigError: see `check_target`; or it can't be written.
+    ConfigError: see `check_target`; or it can't be written.
     """
     path = check_target(path)
     draw = path.suffix == ".svg"

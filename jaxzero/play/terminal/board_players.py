@@ -70,12 +70,8 @@ def of_run(
 ) -> BoardPlayer:
     """The best network of a member after an iteration, with a fresh search for each move.
 
-    Args:
-      at: iteration, the newest by default.
-      simulations: m, the member's own by default.
-
-    Raises:
-      ConfigError: that iteration is not kept, or a search of `simulations` is impossible.
+    By default the newest, and m the member's own. ConfigError: that iteration is not kept, or a
+    search of `simulations` is impossible.
     """
     at = run.iterations[-1] if at is None else at
     m = run.members[member].config.search.num_simulations if simulations is None else simulations
@@ -120,11 +116,7 @@ def least_simulations(run: Run) -> int:
 def plain(name: str, game: Game, *, most: int | None = None) -> BoardPlayer:
     """A player without a network: `random`, `greedy` (one ply ahead), or `mcts_N` (N rollouts).
 
-    Args:
-      most: as of `of_network`.
-
-    Raises:
-      ConfigError: there is none of that name.
+    `most`: as of `of_network`. ConfigError: there is none of that name.
     """
     if name == "random":
         return _of_players(name, "a random player", game, random_players(game))

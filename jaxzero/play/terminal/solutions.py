@@ -29,8 +29,7 @@ class SolvedMove(NamedTuple):
 def solved_moves(now: Session) -> list[SolvedMove]:
     """Of all legal moves of an unfinished game, the best first.
 
-    Raises:
-      ConfigError: in one line: no solver knows the game, it is too early, or a package is missing.
+    ConfigError: no solver knows the game, it is too early, or a package is missing.
     """
     exact = solvers.solver_of(now.game)
     game, state = now.game, jax.tree.map(lambda x: np.asarray(x)[None], now.now.state)

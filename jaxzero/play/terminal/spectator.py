@@ -22,12 +22,7 @@ def play_out(
     *,
     show: bool,
 ) -> Session:
-    """Plays a game to its end and prints every move, with the board if `show`.
-
-    Args:
-      players: who moves first, who second.
-      seed: of the players' random choices.
-    """
+    """Plays a game to its end, the first player first; prints every move, with `show` the board."""
     now, names = start, make_notation(start.game).names
     while not now.now.is_terminal:
         mover, number = now.now.to_move, len(now.actions) + 1

@@ -70,12 +70,7 @@ def choose(
 
 
 def make_site(catalogue: Catalogue, choice: Choice, *, side: int, seed: int) -> Site:
-    """The page as it begins.
-
-    Args:
-      side: the person's, 0 or 1.
-      seed: of what is random.
-    """
+    """The page as it begins; `side`: the person's, 0 or 1."""
     opponent = {"name": choice.opponent, "simulations": choice.simulations}
     seats: list[dict[str, object]] = [{"name": "you"}, {"name": "you"}, opponent]
     moves: list[str] = []
@@ -95,13 +90,9 @@ def warm_up(site: Site, choice: Choice, seed: int) -> None:
 
 
 def serve(site: Site, choice: Choice, *, seed: int, port: int, say: Callable[..., None]) -> None:
-    """Compiles, says where the page is, and answers until it is interrupted.
+    """Compiles, says where the page is (port 0: a free one), and answers until it is interrupted.
 
-    Args:
-      port: 0 for a free one.
-
-    Raises:
-      ConfigError: the port can't be had.
+    ConfigError: the port can't be had.
     """
     server = bind(site, port)
     with contextlib.closing(server.socket):

@@ -42,13 +42,7 @@ class Catalogue:
     """What there is to choose from; nothing else can be asked for. `games`: names."""
 
     def __init__(self, run: Run | None = None, member: int = 0, game: str | None = None) -> None:
-        """Offers all that ships, and a run.
-
-        Args:
-          run: whose networks are offered: each member's newest, and all of one member.
-          member: that one's number.
-          game: one more board.
-        """
+        """Offers what ships, a run's newest networks, all of one `member`, and one more board."""
         self._networks: dict[str, list[Offer]] = {}
         if run is not None:
             others = [i for i in range(len(run.members)) if i != member]

@@ -103,13 +103,9 @@ class _Quiet(WSGIRequestHandler):
 
 
 def bind(site: Site, port: int) -> BaseWSGIServer:
-    """A server of this machine alone; `serve_forever` begins, `port` is its own.
+    """A server of this machine alone; `serve_forever` begins, `port` (0: a free one) is its own.
 
-    Args:
-      port: 0 for a free one.
-
-    Raises:
-      ConfigError: the port is taken or not allowed.
+    ConfigError: the port is taken or not allowed.
     """
     try:
         bound = socket.create_server((HOST, port))
