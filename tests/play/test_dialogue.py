@@ -185,9 +185,17 @@ def test_illegal_and_unknown_lines_say_what_is_legal() -> None:
     assert respond(table, talk, " B1 ")[0].session.actions[0] == 1
 
 
-def test_hints_are_of_the_search() -> None:
-    _, lines = type_in(table_of(), "3", "hint")
-    assert lines == ["lowest: 1 (5 of 15 visits, for you +1.00, almost certainly won)"]
+def test_hints_are_of_the_search_and_of_all_advisers() -> None:
+    table = table_of(
+        advisers=(lambda state: ["a line", f"{state.to_move}"], lambda state: ["more"])
+    )
+    _, lines = type_in(table, "3", "hint")
+    assert lines == [
+        "lowest: 1 (5 of 15 visits, for you +1.00, almost certainly won)",
+        "a line",
+        "0",
+        "more",
+    ]
 
 
 def test_the_policy_is_a_table() -> None:

@@ -6,12 +6,13 @@ lines to print. Reading and printing are `Console`'s, and `converse` is the only
 
 import dataclasses
 import difflib
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import numpy as np
 
 from jaxzero.games import Game
+from jaxzero.games.base import State
 from jaxzero.play.display import boards, records, session
 from jaxzero.play.display.boards import mark
 from jaxzero.play.display.notation import Notation, make_notation
@@ -21,6 +22,8 @@ from jaxzero.play.terminal import analysis_text, solutions
 from jaxzero.play.terminal.board_players import Analysis, BoardPlayer, analyse
 from jaxzero.play.terminal.console import Console
 from jaxzero.settings.config import ConfigError
+
+Adviser = Callable[[State], Sequence[str]]  # what it has to say of a position, in lines
 
 _PERSON = "person"
 
@@ -36,6 +39,7 @@ class Table:
     side: int | None = 0  # the person's at the start of a game: 0, 1, or None for at random
     seed: int = 0  # of everything random
     opening: int = 0  # random moves at the start of every game
+    advisers: tuple[Adviser, ...] = ()  # asked by `hint`, after `counsel`
 
     @property
     def notation(self) -> Notation:
@@ -82,10 +86,7 @@ def respond(table: Table, talk: Talk, text: str) -> Reply:
         return _move(table, talk, action)
     name, rest = words[0].lower(), "".join(words[1:])
     if name in COMMANDS:
-        command = COMMANDS[name]
-        if command.of_moves and talk.session.now.is_terminal:
-            return talk, _legal(table, talk)
-        return command.act(table, talk, rest)
+        return COMMANDS[name].act(table, talk, rest)
     close = difflib.get_close_matches(name, COMMANDS, n=1)
     hint = f"did you mean {close[0]}?" if close else "help lists the commands"
     why = f"{text.strip()!r} is no move ({table.notation.form}) and no command: {hint}"
@@ -195,16 +196,21 @@ def _board(table: Table, talk: Talk, rest: str) -> Reply:
 
 
 def _hint(table: Table, talk: Talk, rest: str) -> Reply:
+    if talk.session.now.is_terminal:
+        return talk, _legal(table, talk)
     line = analysis_text.hint(table.counsel, talk.session, _counsel(table, talk))
-    return talk, [line]
+    state = talk.session.now.state
+    return talk, [line, *(line for adviser in table.advisers for line in adviser(state))]
 
 
 def _policy(table: Table, talk: Talk, rest: str) -> Reply:
+    if talk.session.now.is_terminal:
+        return talk, _legal(table, talk)
     return talk, analysis_text.policy(table.counsel, talk.session, _counsel(table, talk))
 
 
 def _show(table: Table, talk: Talk, rest: str) -> Reply:
-    if not table.notation.rows:
+    if talk.session.now.is_terminal or not table.notation.rows:
         return _policy(table, talk, rest)
     marks = analysis_text.shares(talk.session, _counsel(table, talk))
     lines = boards.board(talk.session, marks)
@@ -212,6 +218,8 @@ def _show(table: Table, talk: Talk, rest: str) -> Reply:
 
 
 def _solve(table: Table, talk: Talk, rest: str) -> Reply:
+    if talk.session.now.is_terminal:
+        return talk, _legal(table, talk)
     try:
         return talk, solutions.lines(talk.session)
     except ConfigError as error:
@@ -248,16 +256,13 @@ class Command(NamedTuple):
     act: Callable[[Table, Talk, str], Reply]
     meaning: str
     usage: str = ""
-    of_moves: bool = False  # there are none when the game is over
 
 
 COMMANDS: dict[str, Command] = {
-    "hint": Command(_hint, "what the search recommends to you", of_moves=True),
-    "policy": Command(_policy, "prior, visits and value of every move", of_moves=True),
-    "show": Command(_show, "the visits on the board", of_moves=True),
-    "solve": Command(
-        _solve, "how each move ends under perfect play, where a solver knows", of_moves=True
-    ),
+    "hint": Command(_hint, "what the search recommends to you"),
+    "policy": Command(_policy, "prior, visits and value of every move"),
+    "show": Command(_show, "the visits on the board"),
+    "solve": Command(_solve, "how each move ends under perfect play, where a solver knows"),
     "moves": Command(_moves, "the moves so far, and the legal ones"),
     "board": Command(_board, "the board again"),
     "undo": Command(_undo, "takes back your last move and the reply"),
