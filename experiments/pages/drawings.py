@@ -5,7 +5,6 @@ from pathlib import Path
 from typing import Any, Final
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -15,7 +14,7 @@ from experiments.pages import style
 from experiments.pages.wording import game_title, joined
 from jaxzero.games import Game, RacingKings
 from jaxzero.games.racing_kings import glyph
-from jaxzero.play.display import boards, drawing
+from jaxzero.play.display import boards, drawing, session
 
 _STAGE: Final = ("#E8F1F8", "#FBEFE6", "#E9F5EF")  # fills of the three stages
 
@@ -31,16 +30,8 @@ def example_end(game: Game, recorded: Path) -> np.ndarray | None:
     if not len(games) or not lengths.any():
         return None
     moves = games[:, int(np.flatnonzero(lengths == lengths[lengths > 0].min())[-1])]
-
-    @jax.jit
-    def replay(moves: jax.Array) -> object:
-        def step(state: object, action: jax.Array) -> tuple[object, None]:
-            new = game.step(state, jnp.maximum(action, 0))  # nothing changes after the end
-            return jax.tree.map(lambda a, b: jnp.where(action >= 0, a, b), new, state), None
-
-        return jax.lax.scan(step, game.init(), moves)[0]
-
-    return boards.stones(game, replay(jnp.asarray(moves, jnp.int32)))
+    end = session.replay(game, moves[moves >= 0].tolist())
+    return boards.stones(game, end.now.state)
 
 
 @style.styled
