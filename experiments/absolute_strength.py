@@ -218,11 +218,9 @@ def _networks(
 
 
 def by_target(networks: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Means over the seeds of a target after an iteration, with standard errors.
+    """Means over the seeds of a target after an iteration, with standard errors (NaN of one seed).
 
-    Returns:
-      For each target and iteration `seeds` and, by part, group and number as in the records of
-      networks, `mean` and `stderr` (NaN of one seed).
+    By part, group and number as in the records of networks.
     """
     found = []
     for target, at in dict.fromkeys((n["target"], n["iteration"]) for n in networks):

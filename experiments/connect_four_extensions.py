@@ -48,13 +48,7 @@ from pathlib import Path
 from ml_collections import ConfigDict
 
 from experiments.configs.connect_four_extensions import KEYS, POPULATIONS, TEACHER, get_config
-from experiments.connect_four import (
-    arms,
-    claims,
-    extension_arms,
-    extensions_report,
-    populations,
-)
+from experiments.connect_four import arms, claims, extension_arms, extensions_report, populations
 from experiments.shell import cli
 from experiments.shell import study as shell
 from jaxzero.runs import generations

@@ -94,13 +94,9 @@ def is_finished(config: ConfigDict, directory: Path) -> bool:
 
 
 def run(config: ConfigDict, directory: Path, study: Study = loss_ablation) -> bool:
-    """Runs a study, or the rest of it; says how to resume it.
+    """Runs a study, or the rest of it; says how to resume it. Returns whether it is finished.
 
-    Returns:
-      Whether it is finished.
-
-    Raises:
-      ConfigError: settings that cannot work, or a directory of other ones.
+    ConfigError: settings that cannot work, or a directory of other ones.
     """
     print("the same from a terminal:")
     print(command(config, directory, study))

@@ -181,10 +181,7 @@ def _play(
     entries, kinds = [*networks, *others], [*kinds, *more]
     _announce(settings, game, entries)
     match_of = round_robin.compile_round_robin(
-        game,
-        kinds,
-        games_per_direction=settings.games // 2,
-        opening_plies=settings.openings,
+        game, kinds, games_per_direction=settings.games // 2, opening_plies=settings.openings
     )
     match = match_of([k.params for k in kinds], jax.random.key(settings.seed), STUDY)
     played = tournament.rate(match, len(entries))

@@ -36,11 +36,7 @@ class BoardStudies:
     studies: tuple[Study, ...]  # as given
 
     def values(self, statistic: str, target: str) -> tuple[dict[Key, float], tuple[str, ...]]:
-        """One statistic of one target's runs.
-
-        Returns:
-          ({(directory, seed): value}, what should be there and is not, in words).
-        """
+        """One statistic of one target's runs by (directory, seed); what is missing, in words."""
         found: dict[Key, float] = {}
         missing: list[str] = []
         for place, study in enumerate(self.studies):

@@ -122,11 +122,7 @@ PRESETS: dict[str, Preset] = {
     "gpu": Preset(
         "3 blocks of 64 channels, 1,000 games an iteration, 5 seeds: one large GPU",
         dict(efficiency.PRESETS["gpu"].changes)
-        | {
-            "study.arms": ARMS,
-            "study.grow_channels": (16, 32, 64),
-            "study.grow_at": (4, 8),
-        },
+        | {"study.arms": ARMS, "study.grow_channels": (16, 32, 64), "study.grow_at": (4, 8)},
     ),
     "paper": Preset(
         "Figs. 8 to 13: 5 blocks of 128 channels, 300,000 positions an iteration",

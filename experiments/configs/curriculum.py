@@ -147,8 +147,7 @@ def _gate(settings: dict[str, Any], games: int, batch: int) -> dict[str, Any]:
 
 PRESETS: dict[str, Preset] = {
     "quick": Preset(
-        "Reversi 6x6, two players x 2 seeds, 16 channels: minutes on two CPU cores",
-        _QUICK,
+        "Reversi 6x6, two players x 2 seeds, 16 channels: minutes on two CPU cores", _QUICK
     ),
     "quick_racing_kings": Preset(
         "Racing Kings of at most 100 plies against the engine, two players x 1 seed: minutes",

@@ -40,14 +40,10 @@ PRESETS: dict[str, Preset] = {
     ),
     "gpu": Preset(
         "Othello 6x6, 81 settings x 5 seeds together, 64 channels: one large GPU",
-        {
-            **MEDIUM,
-            "study.iterations": (10, 20, 30),
-        },
+        {**MEDIUM, "study.iterations": (10, 20, 30)},
     ),
     "paper": Preset(
-        "Othello 6x6, Table 2 of Wang 2020 and 2023, 81 settings x 5 seeds, 256 channels",
-        NO_ARENA,
+        "Othello 6x6, Table 2 of Wang 2020 and 2023, 81 settings x 5 seeds, 256 channels", NO_ARENA
     ),
 }
 

@@ -47,16 +47,11 @@ def check(
     preset: ConfigDict,
     of_its_own: str = "",
 ) -> None:
-    """Refuses what can't be trained or measured, before anything compiles.
+    """Refuses what can't be trained or measured, before anything compiles (ConfigError).
 
-    Args:
-      arms_of: settings -> what each arm sets, by name.
-      preset: settings that `config` began from; one that is neither its own nor the arm's, and
-        that the arm does not reckon with, would silently be changed back.
-      of_its_own: an arm that is meant to differ from the others' settings.
-
-    Raises:
-      ConfigError: one line with key, value and remedy.
+    `arms_of`: settings -> what each arm sets, by name; `preset`: settings that `config` began from.
+    One that is neither its own nor the arm's, and that the arm does not reckon with, would silently
+    be changed back, but for `of_its_own`, an arm that is meant to differ from the others' settings.
     """
     if not config.replay.window_positions:
         raise ConfigError(
@@ -86,13 +81,9 @@ def measure(
 ) -> dict[str, Any]:
     """Trains and measures all arms, or the rest of them: the sections of `results.json`.
 
-    Args:
-      group_of: of an arm whose members are no seeds of one run, which `study.patience` does not
-        end; None: it has a member for each seed.
-
-    Returns:
-      `positions`, `examination`: of the measurement; `arms`: for each its name, `arm`, and what
-      `describe` found.
+    `group_of`: of an arm whose members are no seeds of one run, which `study.patience` does not
+    end. `positions` and `examination` are of the measurement, `arms` has for each its name, `arm`,
+    and what `describe` found.
     """
     config, directory = study.config, study.directory
     test = solved_accuracy.test_positions(config, directory)

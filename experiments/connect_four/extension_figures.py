@@ -132,12 +132,7 @@ def comparison(ours: Lines, theirs: Lines, arms: Sequence[str], *, diversity: bo
 
 
 def _draw(
-    axes: Axes,
-    ours: Sequence[Line],
-    theirs: Sequence[Line],
-    axis: str,
-    measured: str,
-    shade: str,
+    axes: Axes, ours: Sequence[Line], theirs: Sequence[Line], axis: str, measured: str, shade: str
 ) -> None:
     for line in ours if len(ours) > 1 else ():
         look: dict[str, Any] = {"linewidth": 0.5, "alpha": 0.5, "label": style.SEED}

@@ -59,11 +59,7 @@ def make(recipe: Recipe, positions: int, directory: Path, *, processes: int = 0)
 
 
 def _play_on(
-    recipe: Recipe,
-    directory: Path,
-    first: int,
-    processes: int,
-    enough: Callable[[Solved], bool],
+    recipe: Recipe, directory: Path, first: int, processes: int, enough: Callable[[Solved], bool]
 ) -> int:
     """Plays parts from `first` on until, in their order, they are enough; returns their number.
 

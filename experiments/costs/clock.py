@@ -101,18 +101,13 @@ class Calibration(NamedTuple):
 
 @dataclasses.dataclass(frozen=True)
 class Clock:
-    """Times the phases of members of one program on one device.
+    """Times the phases of members of one program on one device."""
 
-    Attributes:
-      spec: of the members.
-      hyper, network: of those that go together, [M]; networks with an optimiser.
-      seconds: for each phase, about: with large networks fewer simulations and minibatches are
-        timed (never fewer than 2 and 1), which changes the seconds of one only a little.
-    """
-
-    spec: Spec
-    hyper: Hyper
-    network: Learner
+    spec: Spec  # of the members
+    hyper: Hyper  # of those that go together, [M]
+    network: Learner  # of the same, [M], with an optimiser
+    # for each phase, about: with large networks fewer simulations and minibatches are timed (never
+    # fewer than 2 and 1), which changes the seconds of one only a little
     seconds: float = SECONDS
 
     @property

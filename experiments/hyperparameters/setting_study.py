@@ -68,13 +68,9 @@ def validate(config: ConfigDict, keys: Iterable[Key]) -> None:
 
 
 def train(study: StudyRun, plan: Plan, tracker: Tracker) -> bool:
-    """Trains this machine's share of a plan.
+    """Trains this machine's share of a plan; whether all of the whole plan is done or has failed.
 
-    Returns:
-      Whether everything of the whole plan is done now, or has failed.
-
-    Raises:
-      ConfigError, Stopped: as `runner.train`; everything is saved.
+    ConfigError, Stopped: as `runner.train`; everything is saved.
     """
     config, directory = study.config, study.directory
     if jax.process_index() == 0:

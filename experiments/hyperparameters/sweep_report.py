@@ -36,11 +36,7 @@ def build(found: Study) -> Page:
     [played] = found.tournaments
     return Page(
         **report_parts.heading(found, "Which hyper-parameters matter"),
-        verdicts=[
-            report_parts.tally(remarks, "remark"),
-            _strongest(played),
-            report_parts.POINTS,
-        ],
+        verdicts=[report_parts.tally(remarks, "remark"), _strongest(played), report_parts.POINTS],
         missing=report_parts.missing(found),
         facts=report_parts.facts(found),
         sections=[

@@ -24,14 +24,11 @@ def check_installed(study: str) -> None:
 def open_study(
     directory: Path, name: str, *, sampler: str, seed: int, directions: Sequence[str], startup: int
 ) -> Any:
-    """Optuna's study, its trials in the run directory.
+    """Optuna's study, its trials in the run directory; goals to `"maximize"` or to `"minimize"`.
 
-    Args:
-      sampler: `"tpe"`, `"nsga2"` or `"random"`.
-      seed: of the sampler, with the number of trials: its state is not kept, and a search that
-        goes on must not propose again what it has proposed.
-      directions: `"maximize"` or `"minimize"`, for each goal.
-      startup: finished trials before tpe models them, until then it proposes at random.
+    The sampler (`"tpe"`, `"nsga2"`, `"random"`) is seeded with the number of trials too: its state
+    is not kept, and a search that goes on must not propose again what it has proposed. `startup`:
+    finished trials before tpe models them, until then it proposes at random.
     """
     optuna = importlib.import_module("optuna")
     optuna.logging.set_verbosity(optuna.logging.WARNING)
@@ -66,17 +63,10 @@ def next_batch(
     suggest: Callable[[Any], None],
     first: Mapping[str, float] | None = None,
 ) -> list[Any]:
-    """Trials that a stopped process left running, else new ones; none when all are done.
+    """Trials (number, params) that a stopped process left running, else at most `at_once` new ones.
 
-    Args:
-      total: trials in all.
-      at_once: new ones at most.
-      parameters: how many a whole trial has.
-      suggest: asks a new trial for them.
-      first: parameters of the first whole trial; None: it is proposed like the others.
-
-    Returns:
-      Frozen trials: number and params.
+    None when there are `total`. A whole trial has so many `parameters`, which `suggest` asks a new
+    one for; the first one has those of `first`, if given.
     """
     states = importlib.import_module("optuna").trial.TrialState
     trials = [t for t in study.get_trials(deepcopy=False) if t.state != states.WAITING]

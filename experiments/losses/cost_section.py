@@ -13,15 +13,7 @@ from experiments.pages import draw, style
 from experiments.pages.page import Section, plate, section
 from experiments.pages.study import Study
 from experiments.pages.tables import Table, table
-from experiments.pages.wording import (
-    duration,
-    interval,
-    maybe,
-    number,
-    plural,
-    plus_minus,
-    short,
-)
+from experiments.pages.wording import duration, interval, maybe, number, plural, plus_minus, short
 
 SOURCE: Final = "measured_cost"  # where `study.load` puts cost.json
 PHASES: Final = {

@@ -19,7 +19,7 @@ _QUICKER: Final[Mapping[str, Mapping[str, Any]]] = {
         "train.epochs": 2,
         "study.tournament_games": 10,
         "study.ladder_games": 4,
-    },
+    }
 }
 
 

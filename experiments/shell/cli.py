@@ -87,14 +87,10 @@ def _stop(message: str, status: int) -> NoReturn:
 
 
 def load(named: str, default_config: str) -> StudySettings:
-    """Runs a settings file, once.
+    """Runs a settings file, FILE or FILE:PRESET, once.
 
-    Args:
-      named: FILE or FILE:PRESET; relative to the working directory, or to this package's parent.
-      default_config: the study's own, whose keys a file without `KEYS` is taken to have.
-
-    Raises:
-      ConfigError: no such file, or no such preset in it.
+    Relative to the working directory, or to this package's parent. `default_config`: the study's
+    own, whose keys a file without `KEYS` has. ConfigError: no such file, or no such preset in it.
     """
     path, _, preset = named.partition(":")
     found = _run_file(path, default_config)

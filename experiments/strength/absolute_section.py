@@ -19,11 +19,7 @@ from experiments.pages.wording import NO_DATA, NONE, number, plural, plus_minus
 
 TITLE: Final = "Absolute strength"
 STAGES: Final = ("early", "middle", "late")
-_DIAGONAL: Final[dict[str, Any]] = {
-    "color": "#999999",
-    "linewidth": 0.9,
-    "linestyle": draw.DASHES,
-}
+_DIAGONAL: Final[dict[str, Any]] = {"color": "#999999", "linewidth": 0.9, "linestyle": draw.DASHES}
 _FEWEST = 5  # positions in a bin from which its mean is drawn
 _COLUMNS: Final = (
     ("network alone", ("network", "contested", "weak")),

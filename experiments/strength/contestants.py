@@ -177,11 +177,7 @@ def twins(run: Run, members: Sequence[int], asked: int | None) -> dict[int, int]
 
 
 def build(contestants: Sequence[Contestant]) -> tuple[list[Entry], list[Players]]:
-    """Contestants by kind: runs whose searches compile to one program are one.
-
-    Returns:
-      Entries and players, in the same order.
-    """
+    """Entries and players by kind, in one order: runs whose searches share a program are one."""
     groups: dict[Any, list[Contestant]] = {}
     for contestant in contestants:
         groups.setdefault(_program(contestant), []).append(contestant)

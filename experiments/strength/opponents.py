@@ -83,13 +83,8 @@ def build(game: Game, names: Sequence[str]) -> tuple[list[Entry], list[Players]]
 def _rollout_players(game: Game, rollouts: Sequence[int]) -> Players:
     """Plain MCTS, c = sqrt(2)."""
     searchers = Searcher(
-        (),
-        jnp.array(rollouts, jnp.int32),
-        jnp.full((len(rollouts),), jnp.sqrt(2.0), jnp.float32),
+        (), jnp.array(rollouts, jnp.int32), jnp.full((len(rollouts),), jnp.sqrt(2.0), jnp.float32)
     )
     return search_players(
-        game,
-        lambda _: rollout_evaluate(game),
-        searchers,
-        SearchOptions(capacity=max(rollouts) + 1),
+        game, lambda _: rollout_evaluate(game), searchers, SearchOptions(capacity=max(rollouts) + 1)
     )

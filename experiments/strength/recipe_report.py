@@ -21,14 +21,7 @@ from experiments.configs.recipe import WHOLE
 from experiments.pages import learning_section, page, record, style
 from experiments.pages.page import Page, plate, section
 from experiments.pages.tables import Table, table
-from experiments.pages.wording import (
-    duration,
-    game_title,
-    joined,
-    mean_and_error,
-    number,
-    plural,
-)
+from experiments.pages.wording import duration, game_title, joined, mean_and_error, number, plural
 from jaxzero import workdir
 
 MEASURES: Final = (
@@ -53,10 +46,7 @@ def write_report(directory: Path) -> Path:
         verdicts=sentences(rows, at),
         missing=(),  # a run that fails ends the study
         facts=[
-            (
-                "Training",
-                f"{record.budget(config)}, {plural(config['study']['seeds'], 'seed')}",
-            ),
+            ("Training", f"{record.budget(config)}, {plural(config['study']['seeds'], 'seed')}"),
             ("Time", duration(sum(arm["seconds"] for arm in results["arms"]))),
             (
                 "Test positions",

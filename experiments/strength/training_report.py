@@ -49,8 +49,7 @@ def write_report(directory: Path) -> Path:
                 examinations(records),
             ),
             section(
-                "Losses",
-                plate("losses", losses(found), "Losses", "In self-play's own games."),
+                "Losses", plate("losses", losses(found), "Losses", "In self-play's own games.")
             ),
             section("Settings", record.other_settings(found)),
         ],

@@ -79,18 +79,11 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def main(
-    argv: Sequence[str] | None = None,
-    source: TextIO | None = None,
-    target: TextIO | None = None,
+    argv: Sequence[str] | None = None, source: TextIO | None = None, target: TextIO | None = None
 ) -> int:
-    """The command.
+    """The command, with the words and the standard input and output of the process by default.
 
-    Args:
-      argv: without the program's name; of the process by default.
-      source, target: where a person types and reads; standard input and output by default.
-
-    Returns:
-      The exit status: 0, 2 for something that can't be, 130 when interrupted.
+    Returns the exit status: 0, 2 for something that can't be, 130 when interrupted.
     """
     console = Console(source or sys.stdin, target or sys.stdout)
     try:

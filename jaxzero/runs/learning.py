@@ -36,8 +36,7 @@ Curves = dict[str, dict[str, dict[int, float]]]  # metric -> run -> iteration ->
 def update(directory: Path, config: ConfigDict, members: Sequence[Member], spec: Spec) -> float:
     """Examines the kept networks of a run that were not yet; what was found is in `FILE`.
 
-    Returns:
-      Seconds that it took; 0 but on the first process.
+    Returns the seconds that it took, 0 but on the first process.
     """
     if jax.process_index() != 0 or not config.evaluation.learning_positions:
         return 0.0

@@ -24,11 +24,8 @@ def make_rows(
 ) -> list[Row]:
     """One row for each run; before the first, one for the untrained network on the first window.
 
-    Args:
-      number: the iteration, from 1.
-      metrics: [R] or, by epoch, [R, ep].
-      seconds: wall time of the study's training so far.
-      elo: `elo/running` of each run before this iteration.
+    `number`: the iteration, from 1; `metrics`: [R] or, by epoch, [R, ep]; `seconds`: wall time of
+    the study's training so far; `elo`: `elo/running` of each run before this iteration.
     """
     rows = []
     for i, member in enumerate(members):

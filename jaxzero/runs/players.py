@@ -36,11 +36,7 @@ def network_players(
     return search_players(
         spec.game,
         lambda network: learner.acting(spec, network),
-        Searcher(
-            networks,
-            jnp.array(simulations, jnp.int32),
-            jnp.array(c_puct, jnp.float32),
-        ),
+        Searcher(networks, jnp.array(simulations, jnp.int32), jnp.array(c_puct, jnp.float32)),
         dataclasses.replace(spec.arena_search, capacity=searches * most + 1),
         keep_tree=spec.switches.keep_tree,
         fixed_simulations=simulations[0] if spec.search.fixes_simulations else None,

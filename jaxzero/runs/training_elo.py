@@ -43,8 +43,6 @@ def rate(rows: Iterable[Mapping[str, Any]], *, published: bool) -> dict[str, Any
     iterations, numbers = np.unique(results[:, :2], return_inverse=True)
     results[:, :2] = numbers.reshape(-1, 2)
     rated = bayes_elo(
-        results,
-        advantage=_ADVANTAGE if published else "fit",
-        num_players=len(iterations),
+        results, advantage=_ADVANTAGE if published else "fit", num_players=len(iterations)
     )
     return {"iterations": iterations.tolist(), "elo": rated.elo, "stderr": rated.stderr}

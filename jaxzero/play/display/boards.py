@@ -79,9 +79,8 @@ def caption(game: Game, position: Position) -> str:
 def board(session: Session, marks: dict[int, str] | None = None) -> list[str]:
     """The newest position in lines, the last move in brackets, and its caption.
 
-    Args:
-      marks: texts of up to 3 characters to stand on the squares that actions fill. By default a
-        `+` where the player to move may play, in games in which not every empty square is open.
+    `marks`: texts of up to 3 characters to stand on the squares that actions fill. By default a `+`
+    where the player to move may play, in games in which not every empty square is open.
     """
     game, now, notation = session.game, session.now, make_notation(session.game)
     grid = stones(game, now.state)

@@ -54,9 +54,7 @@ def play(session: Session, action: int) -> Session:
         raise ValueError(f"{notation.names[action]} is not legal here; legal: {legal}")
     position = _position(*_step(session.game, session.now.state, np.int32(action)))
     return dataclasses.replace(
-        session,
-        positions=(*session.positions, position),
-        actions=(*session.actions, int(action)),
+        session, positions=(*session.positions, position), actions=(*session.actions, int(action))
     )
 
 

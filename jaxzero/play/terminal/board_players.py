@@ -13,13 +13,7 @@ from jaxzero import pretrained, runs
 from jaxzero.games import Game
 from jaxzero.games.base import State
 from jaxzero.play.display.session import Session
-from jaxzero.players import (
-    Players,
-    greedy_players,
-    random_players,
-    rollout_evaluate,
-    rollouts_of,
-)
+from jaxzero.players import Players, greedy_players, random_players, rollout_evaluate, rollouts_of
 from jaxzero.runs import Run
 from jaxzero.search import core, variations
 from jaxzero.search.evaluation import Evaluate, StateEvaluate
@@ -81,16 +75,11 @@ def of_run(
 def of_network(
     run: Run, member: int, network: Learner, at: int, m: int, *, most: int | None = None
 ) -> BoardPlayer:
-    """As `of_run`, of a network that is at hand.
+    """As `of_run`, of a network (`runs.member_network`) that is at hand, with m simulations.
 
-    Args:
-      network: of `runs.member_network`.
-      m: simulations.
-      most: players with equal `most` share a compiled search, whatever their m up to it; m by
-        default. A search that fixes m (Gumbel, `search.loop=mctx`) is compiled for each.
-
-    Raises:
-      ConfigError: a search of m is impossible.
+    Players with equal `most` share a compiled search, whatever their m up to it; m by default. A
+    search that fixes m (Gumbel, `search.loop=mctx`) is compiled for each. ConfigError: a search of
+    m is impossible.
     """
     least = least_simulations(run)
     if not least <= m <= MAX_SIMULATIONS:

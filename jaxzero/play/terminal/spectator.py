@@ -45,12 +45,9 @@ def watch(
     opening: int,
     seed: int,
 ) -> list[Record]:
-    """Plays and prints games of two players, who change sides after each.
+    """Plays and prints games of two players, who change sides after each; pairs share an opening.
 
-    Args:
-      first: 0 or 1: which of the two moves first in the first game.
-      opening: random moves at the start; two games in a row share them.
-      seed: of the openings and of the players' random choices.
+    `first`: 0 or 1, which of the two moves first in the first game.
     """
     played: list[Record] = []
     scores: list[float] = []

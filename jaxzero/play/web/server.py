@@ -33,9 +33,8 @@ class Site:
     def __init__(self, catalogue: Catalogue, start: Mapping[str, Any]) -> None:
         """Makes the page.
 
-        Args:
-          start: how it begins where its address says nothing: `game`, `moves`, `seats` of the first
-            and second player and of the adviser, each a player's `name` and `simulations`, `seed`.
+        `start`: how it begins where its address says nothing: `game`, `moves`, `seats` of the first
+        and second player and of the adviser, each a player's `name` and `simulations`, `seed`.
         """
         self.answers = Answers(catalogue)
         setup = json.dumps({"games": catalogue.describe(), "start": start})
