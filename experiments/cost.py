@@ -65,19 +65,19 @@ def measure(directory: Path, *, seconds: float = clock.SECONDS) -> dict[str, Any
     timed = clock.calibrate(
         clock.of_run(run, seconds=seconds), heldout_games=run.config.evaluation.heldout_games
     )
-    found = describe(run, rows, timed)
-    workdir.write_json(directory / FILE, found)
-    print(summary(workdir.plain(found)))
+    cost = describe(run, rows, timed)
+    workdir.write_json(directory / FILE, cost)
+    print(summary(workdir.plain(cost)))
     say(f"written: {directory / FILE}")
     results = directory / workdir.RESULTS
     reported = results.is_file() and workdir.read_json(results)["study"] == STUDY
     if reported:
         say(f"report: {write_report(directory)}")
-    if "courses" not in found:
+    if "courses" not in cost:
         suggest("strength to set beside it", "experiments.ladder", directory)
     elif reported:
         suggest("which claims hold", "experiments.claims", directory)
-    return workdir.plain(found)
+    return workdir.plain(cost)
 
 
 def describe(run: Run, rows: Sequence[dict[str, Any]], timed: Calibration) -> dict[str, Any]:
@@ -88,7 +88,7 @@ def describe(run: Run, rows: Sequence[dict[str, Any]], timed: Calibration) -> di
     cumulative = {name: spent(run, own, timed.units, forward) for name, own in by_run.items()}
     environment = run.directory / workdir.ENVIRONMENT
     trained_in = workdir.read_json(environment) if environment.is_file() else {}
-    found: dict[str, Any] = {
+    cost: dict[str, Any] = {
         "game": run.spec.game.name,
         "calibration": timed._asdict() | {"units": timed.units._asdict()},
         "trained_on": trained_in.get("device"),
@@ -111,12 +111,12 @@ def describe(run: Run, rows: Sequence[dict[str, Any]], timed: Calibration) -> di
         runs_listed = [{"name": m.name, "target": m.target, "seed": m.seed} for m in run.members]
         curves = workdir.read_json(path)["runs"]
         measured = cost_strength.courses(runs_listed, curves, cumulative)
-        found["courses"] = [course._asdict() for course in measured]
+        cost["courses"] = [course._asdict() for course in measured]
         if measured:
-            found["equal_cost"] = {
+            cost["equal_cost"] = {
                 name: cost_strength.at_equal_cost(measured, name) for name in cost_strength.MEASURES
             }
-    return found
+    return cost
 
 
 def spent(
@@ -125,15 +125,15 @@ def spent(
     """Cost up to each iteration of one run, float[I + 1] by measure, 0 before the first."""
     ordered = sorted(rows, key=lambda r: r["iteration"])
     passes = flops.TRAINING + (run.spec.train.measure == "after_step")
-    found: dict[str, list[float]] = {name: [0.0] for name in cost_strength.MEASURES}
+    totals: dict[str, list[float]] = {name: [0.0] for name in cost_strength.MEASURES}
     for row in ordered:
         done = clock.work([row])
         evaluations = done.selfplay + done.arena
         examples = done.training * run.spec.train.batch_size
-        found["evaluations"].append(evaluations)
-        found["flops"].append(forward * (evaluations + passes * examples))
-        found["seconds"].append(done.times(units).total)
-    return {name: np.cumsum(values) for name, values in found.items()}
+        totals["evaluations"].append(evaluations)
+        totals["flops"].append(forward * (evaluations + passes * examples))
+        totals["seconds"].append(done.times(units).total)
+    return {name: np.cumsum(values) for name, values in totals.items()}
 
 
 def wall(run: Run, rows: Sequence[dict[str, Any]], timed: Calibration) -> dict[str, Any]:
@@ -213,23 +213,23 @@ def papers(run: Run, units: Cost) -> dict[str, Any] | None:
     }
 
 
-def summary(found: dict[str, Any]) -> str:
+def summary(cost: dict[str, Any]) -> str:
     """Seconds by phase, the model against the clock, and the losses at equal cost."""
-    lines = [f"{len(found['runs'])} runs, seconds by counted work:"]
+    lines = [f"{len(cost['runs'])} runs, seconds by counted work:"]
     for phase in Cost._fields:
-        total = sum(run["phase_seconds"][phase] for run in found["runs"].values())
+        total = sum(run["phase_seconds"][phase] for run in cost["runs"].values())
         lines.append(f"  {phase:10} {total:12.1f}")
-    if found["wall"]["ratio"] is not None:
+    if cost["wall"]["ratio"] is not None:
         lines.append(
-            f"after iteration 1: predicted {found['wall']['predicted'][-1]:.1f} s, measured "
-            f"{found['wall']['measured'][-1]:.1f} s, ratio {found['wall']['ratio']:.2f}"
+            f"after iteration 1: predicted {cost['wall']['predicted'][-1]:.1f} s, measured "
+            f"{cost['wall']['measured'][-1]:.1f} s, ratio {cost['wall']['ratio']:.2f}"
         )
-    for name, equal in (found.get("equal_cost") or {}).items():
+    for name, equal in (cost.get("equal_cost") or {}).items():
         lines.append(f"Elo above random at {equal['cost']:.4g} {name}, ± standard error:")
         lines += [
             f"  {r['target']:12} {r['elo']:7.0f} ± {r['stderr']:.0f}" for r in equal["targets"]
         ]
-    if "courses" not in found:
+    if "courses" not in cost:
         lines.append("no ladder.json: strength for its cost is not known")
     return "\n".join(lines)
 

@@ -58,21 +58,21 @@ def climb(directories: Sequence[Path], settings: LadderSettings) -> list[dict[st
     for run in opened:
         contestants.finite_members(run)  # refuses a run without any
     stored = [run.directory / FILE for run in opened]
-    found = [workdir.read_json(path) if path.is_file() else {} for path in stored]
-    if all(one.get("settings") == description for one in found):
+    ladders = [workdir.read_json(path) if path.is_file() else {} for path in stored]
+    if all(ladder.get("settings") == description for ladder in ladders):
         say("already measured with these settings")
     else:
         say(devices.idle_accelerator())
-        found = fixed_opponents.measure(opened, settings)
-        for run, one in zip(opened, found, strict=True):
-            write(run, one)
+        ladders = fixed_opponents.measure(opened, settings)
+        for run, ladder in zip(opened, ladders, strict=True):
+            write(run, ladder)
         if len(opened) > 1:
-            _compare(opened, directories, found)
-    print(summary(opened, directories, found))
+            _compare(opened, directories, ladders)
+    print(summary(opened, directories, ladders))
     for run in opened:
         say(f"written: {run.directory / FILE}")
         next_command.show(run)
-    return found
+    return ladders
 
 
 def targets_of(run: Run) -> dict[str, str]:
@@ -80,36 +80,40 @@ def targets_of(run: Run) -> dict[str, str]:
     return {member.name: member.target for member in run.members}
 
 
-def write(run: Run, found: dict[str, Any]) -> None:
+def write(run: Run, ladder: dict[str, Any]) -> None:
     """ladder.json and figures/ladder of one run."""
-    workdir.write_json(run.directory / FILE, found)
-    groups = pictures.groups_of(found, targets_of(run))
-    page.save(pictures.figure(groups, found["anchors"]), run.directory / "figures" / "ladder")
+    workdir.write_json(run.directory / FILE, ladder)
+    groups = pictures.groups_of(ladder, targets_of(run))
+    page.save(pictures.figure(groups, ladder["anchors"]), run.directory / "figures" / "ladder")
 
 
 def _compare(
-    opened: Sequence[Run], directories: Sequence[Path], found: Sequence[dict[str, Any]]
+    opened: Sequence[Run], directories: Sequence[Path], ladders: Sequence[dict[str, Any]]
 ) -> None:
     """One figure of all runs, in the directory of each."""
     groups: dict[str, pictures.StrengthCurve] = {}
-    for run, label, one in zip(opened, contestants.label_runs(directories), found, strict=True):
-        own = pictures.groups_of(one, targets_of(run))
+    for run, label, ladder in zip(
+        opened, contestants.label_runs(directories), ladders, strict=True
+    ):
+        own = pictures.groups_of(ladder, targets_of(run))
         groups |= {f"{label}: {name}" if len(own) > 1 else label: own[name] for name in own}
     for run in opened:
-        drawn = pictures.figure(groups, found[0]["anchors"])
+        drawn = pictures.figure(groups, ladders[0]["anchors"])
         page.save(drawn, run.directory / "figures" / "ladder_compared")
 
 
 def summary(
-    opened: Sequence[Run], directories: Sequence[Path], found: Sequence[dict[str, Any]]
+    opened: Sequence[Run], directories: Sequence[Path], ladders: Sequence[dict[str, Any]]
 ) -> str:
     """Elo above random, first and last, by run and target, and the opponents."""
     lines = [
         f"{anchor['name']:40} {anchor['elo']:7.0f} ± {anchor['stderr']:.0f}"
-        for anchor in sorted(found[0]["anchors"], key=lambda a: a["elo"])
+        for anchor in sorted(ladders[0]["anchors"], key=lambda a: a["elo"])
     ]
-    for run, label, one in zip(opened, contestants.label_runs(directories), found, strict=True):
-        for name, group in pictures.groups_of(one, targets_of(run)).items():
+    for run, label, ladder in zip(
+        opened, contestants.label_runs(directories), ladders, strict=True
+    ):
+        for name, group in pictures.groups_of(ladder, targets_of(run)).items():
             for at in dict.fromkeys((0, group.band.last)):
                 text = f"{label}: {name}, iteration {group.band.iterations[at]}"
                 mean, error = group.band.mean[at], group.error_of_mean(at)

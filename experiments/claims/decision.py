@@ -40,10 +40,12 @@ def too_few(seeds: int, of: str = "") -> str:
 
 def seeds_to_decide(verdict: str, seeds: int, needed: int | None) -> str:
     """In words, what `Tested` has; a dash for what is decided."""
+    if verdict != UNDECIDED:
+        return NONE
+    if needed is not None:
+        return number(needed)
     over = f"over {number(inference.MOST_SEEDS)}"
-    unknown = over if seeds > 1 else f"{inference.FEWEST} or more"  # one seed has no spread
-    found = unknown if needed is None else number(needed)
-    return found if verdict == UNDECIDED else NONE
+    return over if seeds > 1 else f"{inference.FEWEST} or more"  # one seed has no spread
 
 
 def coverage(level: float) -> str:
@@ -80,12 +82,12 @@ class Tested:
 
     def row(self) -> dict[str, Any]:
         """For a JSON file; what is not known is None."""
-        found = self.estimate
+        estimate = self.estimate
         return {
             "verdict": self.verdict,
-            "effect": None if found is None else found.effect,
-            "stderr": None if found is None else found.stderr,
-            "interval": None if found is None else self.interval,
+            "effect": None if estimate is None else estimate.effect,
+            "stderr": None if estimate is None else estimate.stderr,
+            "interval": None if estimate is None else self.interval,
             "level": self.level,
             "seeds": self.seeds,
             "p_holm": self.adjusted,
@@ -125,34 +127,34 @@ def decide(
 ) -> tuple[Tested, ...]:
     """One family of contrasts with their effects."""
     pairs = list(zip(contrasts, estimates, strict=True))
-    tested = [i for i, found in enumerate(estimates) if found is not None and found.tested]
+    tested = [i for i, estimate in enumerate(estimates) if estimate is not None and estimate.tested]
     p_values = inference.holm([_p_value(*pairs[i]) for i in tested])
     by_place = dict(zip(tested, p_values, strict=True))
-    family = sum(found is not None for found in estimates)
+    family = sum(estimate is not None for estimate in estimates)
     decided = []
-    for place, (contrast, found) in enumerate(pairs):
+    for place, (contrast, estimate) in enumerate(pairs):
         adjusted, level = by_place.get(place, (1.0, inference.LEVEL))
-        verdict = judge(found, contrast.direction, contrast.margin, level)
-        needed = _needed(contrast, found, family) if verdict == UNDECIDED else None
-        decided.append(Tested(contrast, found, adjusted, level, verdict, needed))
+        verdict = judge(estimate, contrast.direction, contrast.margin, level)
+        needed = _needed(contrast, estimate, family) if verdict == UNDECIDED else None
+        decided.append(Tested(contrast, estimate, adjusted, level, verdict, needed))
     return tuple(decided)
 
 
-def _p_value(contrast: Contrast, found: Estimate | None) -> float:
+def _p_value(contrast: Contrast, estimate: Estimate | None) -> float:
     """Of no effect; where no effect is claimed, of one within the margin."""
-    assert found is not None
+    assert estimate is not None
     none_claimed = contrast.direction in ("equal", "not_greater")
-    return found.p_value(contrast.margin if none_claimed else 0.0)
+    return estimate.p_value(contrast.margin if none_claimed else 0.0)
 
 
-def judge(found: Estimate | None, direction: str, margin: float, level: float) -> str:
+def judge(estimate: Estimate | None, direction: str, margin: float, level: float) -> str:
     """The verdict on one contrast, read off its interval at a test's level; None is undecided.
 
     An interval inside the margin, below which differences count as none, comes first: an effect
     that is surely there and surely too small to matter is no effect. `direction`: claimed, see
     `Contrast`.
     """
-    low, high = (math.nan, math.nan) if found is None else found.interval(level)
+    low, high = (math.nan, math.nan) if estimate is None else estimate.interval(level)
     if direction == "not_greater":
         return REPRODUCED if high < margin else CONTRADICTED if low > margin else UNDECIDED
     if -margin < low and high < margin:
@@ -165,15 +167,15 @@ def judge(found: Estimate | None, direction: str, margin: float, level: float) -
     return REPRODUCED if (low > 0) == (direction == "greater") else CONTRADICTED
 
 
-def _needed(contrast: Contrast, found: Estimate | None, family: int) -> int | None:
+def _needed(contrast: Contrast, estimate: Estimate | None, family: int) -> int | None:
     """More seeds than there are, as these did not do."""
-    if found is None:
+    if estimate is None:
         return None
     needed = inference.seeds_needed(
-        found.effect,
-        found.sd,
+        estimate.effect,
+        estimate.sd,
         contrast.margin,
         tests=family,
         equality=contrast.direction in ("equal", "not_greater"),
     )
-    return None if needed is None else max(needed, found.seeds + 1)
+    return None if needed is None else max(needed, estimate.seeds + 1)

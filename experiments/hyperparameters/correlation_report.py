@@ -35,34 +35,34 @@ def write_report(workdir: str | Path) -> Path:
     return report_parts.write(workdir, build)
 
 
-def build(found: Study) -> Page:
+def build(study: Study) -> Page:
     """The page of a correlation study, figures drawn, nothing written yet."""
-    own = found.results["correlation"][found.tournaments[0]["name"]]
-    sections = [_section(found, played) for played in found.tournaments]
+    own = study.results["correlation"][study.tournaments[0]["name"]]
+    sections = [_section(study, played) for played in study.tournaments]
     return Page(
-        **report_parts.heading(found, "Outer or inner iterations"),
+        **report_parts.heading(study, "Outer or inner iterations"),
         verdicts=[
             report_parts.tally(own["claims"], "claim"),
             _slopes_in_words(own["model"]),
             *(_front_in_words(kind, own["fronts"][kind]) for kind in _PARTS),
             report_parts.POINTS,
         ],
-        missing=report_parts.missing(found),
-        facts=report_parts.facts(found),
-        sections=[*sections, report_parts.programs(found)],
+        missing=report_parts.missing(study),
+        facts=report_parts.facts(study),
+        sections=[*sections, report_parts.programs(study)],
     )
 
 
-def _section(found: Study, played: Mapping[str, Any]) -> Section:
+def _section(study: Study, played: Mapping[str, Any]) -> Section:
     name = str(played["name"])
-    analysed = found.results["correlation"][name]
+    analysed = study.results["correlation"][name]
     seconds = "Cost of one run alone: counted work times unit seconds of each phase, measured here."
     text = (
         (
             "A larger m acts twice here: in training, and in the search of the tournament itself.",
             "The next section has the same networks with equal search.",
         )
-        if played is found.tournaments[0]
+        if played is study.tournaments[0]
         else ("The same networks again, with equal search: what m was worth in training.",)
     )
     return section(
@@ -70,20 +70,20 @@ def _section(found: Study, played: Mapping[str, Any]) -> Section:
         *text,
         plate(
             f"{name}_panels",
-            panels(found, played),
+            panels(study, played),
             "Elo over m and ep, a panel for each I and E",
             "Wang 2020, Fig. 4; Wang 2023, Fig. 5. Mean over seeds. The papers' ratings are "
             "published as a picture.",
         ),
         plate(
             f"{name}_times",
-            times(found, played),
+            times(study, played),
             "Elo over the time of self-play and of training",
             f"Wang 2020, Fig. 5; Wang 2023, Fig. 6. {seconds}",
         ),
         plate(
             f"{name}_fronts",
-            front_panels(found, played),
+            front_panels(study, played),
             "Pareto fronts at the largest I and E",
             "Wang 2020, Fig. 6; Wang 2023, Fig. 7. Labels are (m, ep), bars standard errors of the "
             f"ratings, the line is the front; pale: all other settings. {seconds}",
@@ -95,11 +95,11 @@ def _section(found: Study, played: Mapping[str, Any]) -> Section:
     )
 
 
-def _rated(found: Study, played: Mapping[str, Any]) -> list[dict[str, Any]]:
+def _rated(study: Study, played: Mapping[str, Any]) -> list[dict[str, Any]]:
     """Settings with their values and means over seeds: elo, stderr, seconds by phase."""
     rated = report_parts.strength(played)
     by_setting: dict[str, list[dict[str, Any]]] = {}
-    for player in found.results["correlation"]["players"]:
+    for player in study.results["correlation"]["players"]:
         by_setting.setdefault(player["setting"], []).append(player)
     return [
         {"setting": name, "elo": rated[name].mean, "stderr": rated[name].stderr}
@@ -113,9 +113,9 @@ def _rated(found: Study, played: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 
 @style.styled
-def panels(found: Study, played: Mapping[str, Any]) -> Figure:
+def panels(study: Study, played: Mapping[str, Any]) -> Figure:
     """Nine panels (I x E), each over m and ep (000, Fig. 4)."""
-    rated = _rated(found, played)
+    rated = _rated(study, played)
     lists = {letter: sorted({r[letter] for r in rated}) for letter in VARIED}
     figure, axes = style.new_figure(
         len(lists["I"]) * len(lists["E"]), columns=len(lists["E"]), panel=(2.9, 2.5)
@@ -151,9 +151,9 @@ def _ticks(axes: Axes, lists: Mapping[str, Sequence[float]]) -> None:
 
 
 @style.styled
-def times(found: Study, played: Mapping[str, Any]) -> Figure:
+def times(study: Study, played: Mapping[str, Any]) -> Figure:
     """Elo by colour over the seconds of self-play and of training (000, Fig. 5)."""
-    rated = _rated(found, played)
+    rated = _rated(study, played)
     figure, (axes,) = style.new_figure(panel=(6.2, 4.2))
     x, y, elo = ([r[key] for r in rated] for key in ("selfplay", "training", "elo"))
     shades = ScalarMappable(Normalize(min(elo), max(elo)), _MAP)
@@ -165,15 +165,15 @@ def times(found: Study, played: Mapping[str, Any]) -> Figure:
 
 
 @style.styled
-def front_panels(found: Study, played: Mapping[str, Any]) -> Figure:
+def front_panels(study: Study, played: Mapping[str, Any]) -> Figure:
     """Elo over self-play time and over total time at the largest I and E (000, Fig. 6).
 
     Pale behind it: all the other settings.
     """
-    rated = _rated(found, played)
+    rated = _rated(study, played)
     corner = _corner(rated)
     others = [r for r in rated if r not in corner]
-    analysed = found.results["correlation"][played["name"]]["fronts"]
+    analysed = study.results["correlation"][played["name"]]["fronts"]
     figure, axes = style.new_figure(2, panel=(4.6, 3.7), share_y=True)
     for panel, (kind, label) in zip(axes, _PARTS.items(), strict=True):
         x, elo = [r[kind] for r in others], [r["elo"] for r in others]
@@ -231,11 +231,11 @@ def _ratio(elo: float | None, cost: float | None) -> str:
     return maybe(None if elo is None or not cost else elo / cost, 1)
 
 
-def fronts(found: Mapping[str, Sequence[Mapping[str, float]]]) -> Table:
+def fronts(by_cost: Mapping[str, Sequence[Mapping[str, float]]]) -> Table:
     """The points of both fronts."""
     return table(
         "Pareto fronts",
-        [(kind, point) for kind, points in found.items() for point in points],
+        [(kind, point) for kind, points in by_cost.items() for point in points],
         {
             "over": lambda row: _PARTS[row[0]],
             "(m, ep)": lambda row: _name(row[1]),

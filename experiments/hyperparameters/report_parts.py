@@ -5,9 +5,9 @@ from pathlib import Path
 from typing import Any, Final
 
 from experiments.claims.ranking import Rated, ranking
-from experiments.pages import learning_section, page, record, study
+from experiments.pages import learning_section, page, record
 from experiments.pages.page import Page, Section, section
-from experiments.pages.study import Study
+from experiments.pages.study import Study, load
 from experiments.pages.tables import Table, table
 from experiments.pages.wording import (
     ABSENT,
@@ -25,23 +25,23 @@ POINTS: Final = "Points over cost tell their settings when the pointer rests on 
 def write(workdir: str | Path, build: Callable[[Study], Page]) -> Path:
     """Writes the figures and the page; returns the path of `report.html`."""
     directory = Path(workdir)
-    built = build(study.load(directory))
+    built = build(load(directory))
     return page.write(learning_section.added(built, directory), directory)
 
 
-def heading(found: Study, asks: str) -> dict[str, Any]:
+def heading(study: Study, asks: str) -> dict[str, Any]:
     """Title and subtitle of a page."""
-    preset = found.results.get("preset")
+    preset = study.results.get("preset")
     return {
-        "title": f"{asks}: {game_title(found.game)}",
-        "subtitle": f"{found.game}, preset {preset}, {found.name}",
+        "title": f"{asks}: {game_title(study.game)}",
+        "subtitle": f"{study.game}, preset {preset}, {study.name}",
     }
 
 
-def facts(found: Study) -> page.Facts:
+def facts(study: Study) -> page.Facts:
     """What was run, on what, at what cost."""
-    cost, runs = found.results.get("cost") or {}, found.results.get("runs") or []
-    settings = number(len(found.results.get("settings") or []))
+    cost, runs = study.results.get("cost") or {}, study.results.get("runs") or []
+    settings = number(len(study.results.get("settings") or []))
     programs = plural(len(cost.get("programs") or []), "group")
     return [
         ("Settings", f"{settings} {TIMES} {plural(len({run['seed'] for run in runs}), 'seed')}"),
@@ -49,25 +49,25 @@ def facts(found: Study) -> page.Facts:
          "after different iterations)"),
         ("Programs", f"{programs}, compiled in {duration(cost.get('compile_seconds'))} in all"),
         ("Wall time of training", duration(cost.get("wall_seconds"))),
-        ("Semantics", str(found.setting("semantics") or ABSENT)),
-        *page.origin(found.results),
+        ("Semantics", str(study.setting("semantics") or ABSENT)),
+        *page.origin(study.results),
     ]  # fmt: skip
 
 
-def missing(found: Study) -> list[str]:
+def missing(study: Study) -> list[str]:
     """Settings that failed, and what else the reader must know."""
-    alone = len({run["seed"] for run in found.results.get("runs") or []}) == 1
-    return record.failures(found.results) + alone * [
+    alone = len({run["seed"] for run in study.results.get("runs") or []}) == 1
+    return record.failures(study.results) + alone * [
         "One seed of each setting, as in the papers: differences between settings cannot be "
         "separated from differences between seeds."
     ]
 
 
-def programs(found: Study) -> Section:
+def programs(study: Study) -> Section:
     """Programs, and all settings."""
     compiled = table(
         "Programs",
-        (found.results.get("cost") or {}).get("programs") or [],
+        (study.results.get("cost") or {}).get("programs") or [],
         {
             "group, by the sizes of its program": lambda p: str(p["group"]),
             "runs": lambda p: number(p["runs"]),
@@ -76,7 +76,7 @@ def programs(found: Study) -> Section:
         },
         "Members of a group use as much of the program's sizes as their settings say.",
     )
-    others = (record.settings(found), record.other_settings(found))
+    others = (record.settings(study), record.other_settings(study))
     return section("Settings and programs", compiled, *others)
 
 

@@ -22,9 +22,9 @@ def write_report(workdir: str | Path) -> Path:
     return report_parts.write(workdir, build)
 
 
-def build(found: Study) -> Page:
+def build(study: Study) -> Page:
     """The page of a search, figures drawn, nothing written yet."""
-    searched = found.results["search"]
+    searched = study.results["search"]
     tried, grid = searched["trials"], searched.get("grid")
     verdicts = [f"{plural(len(tried), 'trial')}, {len(_front(tried))} on the front."]
     sections = [
@@ -42,7 +42,7 @@ def build(found: Study) -> Page:
     ]
     if grid is not None:
         verdicts.append(_against(grid))
-        [played] = found.tournaments
+        [played] = study.tournaments
         both = report_parts.strength_table(played, folded=True)
         caption = "Trials and settings of both fronts, all with the same search."
         shown = plate(
@@ -50,13 +50,13 @@ def build(found: Study) -> Page:
         )
         sections.append(section("Against the grid", shown, sides(grid), both))
     return Page(
-        **report_parts.heading(found, "Search for I, E, m and ep"),
+        **report_parts.heading(study, "Search for I, E, m and ep"),
         verdicts=[*verdicts, report_parts.POINTS],
-        missing=record.failures(found.results),
-        facts=page.origin(found.results),
+        missing=record.failures(study.results),
+        facts=page.origin(study.results),
         sections=[
             *sections,
-            section("Settings", record.settings(found), record.other_settings(found)),
+            section("Settings", record.settings(study), record.other_settings(study)),
         ],
     )
 

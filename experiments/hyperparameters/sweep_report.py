@@ -29,22 +29,22 @@ def write_report(workdir: str | Path) -> Path:
     return report_parts.write(workdir, build)
 
 
-def build(found: Study) -> Page:
+def build(study: Study) -> Page:
     """The page of a sweep, figures drawn, nothing written yet."""
-    swept = found.results["sweep"]
+    swept = study.results["sweep"]
     parameters, remarks = swept["parameters"], swept["remarks"]
-    [played] = found.tournaments
+    [played] = study.tournaments
     return Page(
-        **report_parts.heading(found, "Which hyper-parameters matter"),
+        **report_parts.heading(study, "Which hyper-parameters matter"),
         verdicts=[report_parts.tally(remarks, "remark"), _strongest(played), report_parts.POINTS],
-        missing=report_parts.missing(found),
-        facts=report_parts.facts(found),
+        missing=report_parts.missing(study),
+        facts=report_parts.facts(study),
         sections=[
             section(
                 "Training loss",
                 plate(
                     "sweep_losses",
-                    losses(found),
+                    losses(study),
                     "Training loss l₊ for three values of each hyper-parameter",
                     "Wang 2020, Fig. 3; Wang 2023, Fig. 4, published as a picture. Mean of the "
                     "last epoch of each iteration; with several seeds the mean, bands ± 1 standard "
@@ -57,7 +57,7 @@ def build(found: Study) -> Page:
                     f"{METHOD} Read together: the contrasts of a remark.",
                 ),
             ),
-            section("Time and importance", table_3(found), table_4(found)),
+            section("Time and importance", table_3(study), table_4(study)),
             section(
                 "Strength",
                 "The papers did not play the settings against each other.",
@@ -71,13 +71,13 @@ def build(found: Study) -> Page:
                 ),
                 plate(
                     "sweep_cost",
-                    over_cost(found),
+                    over_cost(study),
                     "Strength over cost and over training loss",
                     "A point for each setting and seed; dark: the default.",
                 ),
                 report_parts.strength_table(played),
             ),
-            report_parts.programs(found),
+            report_parts.programs(study),
         ],
     )
 
@@ -95,26 +95,26 @@ def _strongest(played: Mapping[str, Any]) -> str:
     return f"{sentence}."
 
 
-def band(found: Study, setting: str) -> Band | None:
+def band(study: Study, setting: str) -> Band | None:
     """l_+ of a setting over its seeds, from iteration 1."""
     curves = []
-    for player in found.results["sweep"]["players"]:
+    for player in study.results["sweep"]["players"]:
         if player["setting"] == setting:
-            iterations, values = found.series(player["training"], "loss/sum")
+            iterations, values = study.series(player["training"], "loss/sum")
             kept = (iterations > 0) & (iterations <= player["iterations"])
             curves.append((iterations[kept], values[kept]))
     return band_of(curves)
 
 
 @style.styled
-def losses(found: Study) -> Figure:
+def losses(study: Study) -> Figure:
     """Twelve panels, three curves each (000, Fig. 3)."""
-    parameters = found.results["sweep"]["parameters"]
+    parameters = study.results["sweep"]["parameters"]
     figure, panels = style.new_figure(len(parameters), columns=3, panel=(3.3, 2.5))
     for panel, (axes, one) in enumerate(zip(panels, parameters, strict=True)):
         last, shown = 1, []
         for name, value in zip(one["settings"], one["values"], strict=True):
-            drawn = band(found, name)
+            drawn = band(study, name)
             if drawn is None:
                 continue
             kind = _kind(one, name)
@@ -171,7 +171,7 @@ def strength(parameters: Sequence[Mapping[str, Any]], played: Mapping[str, Any])
     return figure
 
 
-def table_3(found: Study) -> Table:
+def table_3(study: Study) -> Table:
     """Time cost of different settings, theirs beside ours (000, Table 3)."""
     theirs = (published.load(PAPER) or {})["table_3"]
 
@@ -185,7 +185,7 @@ def table_3(found: Study) -> Table:
 
     return table(
         "Time cost by setting (Wang 2020, Table 3)",
-        found.results["sweep"]["parameters"],
+        study.results["sweep"]["parameters"],
         {
             "parameter": lambda one: one["letter"],
             "values": lambda one: ", ".join(short(float(value)) for value in one["values"]),
@@ -208,12 +208,12 @@ def table_3(found: Study) -> Table:
     )
 
 
-def table_4(found: Study) -> Table:
+def table_4(study: Study) -> Table:
     """What matters for loss and for time, theirs beside ours (000, Table 4)."""
     theirs = (published.load(PAPER) or {})["table_4"]
     return table(
         "Importance for loss and time (Wang 2020, Table 4)",
-        found.results["sweep"]["parameters"],
+        study.results["sweep"]["parameters"],
         {
             "parameter": lambda one: one["letter"],
             "default": lambda one: short(float(one["values"][one["settings"].index("default")])),
@@ -234,14 +234,14 @@ def _span(value: float | None, digits: int) -> str:
 
 
 @style.styled
-def over_cost(found: Study) -> Figure:
+def over_cost(study: Study) -> Figure:
     """Strength over cost and over loss, a point for each setting and seed."""
-    [played] = found.tournaments
+    [played] = study.tournaments
     elo = {p["name"]: e for p, e in zip(played["players"], played["elo"], strict=True)}
-    players = found.results["sweep"]["players"]
+    players = study.results["sweep"]["players"]
     ratings = [float(elo[p["name"]]) for p in players]
     seconds = [float(p["seconds"]["total"]) for p in players]
-    curves = [(p["iterations"], *found.series(p["training"], "loss/sum")) for p in players]
+    curves = [(p["iterations"], *study.series(p["training"], "loss/sum")) for p in players]
     losses = [float(values[at <= until][-1]) for until, at, values in curves]
     labels = [
         f"{p['setting']}, seed {p['seed']}: {rating:.0f} Elo, {duration(cost)}, l₊ {loss:.3f}"

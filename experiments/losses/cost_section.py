@@ -29,20 +29,20 @@ _POINTS = 40
 
 def section_of(study: Study) -> Section:
     """What `experiments.cost` measured; empty where it was not run."""
-    found = study.results.get(SOURCE)
-    if not found:
+    cost = study.results.get(SOURCE)
+    if not cost:
         return section(_TITLE)
-    timed = found["calibration"]
+    timed = cost["calibration"]
     elsewhere = (
-        f" Trained on {found['trained_on']}: clock and calibration are of different devices."
-        if found["trained_on"] not in (None, timed["device"])
+        f" Trained on {cost['trained_on']}: clock and calibration are of different devices."
+        if cost["trained_on"] not in (None, timed["device"])
         else ""
     )
     return section(
         _TITLE,
         plate(
             "cost",
-            phases_figure(study, found),
+            phases_figure(study, cost),
             "Where the time goes",
             "Left: mean seconds of a run alone, by phase: its own evaluations, minibatches and "
             f"iterations, counted, times the seconds of one, timed on {timed['device']} with each "
@@ -52,38 +52,38 @@ def section_of(study: Study) -> Section:
         ),
         plate(
             "strength_cost",
-            strength_figure(study, found["courses"], found["equal_cost"]),
+            strength_figure(study, cost["courses"], cost["equal_cost"]),
             "Strength for its cost",
             "Elo above the random player against what a run had spent, on the scale of the "
             "fixed opponents: mean over seeds between kept networks, thin lines single seeds. "
             "Dotted: the largest cost that all runs reached, where the tables compare. No "
             "published data.",
         )
-        if found.get("courses")
+        if cost.get("courses")
         else None,
-        _phases_table(study, found),
-        _prediction(found),
-        *_equal(found),
-        *_papers(found),
+        _phases_table(study, cost),
+        _prediction(cost),
+        *_equal(cost),
+        *_papers(cost),
     )
 
 
 @style.styled
-def phases_figure(study: Study, found: dict[str, Any]) -> Figure:
+def phases_figure(study: Study, cost: dict[str, Any]) -> Figure:
     """Seconds by phase of each loss, and the prediction against the clock."""
     figure, (left, right) = style.new_figure(2, panel=(4.4, 2.9))
-    for place, (_, runs) in enumerate(_by_target(study, found)):
+    for place, (_, runs) in enumerate(_by_target(study, cost)):
         start = 0.0
         for phase, (_, shade) in PHASES.items():
             width = _mean([run["phase_seconds"] for run in runs], phase)
             left.barh(place, width, left=start, color=shade, height=0.65)
             start += width
-    targets = [target for target, _ in _by_target(study, found)]
+    targets = [target for target, _ in _by_target(study, cost)]
     left.set_yticks(range(len(targets)), [style.label(target) for target in targets])
     left.invert_yaxis()
     left.grid(axis="y", visible=False)
     left.set_xlabel("seconds of a run")
-    wall = found["wall"]
+    wall = cost["wall"]
     right.plot(wall["iterations"], wall["measured"], color=style.INK, linewidth=1.6)
     right.plot(wall["iterations"], wall["predicted"], "--", color="#D55E00", linewidth=1.6)
     draw.iteration_axis(right, wall["iterations"][-1])
@@ -96,9 +96,9 @@ def phases_figure(study: Study, found: dict[str, Any]) -> Figure:
     return figure
 
 
-def _by_target(study: Study, found: dict[str, Any]) -> list[tuple[str, list[dict[str, Any]]]]:
+def _by_target(study: Study, cost: dict[str, Any]) -> list[tuple[str, list[dict[str, Any]]]]:
     """Entries of cost.json by loss, in the report's order."""
-    runs = found["runs"]
+    runs = cost["runs"]
     listed = [
         (target, [runs[run.name] for run in study.runs_of(target) if run.name in runs])
         for target in study.targets
@@ -136,11 +136,11 @@ def _course_lines(axes: Axes, courses: Sequence[dict[str, Any]], measure: str, t
     axes.plot(grid, mean, color=shade, linewidth=2, zorder=3)
 
 
-def _phases_table(study: Study, found: dict[str, Any]) -> Table:
+def _phases_table(study: Study, cost: dict[str, Any]) -> Table:
     def seconds(runs: Sequence[dict[str, Any]]) -> list[float]:
         return [_mean([run["phase_seconds"] for run in runs], phase) for phase in PHASES]
 
-    units = found["calibration"]["units"]
+    units = cost["calibration"]["units"]
     timed = (
         f"of an evaluation in self-play {units['selfplay']:.3g}, of a minibatch "
         f"{units['training']:.3g}, of an evaluation in the arena {units['arena']:.3g}, of "
@@ -148,7 +148,7 @@ def _phases_table(study: Study, found: dict[str, Any]) -> Table:
     )
     return table(
         "Cost of a run by phase",
-        _by_target(study, found),
+        _by_target(study, cost),
         {
             "minimised": lambda row: style.label(row[0]),
             **{
@@ -161,8 +161,8 @@ def _phases_table(study: Study, found: dict[str, Any]) -> Table:
             "accepted": lambda row: number(_mean(row[1], "accepted"), 1),
         },
         f"Seconds of a run alone, mean over seeds: counted work times the timed seconds {timed} "
-        f"({number(found['calibration']['together'])} runs timed together). FLOP: matrix products "
-        f"of the network, {found['flops_per_evaluation']:.3g} an evaluation.",
+        f"({number(cost['calibration']['together'])} runs timed together). FLOP: matrix products "
+        f"of the network, {cost['flops_per_evaluation']:.3g} an evaluation.",
     )
 
 
@@ -174,8 +174,8 @@ def _by_phase(seconds: dict[str, float], total: float, digits: int) -> tuple[str
     return tuple(number(x, digits) for x in (*(seconds[phase] for phase in _LOOP), total))
 
 
-def _prediction(found: dict[str, Any]) -> Table:
-    prior, wall = found["equation_2"], found["wall"]
+def _prediction(cost: dict[str, Any]) -> Table:
+    prior, wall = cost["equation_2"], cost["wall"]
     rows = tuple(
         (name, *_by_phase(prior[key], sum(prior[key].values()), 1))
         for key, name in (
@@ -193,8 +193,8 @@ def _prediction(found: dict[str, Any]) -> Table:
     return Table("The papers' time cost function", headers, rows, note)
 
 
-def _equal(found: dict[str, Any]) -> list[Table]:
-    equal = found.get("equal_cost")
+def _equal(cost: dict[str, Any]) -> list[Table]:
+    equal = cost.get("equal_cost")
     if not equal:
         return []
     note = (
@@ -228,14 +228,14 @@ def _told(row: dict[str, Any]) -> str:
     return plus_minus(row["elo"], row["stderr"]) + bounds
 
 
-def _papers(found: dict[str, Any]) -> list[Table | None]:
-    theirs = found.get("papers")
+def _papers(cost: dict[str, Any]) -> list[Table | None]:
+    theirs = cost.get("papers")
     if not theirs:
         return []
     ours, default = theirs["hours"], theirs["published_hours"]
     hours = (
         (
-            f"one run at the papers' settings on {found['game']}, this network and device: "
+            f"one run at the papers' settings on {cost['game']}, this network and device: "
             "Equation 2, predicted",
             *_by_phase(ours, sum(ours.values()), 2),
         ),

@@ -13,22 +13,22 @@ from experiments.strength import papers_tournament as papers
 from experiments.strength import tournament_figures as pools
 
 
-def training_elo(found: Study) -> Section:
+def training_elo(study: Study) -> Section:
     theirs = (
-        f"{unpublished('training_elo', found.game).capitalize()}."
-        if published.training_elo(found.game) is None
+        f"{unpublished('training_elo', study.game).capitalize()}."
+        if published.training_elo(study.game) is None
         else "Lower row: the published curves on their own axes."
     )
     how = (
         "32.8 Elo for the newer network, as the authors did"
-        if elo.knows_arena(found)
+        if elo.knows_arena(study)
         else "as the study's semantics says"
     )
     return section(
         "Training Elo",
         plate(
             "training_elo",
-            elo.training_elo(found),
+            elo.training_elo(study),
             "Training Elo",
             "Wang 2020, Fig. 10; Wang 2019, Fig. 5; Wang 2023, Fig. 9. All networks of one run, "
             f"rated from its own arena games ({how}). Zero is the mean of that run's pool: levels "
@@ -36,7 +36,7 @@ def training_elo(found: Study) -> Section:
         ),
         plate(
             "elo_bias",
-            elo.bias(found),
+            elo.bias(study),
             "Training Elo against anchored Elo",
             "What a run seems to gain by games against its own earlier networks (dashed: rated as "
             "in Wang 2020, Fig. 10; thin: with the advantage of moving first fitted), and what it "
@@ -48,11 +48,11 @@ def training_elo(found: Study) -> Section:
     )
 
 
-def ladder(found: Study) -> Section:
+def ladder(study: Study) -> Section:
     """Strength over training on one scale, where it was measured."""
     title = "Strength against fixed opponents"
-    played = found.results.get("ladder")
-    groups = ladders.of_study(found)
+    played = study.results.get("ladder")
+    groups = ladders.of_study(study)
     if not played or not groups:
         return section(title)
     m = played["settings"]["simulations"]
@@ -71,18 +71,18 @@ def ladder(found: Study) -> Section:
     return section(title, shown, ladders.strengths(groups), ladders.opponents(played))
 
 
-def papers_tournament(found: Study) -> Section:
+def papers_tournament(study: Study) -> Section:
     """The final tournament among the papers' players."""
-    ratings = papers.ratings(found)
-    drawn = papers.figure({found.game: (found.game, ratings)})
+    ratings = papers.ratings(study)
+    drawn = papers.figure({study.game: (study.game, ratings)})
     caveat = (published.load(published.LOSSES) or {}).get("tournament_caveat", "")
     overlay = (
         f"Diamonds: the published ratings, mean ± standard deviation of their eight entries. "
         f"{caveat}"
-        if published.tournament(found.game)
-        else f"{unpublished('tournament', found.game).capitalize()}."
+        if published.tournament(study.game)
+        else f"{unpublished('tournament', study.game).capitalize()}."
     )
-    if measured.one_model_per_target(found):
+    if measured.one_model_per_target(study):
         overlay += (
             " Here, too, the entries of a loss are one model: published semantics. Claims are "
             "decided by the tournament of all models."
@@ -99,7 +99,7 @@ def papers_tournament(found: Study) -> Section:
     return section("Tournament of the papers", shown)
 
 
-def tournament(found: Study, played: dict[str, Any], place: int) -> Section:
+def tournament(study: Study, played: dict[str, Any], place: int) -> Section:
     title = str(played.get("title") or played.get("name") or "Tournament")
     ranked = pools.by_rating(played) if played.get("elo") else played
     shown = plate(
@@ -112,7 +112,7 @@ def tournament(found: Study, played: dict[str, Any], place: int) -> Section:
     return section(
         title if title.lower().startswith("tournament") else f"Tournament: {title}",
         shown,
-        pools.targets(found, played),
+        pools.targets(study, played),
         pools.cross(played),
         pools.ratings(ranked),
         pools.scores(ranked) if played.get("results") else None,

@@ -17,31 +17,31 @@ _WEIGHTS: Final = {"value": 0.0, "policy": 1.0}  # lambda of the targets that ar
 
 
 @style.styled
-def strength(found: SearchVariants) -> Figure:
+def strength(variants: SearchVariants) -> Figure:
     """Elo above random by iteration, a panel for each arm."""
-    names = found.names
+    names = variants.names
     figure, panels = style.new_figure(len(names), columns=2, panel=(4.4, 2.9), share_y=True)
     for axes, name in zip(panels, names, strict=True):
         last = 1.0
-        for target, group in found.curves(name).items():
+        for target, group in variants.curves(name).items():
             draw.band(axes, group.band, target)
             last = max(last, float(group.band.iterations[-1]))
         axes.set_title(name)
         draw.iteration_axis(axes, last)
     style.label_rows(panels, "Elo above the random player")
-    style.legend_below(figure, [style.handle(target) for target in found.targets], columns=6)
+    style.legend_below(figure, [style.handle(target) for target in variants.targets], columns=6)
     return figure
 
 
 @style.styled
-def final(found: SearchVariants) -> Figure | None:
+def final(variants: SearchVariants) -> Figure | None:
     """Elo of the last measured networks by arm, losses side by side; None: too many for a page."""
-    targets, names = found.targets, found.names
+    targets, names = variants.targets, variants.names
     if len(names) > _COLUMNS:
         return None
     figure, (axes,) = style.new_figure(panel=(max(6.0, 1.9 * len(names)), 3.4))
     for place, name in enumerate(names):
-        groups = found.curves(name)
+        groups = variants.curves(name)
         for index, target in enumerate(t for t in targets if t in groups):
             group, last = groups[target], groups[target].band.last
             x = place + 0.7 * ((index + 0.5) / len(targets) - 0.5)
@@ -60,10 +60,10 @@ def final(found: SearchVariants) -> Figure | None:
 
 
 @style.styled
-def defects(found: SearchVariants) -> Figure:
+def defects(variants: SearchVariants) -> Figure:
     """Elo of l_v less that of each rival, a line for each arm, with its interval."""
-    rows = [row for row in found.results["effects"] if row["kind"] == "loss"]
-    names = [name for name in found.names if any(row["arm"] == name for row in rows)]
+    rows = [row for row in variants.results["effects"] if row["kind"] == "loss"]
+    names = [name for name in variants.names if any(row["arm"] == name for row in rows)]
     rivals = list(dict.fromkeys(row["target"] for row in rows))
     figure, (axes,) = style.new_figure(panel=(7.0, 0.8 + 0.3 * len(names)))
     for row in rows:
@@ -82,16 +82,16 @@ def defects(found: SearchVariants) -> Figure:
 
 
 @style.styled
-def sweep(found: SearchVariants) -> Figure | None:
+def sweep(variants: SearchVariants) -> Figure | None:
     """Strength at the end over lambda, a line for each arm; None without lambdas."""
-    if not any(style.weight_of(target) is not None for target in found.targets):
+    if not any(style.weight_of(target) is not None for target in variants.targets):
         return None
     figure, (axes,) = style.new_figure(panel=(6.4, 3.4))
     handles = []
-    for index, name in enumerate(found.names):
+    for index, name in enumerate(variants.names):
         marker = _MARKERS[index % len(_MARKERS)]
-        shade, shift = found.shade(name), 0.012 * (index - (len(found.names) - 1) / 2)
-        _sweep_line(axes, _by_weight(found.curves(name).items()), shade, marker, shift)
+        shade, shift = variants.shade(name), 0.012 * (index - (len(variants.names) - 1) / 2)
+        _sweep_line(axes, _by_weight(variants.curves(name).items()), shade, marker, shift)
         handles.append(style.key(name, color=shade, marker=marker, markersize=5))
     axes.set_xlabel("λ, weight of the policy loss")
     axes.set_ylabel("Elo above the random player")
@@ -102,14 +102,14 @@ def sweep(found: SearchVariants) -> Figure | None:
 
 def _by_weight(groups: Iterable[tuple[str, StrengthCurve]]) -> dict[float, StrengthCurve]:
     """Groups by lambda, ascending; a lambda that was run under its own name goes before."""
-    found: dict[float, StrengthCurve] = {}
+    by_weight: dict[float, StrengthCurve] = {}
     for target, group in groups:
         weight = style.weight_of(target)
         if weight is None and target in _WEIGHTS:
-            found.setdefault(_WEIGHTS[target], group)
+            by_weight.setdefault(_WEIGHTS[target], group)
         elif weight is not None:
-            found[weight] = group
-    return dict(sorted(found.items()))
+            by_weight[weight] = group
+    return dict(sorted(by_weight.items()))
 
 
 def _sweep_line(

@@ -35,21 +35,21 @@ def write_report(directory: Path) -> Path:
     return page.write(learning_section.added(build(load(directory)), directory), directory)
 
 
-def build(found: SearchVariants) -> Page:
+def build(variants: SearchVariants) -> Page:
     """The page, figures drawn, nothing written yet."""
-    results = found.results
+    results = variants.results
     return Page(
         title=f"Arms of the loss study: {game_title(results['game'])}",
-        subtitle=f"{results['game']}, preset {results['preset']}, {found.name}",
+        subtitle=f"{results['game']}, preset {results['preset']}, {variants.name}",
         verdicts=sentences(results),
-        missing=_missing(found),
-        facts=_facts(found),
+        missing=_missing(variants),
+        facts=_facts(variants),
         sections=[
-            _strength(found),
-            _effects(found),
-            _defects(found),
-            _sweep(found),
-            _self_play(found),
+            _strength(variants),
+            _effects(variants),
+            _defects(variants),
+            _sweep(variants),
+            _self_play(variants),
         ],
     )
 
@@ -96,23 +96,25 @@ def _is_sure(row: dict[str, Any]) -> bool:
     return row["low"] is not None and (row["low"] > 0 or row["high"] < 0)
 
 
-def _missing(found: SearchVariants) -> list[str]:
-    lines = [f"Arm {name} has no directory." for name in found.names if name not in found.studies]
-    if not found.results.get("ladder"):
+def _missing(variants: SearchVariants) -> list[str]:
+    lines = [
+        f"Arm {name} has no directory." for name in variants.names if name not in variants.studies
+    ]
+    if not variants.results.get("ladder"):
         lines.append("No strength was measured (study.ladder_games=0): arms are not compared.")
-    seeds = (row["seeds"] for row in found.results.get("effects") or [])
+    seeds = (row["seeds"] for row in variants.results.get("effects") or [])
     if few := too_few(min(seeds, default=inference.FEWEST), " a loss"):
         lines.append(f"{few} (--config.study.seeds); after ± stands the spread over seeds.")
     return lines
 
 
-def _facts(found: SearchVariants) -> page.Facts:
-    results = found.results
+def _facts(variants: SearchVariants) -> page.Facts:
+    results = variants.results
     seconds = sum(float(arm["cost"]["wall_seconds"]) for arm in results["arms"])
     return [
         *((f"Arm {a['name']}", f"{a['meaning']}{_changes(a['changes'])}") for a in results["arms"]),
-        ("Runs", f"{len(results['runs'])}, {len(found.targets)} losses in each arm"),
-        ("Reports", ", ".join(f"{name}/report.html" for name in found.names)),
+        ("Runs", f"{len(results['runs'])}, {len(variants.targets)} losses in each arm"),
+        ("Reports", ", ".join(f"{name}/report.html" for name in variants.names)),
         ("Wall time", f"{duration(seconds)} without the last measurement"),
         *page.origin(results),
     ]
@@ -126,16 +128,16 @@ def _changes(changes: dict[str, Any]) -> str:
 # ---- strength
 
 
-def _strength(found: SearchVariants) -> Section:
+def _strength(variants: SearchVariants) -> Section:
     title = "Strength over training"
-    if not found.results.get("ladder"):
+    if not variants.results.get("ladder"):
         return section(title)
-    measured = found.results["ladder"]
+    measured = variants.results["ladder"]
     return section(
         title,
         plate(
             "arms_strength",
-            variant_figures.strength(found),
+            variant_figures.strength(variants),
             title,
             "A panel for each arm, a curve for each loss: mean over seeds, band ± 1 standard "
             "deviation, thin lines single seeds. All networks played fixed opponents (random = 0) "
@@ -145,25 +147,25 @@ def _strength(found: SearchVariants) -> Section:
         ),
         plate(
             "arms_final",
-            variant_figures.final(found),
+            variant_figures.final(variants),
             "Strength at the end",
             "Last measured networks: mean ± standard error over seeds (or of the ratings, where "
             "larger), points single seeds.",
         ),
-        _final_table(found),
+        _final_table(variants),
     )
 
 
-def _final_table(found: SearchVariants) -> Table:
+def _final_table(variants: SearchVariants) -> Table:
     rows = []
-    for name in found.names:
-        own = found.curves(name)
+    for name in variants.names:
+        own = variants.curves(name)
         cells = (
             own[target].mean_and_error(own[target].band.last) if target in own else NONE
-            for target in found.targets
+            for target in variants.targets
         )
         rows.append((name, *cells))
-    headers = ("arm", *map(style.label, found.targets))
+    headers = ("arm", *map(style.label, variants.targets))
     note = "Means over seeds ± standard error."
     return Table("Elo above random at the end", headers, tuple(rows), note)
 
@@ -171,7 +173,7 @@ def _final_table(found: SearchVariants) -> Table:
 # ---- differences
 
 
-def _effects(found: SearchVariants) -> Section:
+def _effects(variants: SearchVariants) -> Section:
     titles = {
         "loss": "l_v against its rivals within an arm",
         "change": "Change of those differences from the arm that it is held against",
@@ -185,7 +187,7 @@ def _effects(found: SearchVariants) -> Section:
     tables = [
         table(
             title,
-            [row for row in found.results.get("effects") or [] if row["kind"] == kind],
+            [row for row in variants.results.get("effects") or [] if row["kind"] == kind],
             {
                 "difference": lambda row: row["words"],
                 "Elo": _told,
@@ -209,14 +211,14 @@ def _coverage(row: dict[str, Any]) -> str:
 # ---- defects of the published programs
 
 
-def _defects(found: SearchVariants) -> Section:
+def _defects(variants: SearchVariants) -> Section:
     """Trained and judged in both ways, then each defect alone and left out."""
     title = "Which defect of the published programs turns the order?"
-    judged = found.results.get("judged_as_published")
+    judged = variants.results.get("judged_as_published")
     if not judged:
         return section(title)
-    ways = {"judged as corrected": found.results, "judged as published": judged}
-    rivals = [row["target"] for row in found.results["effects"] if row["arm"] == PLAIN]
+    ways = {"judged as corrected": variants.results, "judged as published": judged}
+    rivals = [row["target"] for row in variants.results["effects"] if row["arm"] == PLAIN]
 
     def cell(results: dict[str, Any], arm: str, rival: str) -> str:
         row = _find(results, "loss", arm, rival)
@@ -236,7 +238,7 @@ def _defects(found: SearchVariants) -> Section:
         Table("Trained and judged", ("difference", "trained", *ways), rows, note, text_columns=2),
         plate(
             "arms_defects",
-            variant_figures.defects(found),
+            variant_figures.defects(variants),
             "Each defect alone, and all but it",
             "Elo of l_v less that of a rival at the end, judged as corrected: mean over seeds; "
             "bar: the interval that decides. Left of 0 the rival is stronger. A defect that turns "
@@ -249,7 +251,7 @@ def _defects(found: SearchVariants) -> Section:
 # ---- lambda
 
 
-def _sweep(found: SearchVariants) -> Section:
+def _sweep(variants: SearchVariants) -> Section:
     title = "Between the value loss and the policy loss"
     caption = (
         "Elo above random at the end of runs that minimise λ l_p + (1 - λ) l_v; λ = 0 is l_v, λ = "
@@ -257,18 +259,18 @@ def _sweep(found: SearchVariants) -> Section:
         "Mean ± standard error, points single seeds. Wang 2020, section 5.3, defines it and runs "
         "only the ends and the sum: no published data."
     )
-    return section(title, plate("arms_lambda", variant_figures.sweep(found), title, caption))
+    return section(title, plate("arms_lambda", variant_figures.sweep(variants), title, caption))
 
 
 # ---- how explored self-play was
 
 
-def _self_play(found: SearchVariants) -> Section:
+def _self_play(variants: SearchVariants) -> Section:
     explored = table(
         "How much self-play explored",
         [
             (name, target, _played(own, target), len(own.runs_of(target)))
-            for name, own in found.studies.items()
+            for name, own in variants.studies.items()
             for target in own.targets
         ],
         {

@@ -34,10 +34,10 @@ HEADERS: Final = tuple(title for title, _ in _COLUMNS)
 
 def section_of(study: Study) -> Section:
     """Figures and table of a study that was measured; else without content."""
-    found = study.results.get("absolute_strength")
-    if not found or not found.get("targets"):
+    measured = study.results.get("absolute_strength")
+    if not measured or not measured.get("targets"):
         return section(TITLE)
-    count = found["positions"]
+    count = measured["positions"]
     return section(
         TITLE,
         f"{plural(count['found'], 'position')} of {count.get('file') or 'random games'}, "
@@ -50,34 +50,36 @@ def section_of(study: Study) -> Section:
         + " The same positions were put to all players, whoever else was asked.",
         plate(
             "absolute_moves",
-            moves(found) if count["contested"] else None,
+            moves(measured) if count["contested"] else None,
             "Moves that keep the result",
             "Share of contested positions in which the move keeps what can be reached. Left: the "
             "move that the policy likes best (open) and that of the search (filled); dashed: "
             "players that never learn. Right: with search, by thirds of the plies that the "
-            "positions span" + (", and over training" if len(_iterations(found)) > 1 else "") + ". "
+            "positions span"
+            + (", and over training" if len(_iterations(measured)) > 1 else "")
+            + ". "
             f"Mean over seeds ± standard error. Not in the papers: {NO_DATA}.",
         ),
         plate(
             "value_calibration",
-            calibration(found),
+            calibration(measured),
             "Calibration of the value",
             "Mean exact result of positions over the network's value of them, without search, in "
             f"bins of the value with at least {_FEWEST} positions, all seeds of a loss together; "
             f"the diagonal is perfect. Not in the papers: {NO_DATA}.",
         ),
-        strengths(found),
+        strengths(measured),
     )
 
 
-def _iterations(found: dict[str, Any]) -> list[int]:
-    return sorted({record["iteration"] for record in found["targets"]})
+def _iterations(measured: dict[str, Any]) -> list[int]:
+    return sorted({record["iteration"] for record in measured["targets"]})
 
 
-def _last(found: dict[str, Any]) -> list[dict[str, Any]]:
+def _last(measured: dict[str, Any]) -> list[dict[str, Any]]:
     """The targets' records after the last measured iteration, in the papers' order."""
-    last = _iterations(found)[-1]
-    records = {r["target"]: r for r in found["targets"] if r["iteration"] == last}
+    last = _iterations(measured)[-1]
+    records = {r["target"]: r for r in measured["targets"] if r["iteration"] == last}
     return [records[target] for target in style.in_order(records)]
 
 
@@ -93,12 +95,12 @@ def _value(record: dict[str, Any], path: Sequence[str]) -> tuple[float, float]:
 
 
 @style.styled
-def moves(found: dict[str, Any]) -> Figure:
+def moves(measured: dict[str, Any]) -> Figure:
     """Move accuracy by target: network and search, by stage and, where known, over training."""
-    several = len(_iterations(found)) > 1
+    several = len(_iterations(measured)) > 1
     figure, panels = style.new_figure(3 if several else 2, panel=(3.3, 3.1), share_y=True)
-    records = _last(found)
-    _by_target(panels[0], records, found["players"])
+    records = _last(measured)
+    _by_target(panels[0], records, measured["players"])
     for record in records:
         points = [_value(record, ("search", f"contested_{stage}", "weak")) for stage in STAGES]
         _points(panels[1], np.arange(len(STAGES)), points, record["target"])
@@ -109,12 +111,12 @@ def moves(found: dict[str, Any]) -> Figure:
     if several:
         for record in records:
             own = sorted(
-                (r for r in found["targets"] if r["target"] == record["target"]),
+                (r for r in measured["targets"] if r["target"] == record["target"]),
                 key=lambda r: r["iteration"],
             )
             points = [_value(r, ("search", "contested", "weak")) for r in own]
             _points(panels[2], np.array([r["iteration"] for r in own]), points, record["target"])
-        draw.iteration_axis(panels[2], _iterations(found)[-1])
+        draw.iteration_axis(panels[2], _iterations(measured)[-1])
     panels[0].set_ylabel("share of moves that keep the result")
     handles = [style.handle(record["target"]) for record in records]
     handles.append(style.key("network alone", linestyle="", marker="o", markerfacecolor="white"))
@@ -148,15 +150,15 @@ def _points(axes: Axes, x: np.ndarray, points: Sequence[tuple[float, float]], ta
 
 
 @style.styled
-def calibration(found: dict[str, Any]) -> Figure:
+def calibration(measured: dict[str, Any]) -> Figure:
     """Exact over predicted value, a panel for each stage."""
     figure, panels = style.new_figure(len(STAGES), panel=(3.0, 3.0), share_y=True)
-    records = _last(found)
-    last = _iterations(found)[-1]
+    records = _last(measured)
+    last = _iterations(measured)[-1]
     for axes, stage in zip(panels, STAGES, strict=True):
         axes.plot([-1, 1], [-1, 1], **_DIAGONAL)
         for record in records:
-            own = [n for n in found["networks"]
+            own = [n for n in measured["networks"]
                    if n["target"] == record["target"] and n["iteration"] == last]  # fmt: skip
             x, y = _pooled([network["value"][stage]["bins"] for network in own])
             draw.error_bars(axes, x, y, np.nan, record["target"], linewidth=1.5)
@@ -184,14 +186,14 @@ def _pooled(networks: Sequence[Sequence[dict[str, Any]]]) -> tuple[np.ndarray, n
     return np.array(x), np.array(y)
 
 
-def strengths(found: dict[str, Any]) -> Table:
+def strengths(measured: dict[str, Any]) -> Table:
     """Shares and errors by target after the last measured iteration, and of fixed players."""
-    rows = [(style.label(r["target"]), number(r["seeds"]), *cells(r)) for r in _last(found)]
-    rows += [(name, NONE, *cells({"search": one})) for name, one in found["players"].items()]
-    constant = found["positions"].get("constant_mse")
+    rows = [(style.label(r["target"]), number(r["seeds"]), *cells(r)) for r in _last(measured)]
+    rows += [(name, NONE, *cells({"search": one})) for name, one in measured["players"].items()]
+    constant = measured["positions"].get("constant_mse")
     known = "" if constant is None else f" The best constant has {number(constant, 3)}."
     note = (
-        f"After iteration {_iterations(found)[-1]}. Shares of contested positions in which the "
+        f"After iteration {_iterations(measured)[-1]}. Shares of contested positions in which the "
         "move keeps the result (best move: reaches the best score); value error: mean squared, of "
         f"the network without search.{known} Mean over seeds ± standard error."
     )

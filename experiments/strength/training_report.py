@@ -6,9 +6,9 @@ from typing import Any, Final
 
 from matplotlib.figure import Figure
 
-from experiments.pages import draw, learning_section, page, record, study, style
+from experiments.pages import draw, learning_section, page, record, style
 from experiments.pages.page import Page, plate, section
-from experiments.pages.study import Study
+from experiments.pages.study import Study, load
 from experiments.pages.tables import Table, table
 from experiments.pages.wording import duration, game_title, number, percent
 from jaxzero import workdir
@@ -27,17 +27,17 @@ _CAPTION: Final = (
 
 def write_report(directory: Path) -> Path:
     """Writes figures and page of a finished training; returns the page's path."""
-    found = study.load(directory)
+    study = load(directory)
     results = workdir.read_json(directory / workdir.RESULTS)
     records: list[dict[str, Any]] = results["examinations"]
     config, cost = results["config"], results["cost"]
     built = Page(
         title=f"A player of {game_title(results['game'])}",
-        subtitle=f"{results['game']}, preset {results['preset']}, {found.name}",
+        subtitle=f"{results['game']}, preset {results['preset']}, {study.name}",
         verdicts=sentences(results),
         missing=[],
         facts=[
-            ("Training", record.budget(config, found.reached("player") or 0)),
+            ("Training", record.budget(config, study.reached("player") or 0)),
             ("Time", ", ".join(f"{name} {duration(s)}" for name, s in cost["phases"].items())),
             *record.software(results),
             *page.origin(results),
@@ -49,9 +49,9 @@ def write_report(directory: Path) -> Path:
                 examinations(records),
             ),
             section(
-                "Losses", plate("losses", losses(found), "Losses", "In self-play's own games.")
+                "Losses", plate("losses", losses(study), "Losses", "In self-play's own games.")
             ),
-            section("Settings", record.other_settings(found)),
+            section("Settings", record.other_settings(study)),
         ],
     )
     return page.write(learning_section.added(built, directory), directory)
@@ -98,11 +98,11 @@ def strength(results: Mapping[str, Any]) -> Figure | None:
 
 
 @style.styled
-def losses(found: Study) -> Figure:
+def losses(study: Study) -> Figure:
     """l_p and l_v by iteration."""
     figure, panels = style.new_figure(2, panel=(4.6, 2.6))
     for axes, name in zip(panels, ("policy", "value"), strict=True):
-        at, values = found.series("player", f"loss/{name}")
+        at, values = study.series("player", f"loss/{name}")
         axes.plot(at, values, color=style.colour(name))
         axes.set_ylabel(f"{style.label(name)} (nats)")
         draw.iteration_axis(axes, float(at[-1]) if len(at) else 1.0)
