@@ -58,7 +58,6 @@ class AbsoluteSettings:
 
 
 def parser() -> Parser:
-    """The command line."""
     made = Parser(prog="python -m experiments.absolute_strength", description=__doc__)
     made.add_argument("run", type=Path, metavar="RUN", help="run directory, finished or not")
     made.add_fields(
@@ -150,7 +149,7 @@ def measure(run: Run, settings: AbsoluteSettings) -> dict[str, Any]:
     for at in contestants.choose_iterations(run, settings.iterations):
         networks += _networks(run, labelled, settings, at, key)
     plies, counts = np.unique(labelled.plies, return_counts=True)
-    found = {
+    measured = {
         "game": run.spec.game.name,
         "settings": dataclasses.asdict(settings),
         "positions": {
@@ -169,19 +168,19 @@ def measure(run: Run, settings: AbsoluteSettings) -> dict[str, Any]:
         "networks": networks,
         "targets": by_target(networks),
     }
-    return workdir.plain(found)
+    return workdir.plain(measured)
 
 
 def _fixed_players(
     labelled: Labelled, settings: AbsoluteSettings, key: jax.Array
 ) -> dict[str, Any]:
-    found = {"random": solvers.move_accuracy(labelled, solvers.uniform(labelled))}
+    players = {"random": solvers.move_accuracy(labelled, solvers.uniform(labelled))}
     names = [name for name in settings.opponents if name != "random"]
     entries, kinds = opponents.build(labelled.game, names)
     rows = [row for kind in kinds for row in solvers.chosen_moves(kind, labelled.states, key)]
     for entry, actions in zip(entries, rows, strict=True):
-        found[entry.name] = _moves(labelled, actions)
-    return found
+        players[entry.name] = _moves(labelled, actions)
+    return players
 
 
 def _moves(labelled: Labelled, actions: np.ndarray) -> dict[str, dict[str, float]]:
@@ -222,7 +221,7 @@ def by_target(networks: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
 
     By part, group and number as in the records of networks.
     """
-    found = []
+    records = []
     for target, at in dict.fromkeys((n["target"], n["iteration"]) for n in networks):
         own = [n for n in networks if (n["target"], n["iteration"]) == (target, at)]
         record: dict[str, Any] = {"target": target, "iteration": at, "seeds": len(own)}
@@ -238,26 +237,28 @@ def by_target(networks: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
             group: {"mse": _mean_and_error([n["value"][group]["mse"] for n in own])}
             for group in own[0]["value"]
         }
-        found.append(record)
-    return found
+        records.append(record)
+    return records
 
 
 def _mean_and_error(values: Sequence[float]) -> dict[str, float]:
     return {"mean": float(np.mean(values)), "stderr": error_of_mean(values)}
 
 
-def table(found: dict[str, Any]) -> str:
+def table(measured: dict[str, Any]) -> str:
     """Fixed players, members and targets, for people."""
-    count = found["positions"]
-    rows = [(name, *absolute_section.cells({"search": m})) for name, m in found["players"].items()]
-    rows += [
-        (f"{n['name']}@{n['iteration']}", *absolute_section.cells(n)) for n in found["networks"]
+    count = measured["positions"]
+    rows = [
+        (name, *absolute_section.cells({"search": m})) for name, m in measured["players"].items()
     ]
-    for one in found["targets"]:
+    rows += [
+        (f"{n['name']}@{n['iteration']}", *absolute_section.cells(n)) for n in measured["networks"]
+    ]
+    for one in measured["targets"]:
         name = f"{one['target']}@{one['iteration']} ({plural(one['seeds'], 'seed')})"
         rows.append((name, *absolute_section.cells(one)))
     lines = [
-        f"{found['game']}: {count['found']} positions, {count['contested']} of them contested; "
+        f"{measured['game']}: {count['found']} positions, {count['contested']} of them contested; "
         "share of moves that keep the result in those; of several seeds mean ± standard error",
         f"value error of the best constant: {count['constant_mse']:.3f}",
         "",
@@ -267,7 +268,6 @@ def table(found: dict[str, Any]) -> str:
 
 
 def main(words: Sequence[str] | None = None) -> None:
-    """The command."""
     given = vars(parser().parse(words))
     directory = given.pop("run")
     settings = AbsoluteSettings(**given)
@@ -276,10 +276,10 @@ def main(words: Sequence[str] | None = None) -> None:
     check(run, settings)
     say(devices.idle_accelerator())
     started = time.monotonic()
-    found = measure(run, settings)
-    found |= {"seconds": time.monotonic() - started, "environment": workdir.environment()}
-    workdir.write_json(directory / FILE, found)
-    print(table(found))
+    measured = measure(run, settings)
+    measured |= {"seconds": time.monotonic() - started, "environment": workdir.environment()}
+    workdir.write_json(directory / FILE, measured)
+    print(table(measured))
     say(f"written: {directory / FILE}")
     next_command.show(run)
 

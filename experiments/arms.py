@@ -110,31 +110,31 @@ def compare(study: StudyRun) -> None:
         settings = dataclasses.replace(
             loss_ablation.ladder_settings(config), simulations=config.study.tournament_simulations
         )
-        found = fixed_opponents.measure(list(opened.values()), settings)
-        for (name, arm), one in zip(opened.items(), found, strict=True):
-            ladder.write(arm, one)
+        ladders = fixed_opponents.measure(list(opened.values()), settings)
+        for (name, arm), rated in zip(opened.items(), ladders, strict=True):
+            ladder.write(arm, rated)
             write_report(directory / name)  # the arm's own page, now with its curves
-        results |= _measured(opened, found, results["runs"])
+        results |= _measured(opened, ladders, results["runs"])
         if PUBLISHED in opened:
             as_published = open_arms(config, directory, PUBLISHED)
             judged = {name: as_published[name] for name in (PLAIN, PUBLISHED)}
             settings = dataclasses.replace(settings, iterations="last", openings=0)
-            found = fixed_opponents.measure(list(judged.values()), settings)
-            results["judged_as_published"] = _measured(judged, found, results["runs"])
+            ladders = fixed_opponents.measure(list(judged.values()), settings)
+            results["judged_as_published"] = _measured(judged, ladders, results["runs"])
     study.conclude(results, variant_report.write_report)
 
 
 def _measured(
-    opened: Mapping[str, Run], found: Sequence[dict[str, Any]], runs: Sequence[dict[str, Any]]
+    opened: Mapping[str, Run], ladders: Sequence[dict[str, Any]], runs: Sequence[dict[str, Any]]
 ) -> dict[str, Any]:
     """A ladder of several arms as one, and what it says of them."""
     curves = {
         f"{name}/{run}": curve
-        for name, one in zip(opened, found, strict=True)
-        for run, curve in one["runs"].items()
+        for name, rated in zip(opened, ladders, strict=True)
+        for run, curve in rated["runs"].items()
     }
     strengths = variant_effects.final_strengths(runs, curves)
-    return {"ladder": found[0] | {"runs": curves}, "effects": variant_effects.effects(strengths)}
+    return {"ladder": ladders[0] | {"runs": curves}, "effects": variant_effects.effects(strengths)}
 
 
 def describe(config: ConfigDict, directory: Path, opened: dict[str, Run]) -> dict[str, Any]:

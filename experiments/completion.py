@@ -119,7 +119,6 @@ def _of_key(key: Key) -> Iterator[str]:
 
 
 def main(words: Sequence[str] | None = None) -> None:
-    """The command."""
     parser = arguments.Parser(prog="python -m experiments.completion", description=__doc__)
     parser.add_argument("shell", metavar="SHELL", help=f"one of {', '.join(SHELLS)}")
     print(script(parser.parse(words).shell), end="")

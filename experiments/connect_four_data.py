@@ -23,7 +23,6 @@ from jaxzero.settings.config import ConfigError
 
 
 def parser() -> Parser:
-    """The command line."""
     made = Parser(prog="python -m experiments.connect_four_data", description=__doc__)
     add = made.add_argument
     add("--positions", type=int, default=10_000, metavar="N", help="how many (default 10000)")
@@ -40,7 +39,6 @@ def parser() -> Parser:
 
 
 def main(words: Sequence[str] | None = None) -> None:
-    """The command."""
     given = parser().parse(words)
     arguments.check_at_least(given.positions, 1, "--positions")
     arguments.check_at_least(given.processes, 0, "--processes")

@@ -157,11 +157,11 @@ def accuracy(accuracies: Accuracies) -> float:
 def conclude(study: StudyRun, search: Any, test: Labelled) -> None:
     """Writes `results.json` and the report."""
     directory = study.directory
-    found = []
+    tried = []
     for trial in trials.finished(search, directory, FAILED):
         accuracies = solved_accuracy.update(directory / TRIALS / f"trial_{trial.number}", test)
         best = [solved_accuracy.best(accuracies, j) for j in range(study.config.study.seeds)]
-        found.append(
+        tried.append(
             {
                 "name": f"trial_{trial.number}",
                 "constants": {name: trial.params[name] for name in PARAMETERS},
@@ -176,7 +176,7 @@ def conclude(study: StudyRun, search: Any, test: Labelled) -> None:
             "positions": solved_accuracy.described(test),
             "examination": solved_accuracy.search_in_words(study.config),
             "failed": failed_in(directory),
-            "trials": found,
+            "trials": tried,
         }
         study.conclude(results | {"claims": claims.rows(results)}, write_report)
 

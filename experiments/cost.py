@@ -35,7 +35,6 @@ FILE = "cost.json"
 
 
 def parser() -> Parser:
-    """The command line."""
     made = Parser(prog="python -m experiments.cost", description=__doc__)
     made.add_argument("run", type=Path, metavar="RUN", help="run directory, finished or not")
     made.add_argument(
@@ -235,7 +234,6 @@ def summary(cost: dict[str, Any]) -> str:
 
 
 def main(words: Sequence[str] | None = None) -> None:
-    """The command."""
     given = parser().parse(words)
     measure(given.run, seconds=given.seconds)
 

@@ -55,7 +55,6 @@ class Export(NamedTuple):
 
 
 def parser() -> Parser:
-    """The command line."""
     made = Parser(prog="python -m experiments.export", description=__doc__)
     add = made.add_argument
     add("run", nargs="?", type=Path, metavar="RUN", help="run directory")
@@ -242,7 +241,6 @@ def write(directory: Path, file: Path, max_mib: float) -> Export:
 
 
 def main(words: Sequence[str] | None = None) -> None:
-    """The command."""
     given = parser().parse(words)
     if (given.run is None) == (given.read is None):
         raise ConfigError("give either a run directory, or --read=FILE")

@@ -64,11 +64,11 @@ def conclude(study: StudyRun) -> StudySummary:
     """Plays the tournaments; writes results and report. ConfigError: runs are missing or failed."""
     config = study.config
     planned = plan(config)
-    found, _, listed, costs = setting_study.finished(study, planned)
+    places, _, listed, costs = setting_study.finished(study, planned)
     same = config.study.tournament_simulations
     of_setting = {s.name: int(s.config.search.num_simulations) for s in planned.settings}
     own = [of_setting[player.setting] for player in listed]
-    pool = setting_study.make_pool(config, listed, found, most=max(same, *own))
+    pool = setting_study.make_pool(config, listed, places, most=max(same, *own))
     results = setting_study.described(study, planned)
     values = {setting.name: dict(setting.values) for setting in planned.settings}
     players: list[dict[str, Any]] = [

@@ -137,21 +137,21 @@ def _evaluate(study: StudyRun, search: Any, batch: list[Any], tracker: Tracker, 
     config, directory = study.config, study.directory
     group = _group(config, batch)
     group_training.train_all([group], directory, tracker, study=STUDY, retry=False)
-    found, lost = group_training.places(directory), group_training.failed_in(directory)
+    places, failed = group_training.places(directory), group_training.failed_in(directory)
     lengths = sorted({t.config.train.iterations for t in group.trainings})
     settings = _measuring(config, ",".join(map(str, lengths)))
-    done = [t.name for t in group.trainings if t.name in found]
+    done = [t.name for t in group.trainings if t.name in places]
     curves: dict[str, Any] = {}
-    for at in dict.fromkeys(found[name].directory for name in done):
+    for at in dict.fromkeys(places[name].directory for name in done):
         curves |= fixed_opponents.measure([runs.open_run(at)], settings)[0]["runs"]
     for trial, training in zip(batch, group.trainings, strict=True):
-        if training.name not in found:
+        if training.name not in places:
             trials.fail(search, trial.number)
-            shell.say(f"{training.name} failed: {lost.get(training.name)}")
+            shell.say(f"{training.name} failed: {failed.get(training.name)}")
             continue
         iterations, curve = training.config.train.iterations, curves[training.name]
         elo = curve["elo"][curve["iterations"].index(iterations)]
-        rows = workdir.read_rows(found[training.name].directory / workdir.METRICS)
+        rows = workdir.read_rows(places[training.name].directory / workdir.METRICS)
         own = [r for r in rows if r["run"] == training.name and r["iteration"] <= iterations]
         search.tell(trial.number, [elo, clock.seconds(own, unit).total])
 

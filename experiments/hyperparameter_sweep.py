@@ -36,7 +36,7 @@ STUDY = "hyperparameter_sweep"
 
 def swept(config: ConfigDict) -> list[Swept]:
     """The hyper-parameters that have values beside the default, in the papers' order."""
-    found = []
+    parameters = []
     for letter, key in LETTERS.items():
         name, default = key.split(".")[1], config_lib.get(config, key)
         field = {"games": "arena_games"}.get(name, name)
@@ -51,8 +51,8 @@ def swept(config: ConfigDict) -> list[Swept]:
             "default" if v == default else make_setting(config, {letter: v}).name for v in values
         )
         if others:
-            found.append(Swept(letter, values, names))
-    return found
+            parameters.append(Swept(letter, values, names))
+    return parameters
 
 
 def make_settings(config: ConfigDict) -> list[Setting]:
@@ -92,10 +92,10 @@ def conclude(study: StudyRun) -> StudySummary:
     """Plays the tournament; writes results and report. ConfigError: runs are missing or failed."""
     config = study.config
     planned = plan(config)
-    found, rows, listed, costs = setting_study.finished(study, planned)
+    places, rows, listed, costs = setting_study.finished(study, planned)
     seeds = sorted({player.seed for player in listed})
     m = config.study.tournament_simulations
-    pool = setting_study.make_pool(config, listed, found, untrained=seeds, most=m)
+    pool = setting_study.make_pool(config, listed, places, untrained=seeds, most=m)
     key = jax.random.key(2 * config.seed + 1)
     played = pool.play([m] * (len(listed) + len(seeds)), key, "tournament")
     results = setting_study.described(study, planned)

@@ -28,7 +28,6 @@ FILE = "ladder.json"
 
 
 def parser() -> Parser:
-    """The command line."""
     made = Parser(prog="python -m experiments.ladder", description=__doc__)
     made.add_runs("runs", "run directory, finished or not")
     made.add_fields(
@@ -122,7 +121,6 @@ def summary(
 
 
 def main(words: Sequence[str] | None = None) -> None:
-    """The command."""
     given = vars(parser().parse(words))
     climb(given.pop("runs"), LadderSettings(**given))
 

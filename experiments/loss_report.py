@@ -41,7 +41,6 @@ def write(directories: Sequence[Path], out: Path, command: str) -> Path:
 
 
 def main(words: Sequence[str] | None = None) -> None:
-    """The command."""
     parser = arguments.Parser(prog="python -m experiments.loss_report", description=__doc__)
     parser.add_runs("runs", "directory of a finished loss ablation")
     parser.add_argument(

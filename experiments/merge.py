@@ -106,7 +106,6 @@ def _environment(shares: Sequence[Path]) -> dict[str, Any]:
 
 
 def main(words: Sequence[str] | None = None) -> None:
-    """The command."""
     parser = arguments.Parser(prog="python -m experiments.merge", description=__doc__)
     parser.add_runs("shares", "run directory of a share")
     parser.add_argument("--workdir", type=Path, required=True, help="directory of the whole study")

@@ -70,7 +70,7 @@ def run(config: ConfigDict, directory: Path, command: str | None = None) -> None
     """The whole study, or the rest of it: (config, workdir) -> results.json, report.html."""
     study = shell.begin(STUDY, config, directory, command, validate=validate)
     positions = test_positions(study)
-    found = []
+    arms = []
     for arm in config.study.arms:
         place = directory / ARMS / arm
         if not (place / MEASURED).is_file():
@@ -78,14 +78,14 @@ def run(config: ConfigDict, directory: Path, command: str | None = None) -> None
             study.train(arm, study.within(arm_config(config, arm), arm), place)
             workdir.write_json(place / MEASURED, measure(place, positions))
         head = {"arm": arm, "meaning": meaning(arm), "changes": changes(config, arm)}
-        found.append(head | workdir.read_json(place / MEASURED))
+        arms.append(head | workdir.read_json(place / MEASURED))
     results = {
         "positions": {
             "number": len(positions.plies),
             "contested": int(positions.contested.sum()),
             "simulations": examination.SIMULATIONS,
         },
-        "arms": found,
+        "arms": arms,
     }
     study.conclude(study.header() | workdir.plain(results), write_report)
 

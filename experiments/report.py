@@ -73,7 +73,6 @@ def study_of(directory: Path) -> str:
 
 
 def main(words: Sequence[str] | None = None) -> None:
-    """The command."""
     parser = arguments.Parser(prog="python -m experiments.report", description=__doc__)
     parser.add_argument("run", type=Path, metavar="RUN", help="run directory of a study")
     run: Path = parser.parse(words).run

@@ -56,7 +56,6 @@ class TournamentSettings:
 
 
 def parser() -> Parser:
-    """The command line."""
     made = Parser(prog="python -m experiments.tournament", description=__doc__)
     made.add_runs("runs", "run directory, finished or not")
     made.add_fields(
@@ -232,7 +231,6 @@ def summary(played: dict[str, Any]) -> str:
 
 
 def main(words: Sequence[str] | None = None) -> None:
-    """The command."""
     made = parser()
     given = vars(made.parse(words))
     directory = given.pop("workdir")

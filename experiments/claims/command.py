@@ -70,7 +70,6 @@ def as_json(findings: Findings) -> dict[str, Any]:
 
 
 def main(words: Sequence[str] | None = None) -> None:
-    """The command."""
     parser = arguments.Parser(prog="python -m experiments.claims", description=__doc__)
     parser.add_runs("runs", "directory of a finished loss ablation")
     parser.add_argument(

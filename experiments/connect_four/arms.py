@@ -87,7 +87,7 @@ def measure(
     """
     config, directory = study.config, study.directory
     test = solved_accuracy.test_positions(config, directory)
-    found = []
+    measured = []
     for arm, changes in arms.items():
         place = directory / ARMS / arm
         path = place / ACCURACY
@@ -99,11 +99,11 @@ def measure(
             accuracies = train(study, arm, own, place, test, group)
             description = describe(runs.open_run(place), accuracies, own.study.patience)
             workdir.write_json(path, description)
-        found.append({"arm": arm} | workdir.read_json(path))
+        measured.append({"arm": arm} | workdir.read_json(path))
     return {
         "positions": solved_accuracy.described(test),
         "examination": solved_accuracy.search_in_words(config),
-        "arms": found,
+        "arms": measured,
     }
 
 
@@ -145,8 +145,8 @@ def train(
                 for j in range(len(members))
             ):
                 break
-        found = learning.curves(directory, [member.name for member in members])
-        tracker.finish(StudySummary(until, found))  # accuracies are the study's, not a run's
+        curves = learning.curves(directory, [member.name for member in members])
+        tracker.finish(StudySummary(until, curves))  # accuracies are the study's, not a run's
     return accuracies
 
 

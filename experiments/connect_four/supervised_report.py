@@ -21,12 +21,12 @@ def write_report(directory: Path) -> Path:
     """Writes figures and page of a finished study; returns the page's path."""
     results = workdir.read_json(directory / workdir.RESULTS)
     rows = workdir.read_rows(directory / workdir.METRICS)
-    found = results["groups"]
+    groups = results["groups"]
     return page.write(
         Page(
             title="How well can the network know Connect Four?",
             subtitle=f"supervised on solved positions, preset {results['preset']}",
-            verdicts=sentences(found),
+            verdicts=sentences(groups),
             missing=[],
             facts=_facts(results),
             sections=[
@@ -43,7 +43,7 @@ def write_report(directory: Path) -> Path:
                     accuracies(results),
                 ),
                 section("The paper's claims", claims.table(results)),
-                section("Where it errs", stages(found), *map(mistakes, found)),
+                section("Where it errs", stages(groups), *map(mistakes, groups)),
                 section("Positions", sets(results)),
             ],
         ),
@@ -59,10 +59,10 @@ _METHOD = (
 )
 
 
-def sentences(found: list[dict[str, Any]]) -> list[str]:
+def sentences(groups: list[dict[str, Any]]) -> list[str]:
     """The findings, one by one."""
     lines = []
-    for group in found:
+    for group in groups:
         net = group["network"]
         lines.append(
             f"{group['name']}: {_percent(net['strong'])} % of moves and {_percent(net['result'])} "
@@ -116,7 +116,7 @@ def accuracies(results: dict[str, Any]) -> Table:
     )
 
 
-def stages(found: list[dict[str, Any]]) -> Table:
+def stages(groups: list[dict[str, Any]]) -> Table:
     """The same by stage of the game and by difficulty."""
 
     def mean(kind: str) -> Callable[[tuple[dict[str, Any], str]], str]:
@@ -132,7 +132,7 @@ def stages(found: list[dict[str, Any]]) -> Table:
 
     return table(
         "By stage and difficulty",
-        [(group, name) for group in found for name in group["seeds"][0]["network"]],
+        [(group, name) for group in groups for name in group["seeds"][0]["network"]],
         {
             "networks": lambda row: row[0]["name"],
             "positions": lambda row: row[1].replace("_", " "),
@@ -166,9 +166,9 @@ def mistakes(group: dict[str, Any]) -> Table:
 
 def sets(results: dict[str, Any]) -> Table:
     """The positions' results and best moves, those of the paper's sets beside them."""
-    rows, found = [], results["groups"]
-    for version in sorted({group["version"] for group in found}):
-        group = next(g for g in found if g["version"] == version)
+    rows, groups = [], results["groups"]
+    for version in sorted({group["version"] for group in groups}):
+        group = next(g for g in groups if g["version"] == version)
         rows.append((f"ours, version {version}", group["statistics"]))
         if of_paper := supervised_rows.set_of(results, version):
             rows.append(of_paper)

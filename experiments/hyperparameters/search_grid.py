@@ -49,8 +49,8 @@ def against_grid(
     chosen = pareto.front(
         [p["seconds"]["total"] for p in candidates], [elo[p["name"]] for p in candidates]
     )
-    found = {f"grid/{name}": place for name, place in group_training.places(grid).items()}
-    found |= {f"search/{name}": at for name, at in group_training.places(directory).items()}
+    places = {f"grid/{name}": place for name, place in group_training.places(grid).items()}
+    places |= {f"search/{name}": at for name, at in group_training.places(directory).items()}
     players, seconds = [], []
     for trial in front:
         name = f"search/{trial['name']}"
@@ -62,7 +62,7 @@ def against_grid(
         players.append(Player(f"grid/{p['name']}", "grid", p["seed"], training, p["iterations"]))
         seconds.append(float(p["seconds"]["total"]))
     m = config.study.tournament_simulations
-    pool = make_pool(config, players, found, most=m)
+    pool = make_pool(config, players, places, most=m)
     played = pool.play([m] * len(players), key, "fronts")
     elos = [float(x) for x in played.ratings.elo[: len(players)]]
     entry = pool.entry(played, "fronts", "Front of the search against front of the grid", m)

@@ -143,13 +143,13 @@ def finished(
             f"{directory} lacks {len(missing)} of {len(plan.trainings)} runs ({missing[0]} is the "
             "first): merge all shares, or run the study's command in it to train them"
         )
-    found = group_training.places(directory)
-    if not found:
+    places = group_training.places(directory)
+    if not places:
         raise ConfigError(f"--workdir={directory}: every run has failed, see groups/*/failed.json")
     rows = group_training.write_rows(directory)
-    group_training.write_networks(study.config, directory, plan.trainings, found)
-    listed = players(plan, found)
-    return found, rows, listed, costs(plan, listed, rows, directory)
+    group_training.write_networks(study.config, directory, plan.trainings, places)
+    listed = players(plan, places)
+    return places, rows, listed, costs(plan, listed, rows, directory)
 
 
 def refuse_failures(directory: Path) -> None:
@@ -165,13 +165,13 @@ def refuse_failures(directory: Path) -> None:
         )
 
 
-def players(plan: Plan, found: dict[str, Place]) -> list[Player]:
+def players(plan: Plan, places: dict[str, Place]) -> list[Player]:
     """Every setting and seed that was trained, in the order of the settings, then of the seeds."""
     order = {setting.name: i for i, setting in enumerate(plan.settings)}
     listed = [
         Player(f"{setting}_seed{t.seed}", setting, t.seed, t.name, iterations)
         for t in plan.trainings
-        if t.name in found
+        if t.name in places
         for setting, iterations in t.serves
     ]
     return sorted(listed, key=lambda player: (order[player.setting], player.seed))
@@ -180,7 +180,7 @@ def players(plan: Plan, found: dict[str, Place]) -> list[Player]:
 def make_pool(
     config: ConfigDict,
     listed: Sequence[Player],
-    found: Mapping[str, Place],
+    places: Mapping[str, Place],
     *,
     untrained: Sequence[int] = (),
     most: int,
@@ -190,7 +190,7 @@ def make_pool(
     `most`: the largest number of simulations.
     """
     spec = spec_lib.make_spec(config)
-    networks = group_training.networks([(p.training, p.iterations) for p in listed], found)
+    networks = group_training.networks([(p.training, p.iterations) for p in listed], places)
     entries = [Entry(p.name, "trained", p.setting, p.seed, iteration=p.iterations) for p in listed]
     if untrained:
         entries, networks = pool.with_untrained(spec, entries, networks, untrained)

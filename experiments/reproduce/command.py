@@ -24,7 +24,6 @@ from jaxzero.settings.config import ConfigError
 
 
 def parser() -> Parser:
-    """The command line."""
     made = Parser(prog="python -m experiments.reproduce", description=__doc__)
     named = "; ".join(f"{paper.number} or {paper.name}" for paper in PAPERS)
     made.add_argument("paper", metavar="PAPER", help=named)

@@ -53,22 +53,22 @@ def sentences(played: dict[str, Any]) -> list[str]:
     """Who is best and how sure that is, and how well a line of ratings fits; best first."""
     names = [player["name"] for player in played["players"]]
     elo, errors = played["elo"], played["stderr"]
-    found = [f"{names[0]} is rated highest, {plus_minus(elo[0], errors[0])} Elo."]
+    lines = [f"{names[0]} is rated highest, {plus_minus(elo[0], errors[0])} Elo."]
     surer = [i for i in range(1, len(names)) if played["superiority"][0][i] >= _SURE]
     if len(surer) == len(names) - 1:
-        found[0] += " It is stronger than every other player with 95 % likelihood or more."
+        lines[0] += " It is stronger than every other player with 95 % likelihood or more."
     else:
         rivals = [names[i] for i in range(1, len(names)) if i not in surer]
         shown = rivals if len(rivals) < 6 else [*rivals[:4], f"{len(rivals) - 4} more"]
-        found.append(f"With less than 95 % likelihood it is stronger than {joined(shown)}.")
+        lines.append(f"With less than 95 % likelihood it is stronger than {joined(shown)}.")
     circles = played["intransitive"]
     if circles["of"]:
-        found.append(
+        lines.append(
             f"{number(circles['count'])} of {plural(circles['of'], 'triple')} of players beat "
             "each other in a circle; if the ratings were the whole truth, luck would make "
             f"{plus_minus(circles['expected'], circles['spread'], 1)}."
         )
-    return found
+    return lines
 
 
 def _missing(played: dict[str, Any]) -> list[str]:
@@ -170,11 +170,11 @@ def training_curves(played: dict[str, Any]) -> dict[str, list[int]]:
     """
     players = played["players"]
     networks = [i for i, player in enumerate(players) if player.get("run")]
-    found: dict[str, list[int]] = {}
+    curves: dict[str, list[int]] = {}
     for i in networks:
         if players[i]["target"]:
-            found.setdefault(players[i]["name"].rpartition("@")[0], []).append(i)
-    for indices in found.values():
+            curves.setdefault(players[i]["name"].rpartition("@")[0], []).append(i)
+    for indices in curves.values():
         own = players[indices[0]]
         indices += [
             i
@@ -184,7 +184,7 @@ def training_curves(played: dict[str, Any]) -> dict[str, list[int]]:
         ]
     return {
         name: sorted(indices, key=lambda i: players[i]["iteration"])
-        for name, indices in sorted(found.items())
+        for name, indices in sorted(curves.items())
         if len(indices) > 1
     }
 
