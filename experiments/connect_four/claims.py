@@ -106,16 +106,13 @@ def _named(effect: float | None) -> dict[str, float]:
 def published_effect(contrast: Contrast) -> float | None:
     """The contrast in the paper's numbers, means of its runs; None without them."""
     supervised = contrast.statistic in supervised_rows.STATISTICS
-    values = supervised_rows.published_values if supervised else _published_lines
+    of_paper = partial(of_lines, learning_lines.of_paper())
+    values = supervised_rows.published_values if supervised else of_paper
     sides = [(list(values(contrast, name).values()), weight) for name, weight in contrast.sides]
     if not sides or not all(found for found, _ in sides):
         return None
     effect = float(sum(weight * np.mean(found) for found, weight in sides))
     return effect if np.isfinite(effect) else None
-
-
-def _published_lines(contrast: Contrast, name: str) -> Mapping[int, float]:
-    return of_lines(learning_lines.of_paper(), contrast, name)
 
 
 # ---- statistics of a run: what claims_efficiency.json names

@@ -66,11 +66,6 @@ def courses(
     return found
 
 
-def common_cost(found: Sequence[Course], measure: str) -> float:
-    """The largest cost that all runs reached with a measured network."""
-    return min(float(course.cost[measure][-1]) for course in found)
-
-
 def strength_at(course: Course, measure: str, cost: float) -> tuple[float, float]:
     """(Elo above random, its standard error) of a run at a cost, between its kept networks."""
     x = course.cost[measure]
@@ -86,7 +81,7 @@ def at_equal_cost(found: Sequence[Course], measure: str) -> dict[str, Any]:
       is larger), 95 % interval by Student's t over seeds (None below `inference.FEWEST` seeds);
       `differences`: the same for pairs of losses, seed by seed, the pairs read together (`level`).
     """
-    cost = common_cost(found, measure)
+    cost = min(float(course.cost[measure][-1]) for course in found)
     elo: dict[str, dict[int, float]] = {}
     own: dict[str, float] = {}  # error of a target's mean from the ratings
     for target in dict.fromkeys(course.target for course in found):

@@ -57,7 +57,8 @@ def _loss_panels(
         loss_panel(
             axes, study, target, found, dashed=dashed, curves=curves.get(target, {}), last=last
         )
-        axes.set_title(panel_title(study, target))
+        seeds = plural(len(study.runs_of(target)), "seed")
+        axes.set_title(f"minimising {style.label(target)}  ({seeds})")
         draw.iteration_axis(axes, last)
     everything = [
         values
@@ -119,10 +120,6 @@ def loss_bands(study: Study, target: str, prefix: str) -> dict[str, Band]:
         for name, band in found.items()
         if band is not None
     }
-
-
-def panel_title(study: Study, target: str) -> str:
-    return f"minimising {style.label(target)}  ({plural(len(study.runs_of(target)), 'seed')})"
 
 
 @style.styled

@@ -41,7 +41,9 @@ def section_of(directory: Path) -> Section:
     if not examined:
         skipped = dict.fromkeys(one["skipped"] for _, one in found)
         return section(TITLE, *skipped)
-    groups = groups_of([(_name(directory, place), place, one) for place, one in examined])
+    groups = groups_of(
+        [("" if place == directory else place.name, place, one) for place, one in examined]
+    )
     lines = [line for group in groups for line in sentences(group)]
     return section(
         TITLE,
@@ -60,10 +62,6 @@ _CAPTION: Final = (
     "Right: mean result over predicted value of the last networks, in bins; the diagonal is "
     "perfect. Means over runs."
 )
-
-
-def _name(directory: Path, place: Path) -> str:
-    return "" if place == directory else place.name
 
 
 def _asked(found: Sequence[Mapping[str, Any]], trainings: int) -> str:

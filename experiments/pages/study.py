@@ -84,11 +84,6 @@ class Study:
             node = node[part]
         return node
 
-    @property
-    def planned_iterations(self) -> int | None:
-        value = self.setting("train.iterations")
-        return int(value) if value is not None else None
-
     def reached(self, run: str) -> int | None:
         """The last iteration in a run's metrics, or None when it has no metrics."""
         return max(self.rows[run]) if self.rows.get(run) else None
@@ -135,10 +130,10 @@ class Study:
         found = []
         for run, by_iteration in self.rows.items():
             for iteration, row in sorted(by_iteration.items()):
-                bad = {name: value for name, value in _numbers(row) if not math.isfinite(value)}
                 found += [
                     f"{run}, iteration {iteration}, {name}: {_word(value)}"
-                    for name, value in bad.items()
+                    for name, value in _numbers(row)
+                    if not math.isfinite(value)
                 ]
         return tuple(found)
 
@@ -160,8 +155,8 @@ class Study:
         last = {
             run.name: self.reached(run.name) for run in self.runs if run.name not in self.failed
         }
-        goal = self.planned_iterations
-        goal = goal or max((i for i in last.values() if i is not None), default=0)
+        known = (i for i in last.values() if i is not None)
+        goal = int(self.setting("train.iterations") or max(known, default=0))
         short = [f"{name} at {i}" for name, i in last.items() if i is not None and i < goal]
         if short:
             head = f"{len(short)} of {len(self.runs)} runs stopped before iteration {goal}"

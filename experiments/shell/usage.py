@@ -91,13 +91,9 @@ def _section(section: str, keys: Sequence[Key], values: Mapping[str, Any], width
     lines = _wrapped(heading, " " * len(heading), SECTIONS.get(section, "of this study"), width)
     for key, (letter, name, value) in zip(keys, rows, strict=True):
         head = (f"{letter:>{letters}} " if letters else "") + f"{name:<{names}}  {value:<{shown}}"
-        lines += _wrapped("  " + head + "  ", indent, _meaning(key), width)
+        choices = f" ({' | '.join(key.choices)})" if key.choices else ""
+        lines += _wrapped("  " + head + "  ", indent, key.meaning + choices, width)
     return "\n".join(lines)
-
-
-def _meaning(key: Key) -> str:
-    choices = " | ".join(key.choices)
-    return f"{key.meaning} ({choices})" if choices else key.meaning
 
 
 def _wrapped(head: str, indent: str, text: str, width: int) -> list[str]:

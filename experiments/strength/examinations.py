@@ -183,9 +183,9 @@ def best(records: Records) -> int:
     The best of many examinations is often the luckiest.
     """
     trained = [i for i in records if i or len(records) == 1]
-    top = max(trained, key=lambda i: _of(records, i))
-    level = _of(records, top) - standard_error(records[top])
-    return max(i for i in trained if _of(records, i) >= level)
+    top = max(trained, key=lambda i: main_number(records[i]))
+    level = main_number(records[top]) - standard_error(records[top])
+    return max(i for i in trained if main_number(records[i]) >= level)
 
 
 def standard_error(record: Mapping[str, Any]) -> float:
@@ -197,9 +197,5 @@ def standard_error(record: Mapping[str, Any]) -> float:
 
 def has_ended(records: Records, patience: int) -> bool:
     """Whether the newest `patience` examinations of trained networks have found nothing better."""
-    numbers = [_of(records, i) for i in records if i]
+    numbers = [main_number(records[i]) for i in records if i]
     return 0 < patience < len(numbers) and max(numbers[-patience:]) <= max(numbers[:-patience])
-
-
-def _of(records: Records, iteration: int) -> float:
-    return main_number(records[iteration])

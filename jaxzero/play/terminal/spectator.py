@@ -58,7 +58,8 @@ def watch(
         record_of = (sides[0].title, sides[1].title)
         heading = f"game {number + 1} of {games}, " if games > 1 else ""
         console.say(f"{heading}{game.name}: X is {record_of[0]}, O is {record_of[1]}")
-        _say_opening(start, console)
+        if start.opening:
+            console.say("random opening:", *boards.move_lines(start))
         end = play_out(start, sides, seed + number, console, show=games == 1)
         console.say(*boards.board(end), "")
         scores.append(end.now.outcome[own])
@@ -67,11 +68,6 @@ def watch(
         won, drawn, lost = (int((np.array(scores) == result).sum()) for result in (1, 0, -1))
         console.say(f"{players[0].title}: {won} won, {drawn} drawn, {lost} lost")
     return played
-
-
-def _say_opening(start: Session, console: Console) -> None:
-    if start.opening:
-        console.say("random opening:", *boards.move_lines(start))
 
 
 def show_records(recorded: Sequence[Record], console: Console) -> None:
