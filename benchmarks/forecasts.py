@@ -96,7 +96,7 @@ def main(words: Sequence[str] | None = None) -> None:
     """Prints a line for each preset."""
     parser = arguments.Parser(prog="python -m benchmarks.forecasts", description=__doc__)
     parser.add_argument("presets", nargs="+", metavar="STUDY:PRESET")
-    parser.add_argument("--h100", action="store_true", help="as compiled for one")
+    parser.add_argument("--h100", action="store_true", help="for that GPU, which need not be there")
     asked = parser.parse(words)
     jax.config.update("jax_platforms", "cpu")  # of what runs; the GPU is only compiled for
     device, platform = jax.devices()[0], "cpu"

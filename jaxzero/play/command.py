@@ -60,12 +60,12 @@ def _parser() -> argparse.ArgumentParser:
     add("--iteration", metavar="N", type=int, help="the network after it (default: the newest)")
     add("--simulations", metavar="M", type=int, help="of each search (default: as in training)")
     add("--game", metavar="NAME", help="the board, e.g. othello_6x6; with --run: its own")
-    add("--opponent", metavar="NAME", help="without a network: random, greedy or mcts_200")
+    add("--opponent", metavar="NAME", help="without a network: random, greedy or mcts_N (200)")
     add("--side", choices=_SIDES, default="first", help="yours, or the player's with --versus")
     add("--seed", metavar="N", type=int, default=0, help="of everything random")
     opening = "random moves before a game (default: 0; 2 before each pair of several games)"
     add("--opening", metavar="K", type=int, help=opening)
-    watched = "watch it against another run, pretrained:NAME, random, greedy or mcts_200"
+    watched = "watch it against another run, pretrained:NAME, random, greedy or mcts_N"
     add("--versus", metavar="DIR|NAME", help=watched)
     add("--versus-member", metavar="NAME", help="of the other run")
     add("--versus-iteration", metavar="N", type=int, help="of the other run")
