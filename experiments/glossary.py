@@ -63,7 +63,8 @@ def page() -> str:
     """The glossary as Markdown."""
     parts = [
         "# Glossary",
-        "Made by `python -m experiments.glossary > docs/glossary.md` from the tables of keys "
+        "Look up a letter of the papers, a term, or a setting. Made by `python -m "
+        "experiments.glossary > docs/glossary.md` from the tables of keys "
         "(`jaxzero/settings/table.py`, `experiments/configs/`); edit those.",
         "## Letters of Wang 2020 and 2023",
         Table(

@@ -1,4 +1,4 @@
-"""Connect Four extensions' settings: `:quick`, `:laptop`, `:gpu`, `:paper`.
+"""Connect Four extensions' settings: `:quick`, `:population`, `:laptop`, `:gpu`, `:paper`.
 
 Clausen 2021, section 4: all arms are its extended baseline with one thing more, or several.
 """

@@ -1,4 +1,4 @@
-"""Supervised Connect Four's settings: `:quick`, `:laptop`, `:gpu`, `:paper`.
+"""Supervised Connect Four's settings: `:quick`, `:laptop`, `:gpu`, `:few`, `:paper`.
 
 Clausen 2021, section 3.2 and Table 1; what the paper does not say is that of the authors' program.
 """

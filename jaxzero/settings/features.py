@@ -92,7 +92,7 @@ LEARNED_FEATURES: tuple[Key, ...] = (
     Key(
         "train.teacher",
         None,
-        "run directory of the small network, seen from this run's (runs/mine beside runs/small: "
+        "run directory of the small network, relative to this run's (runs/mine beside runs/small: "
         "../small); unset: none, for random features",
         kind=str,
     ),

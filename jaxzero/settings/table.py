@@ -19,7 +19,7 @@ TARGETS = ("policy", "value", "sum", "product", "weighted")  # l_p, l_v, l_+, l_
 
 # Sections in the order in which they are shown, with what they are about.
 SECTIONS: dict[str, str] = {
-    "": "what is played, and in which sense",
+    "": "game, seed, semantics",
     "study": "of this study",
     "network": "board -> policy and value",
     "search": "Monte Carlo tree search, in self-play and in the arena",
@@ -195,12 +195,12 @@ KEYS: tuple[Key, ...] = (
     Key(
         "replay.max_examples",
         200_000,
-        "of one iteration, symmetric images counted",
+        "examples of one iteration at most, symmetric images counted",
         low=1,
         high=2**31 - 1,
     ),
     # ---- training
-    Key("train.iterations", 100, "self-play, training and arena, so often", "I", low=1, high=_MANY),
+    Key("train.iterations", 100, "rounds of self-play, training and arena", "I", low=1, high=_MANY),
     Key("train.epochs", 10, "passes over the window in an iteration", "ep", low=1, high=100_000),
     Key("train.batch_size", 64, "examples of a minibatch", "bs", low=1, high=1_000_000),
     Key("train.learning_rate", 0.005, "step size", "lr", low=0, high=1000),
@@ -247,7 +247,7 @@ KEYS: tuple[Key, ...] = (
         low=0,
         high=1000,
     ),
-    Key("train.max_gradient_norm", 0.0, "gradients are cut to it; 0: never", low=0, high=1e9),
+    Key("train.max_gradient_norm", 0.0, "larger norms are scaled to it; 0: never", low=0, high=1e9),
     Key(
         "train.measure",
         "after_step",
@@ -258,8 +258,8 @@ KEYS: tuple[Key, ...] = (
     Key(
         "arena.gate",
         "threshold",
-        "a candidate needs a share u of the decisive games, or a score that is surely above a half "
-        "(wilson, West 2020: the match stops as soon as that is known), or is always accepted",
+        "a candidate needs a share u of the decisive games, or a score whose interval is above "
+        "a half (wilson, West 2020: the match stops once that is known), or is always accepted",
         choices=("threshold", "wilson", "none"),
     ),
     Key(
