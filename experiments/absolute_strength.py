@@ -4,8 +4,8 @@
     python -m experiments.absolute_strength runs/quick --file=positions.txt
 
 Positions of random games, or those of a file, are solved exactly; the networks of all members,
-alone and with search, plain MCTS and a random player are asked for a move in each of them. Other
-than ratings, the answers do not depend on who else was asked. Connect Four and Othello. Writes
+alone and with search, plain MCTS and a random player are asked for a move in each of them. Unlike
+ratings, the answers do not depend on who else was asked. Connect Four and Othello. Writes
 absolute_strength.json and absolute_strength.npz (the solved positions, used again by the next
 call) into the run's directory. See docs/solvers.md.
 """

@@ -1,12 +1,12 @@
-"""Trains one player of any game, as strong as the best known recipe makes it.
+"""Trains one player of any game by one recipe, and examines it as it trains.
 
     python -m experiments.train --config=experiments/configs/train.py:connect_four_6x7 \\
         --workdir=runs/c4
 
-Every few iterations the network plays fixed opponents and is asked about solved positions; the best
-one is kept, and training ends when nothing improves. `player/` in the run directory is then a
-run directory of its own with that network alone and `card.json`, what is known of it. See
-docs/train.md.
+Every few iterations the network plays fixed opponents and, where positions can be solved, is asked
+for their moves; the best network is kept, and training ends early when nothing improves. `player/`
+in the run directory is then a run directory of its own with that network alone and `card.json`,
+what is known of it. See docs/train.md.
 """
 
 import functools

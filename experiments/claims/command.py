@@ -3,8 +3,9 @@
     python -m experiments.claims runs/othello runs/connect_four
 
 Several boards, several semantics and further seeds of the same settings may be given together. The
-claims and what decides each are data, experiments/published/claims_losses.json, fixed before any
-run. Prints the verdicts, and writes claims.json. See docs/deviations.md.
+claims and what decides each are data, experiments/published/claims_losses.json. Prints the
+verdicts, and writes claims.json. How they are reached, and when the claims were written:
+docs/deviations.md.
 """
 
 import dataclasses
