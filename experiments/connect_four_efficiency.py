@@ -3,9 +3,9 @@
     python -m experiments.connect_four_efficiency \\
         --config=experiments/configs/connect_four_efficiency.py:quick --workdir=runs/efficiency
 
-Trains the authors' plain AlphaZero, each extension alone and all together, measures the network of
-every iteration with its search on solved positions, and counts cost as the paper does: positions
-played times the time of a move, training free. Writes `results.json` and `report.html`.
+Trains the authors' plain AlphaZero, each extension alone and all together, measures every kept
+network, with search, on solved positions, and counts cost as the paper does: positions played times
+the time of a move, training free. Writes `results.json` and `report.html`.
 """
 
 from pathlib import Path
