@@ -7,7 +7,7 @@ from typing import Final, NamedTuple
 import numpy as np
 from matplotlib.figure import Figure
 
-from experiments.claims import inference, measured
+from experiments.claims import inference
 from experiments.claims.measured import BoardStudies
 from experiments.pages import draw, style
 from experiments.pages.tables import Table, table
@@ -17,13 +17,13 @@ _BESIDE: Final = 4  # boards of panels that stand beside each other, not below
 
 
 class Strength(NamedTuple):
-    """Of a board's final networks, in the tournament with the full search."""
+    """Of a board's final networks, by games against fixed opponents (the ladder)."""
 
     board: str
     semantics: str
     seeds: int
     above: dict[str, np.ndarray]  # by loss: Elo above the untrained network of the same seed [S]
-    rollouts: dict[str, float]  # by name: plain MCTS above the mean of the untrained networks
+    opponents: dict[str, float]  # by name: Elo above the mean of the untrained networks
 
 
 def strengths(boards: Sequence[BoardStudies]) -> list[Strength]:
@@ -34,34 +34,31 @@ def strengths(boards: Sequence[BoardStudies]) -> list[Strength]:
 
 
 def _strength(runs: BoardStudies) -> Strength:
-    untrained = {
-        (place, seed): measured.rating(study, "untrained", target=None, seed=seed)
-        for place, study in enumerate(runs.studies)
-        for seed in {run.seed for run in study.runs}
-    }
-    known = {key: elo for key, elo in untrained.items() if elo is not None}
-    above = {}
-    for target in style.in_order({t for study in runs.studies for t in study.targets}):
-        elo, _ = runs.values("tournament_elo", target)
-        above[target] = np.array([elo[key] - known[key] for key in elo if key in known])
-    zero = float(np.mean(list(known.values()))) if known else math.nan
-    rollouts = {
-        player["name"]: elo - zero
-        for study in runs.studies[:1]
-        for played in study.tournaments
-        if played["name"] == "final"
-        for player, elo in zip(played["players"], played["elo"], strict=True)
-        if player["kind"] == "rollouts" and elo is not None
-    }
-    return Strength(runs.board, runs.semantics, len(known), above, rollouts)
+    above: dict[str, list[float]] = {}
+    untrained: list[float] = []
+    for study in runs.studies:
+        curves = (study.results.get("ladder") or {}).get("runs") or {}
+        for run in (run for run in study.runs if curves.get(run.name)):
+            elo = curves[run.name]["elo"]
+            above.setdefault(run.target, []).append(elo[-1] - elo[0])
+            untrained.append(elo[0])
+    zero = float(np.mean(untrained)) if untrained else math.nan
+    anchors = (runs.studies[0].results.get("ladder") or {}).get("anchors") or []
+    return Strength(
+        runs.board,
+        runs.semantics,
+        min(map(len, above.values()), default=0),
+        {target: np.array(above[target]) for target in style.in_order(above)},
+        {one["name"]: one["elo"] - zero for one in anchors},
+    )
 
 
 def strength_table(strengths: Sequence[Strength]) -> Table:
     """A row for each board and semantics."""
     targets = style.in_order({target for one in strengths for target in one.above})
-    rollouts = dict.fromkeys(name for one in strengths for name in one.rollouts)
+    opponents = dict.fromkeys(name for one in strengths for name in one.opponents)
     return table(
-        "Elo above untrained networks with the same search, by the loss that was minimised",
+        "Elo above the untrained network of the same seed, by the loss that was minimised",
         strengths,
         {
             "board": lambda one: game_title(one.board),
@@ -73,15 +70,17 @@ def strength_table(strengths: Sequence[Strength]) -> Table:
                 for target in targets
             },
             **{
-                f"plain {name}": lambda one, name=name: (
-                    number(one.rollouts[name]) if name in one.rollouts else None
+                name: lambda one, name=name: (
+                    number(one.opponents[name]) if name in one.opponents else None
                 )
-                for name in rollouts
+                for name in opponents
             },
             "seeds": lambda one: number(one.seeds),
         },
-        "Means ± standard errors over seeds, final networks. Published: trained and judged as the "
-        "authors' programs did; compare losses within a row.",
+        "Of final networks, from games against the fixed opponents in the last columns: means ± "
+        "standard errors over seeds. Published: as the authors' programs trained; compare losses "
+        "within a row. The claims are decided by a tournament among all networks, whose ratings are "
+        "another scale.",
     )
 
 
@@ -101,10 +100,11 @@ def figure(strengths: Sequence[Strength]) -> Figure | None:
             column = names.index(one.board)
             places = draw.beside(column, len(targets), 0.5)
             for x, target in zip(places, targets, strict=True):
-                if len(elo := one.above.get(target, np.empty(0))):
-                    draw.error_bars(axes, x, elo.mean(), error_of_mean(elo), target)
-            for rollouts in one.rollouts.values():
-                axes.hlines(rollouts, column - 0.4, column + 0.4, colors=style.colour("rollouts"))
+                if len(gains := one.above.get(target, np.empty(0))):
+                    draw.error_bars(axes, x, gains.mean(), error_of_mean(gains), target)
+            for name, elo in one.opponents.items():
+                if name.startswith("mcts"):
+                    axes.hlines(elo, column - 0.4, column + 0.4, colors=style.colour("rollouts"))
         draw.level(axes, 0.0)
         words = [game_title(name).rsplit(" ", 1) for name in names]
         draw.name_columns(axes, ["\n".join(parts) for parts in words])

@@ -57,7 +57,6 @@ def test_runs_are_kept_and_make_the_page(tmp_path: Path) -> None:
     assert str(tmp_path) not in text
     assert "| reproduced |" in text
     assert (root / "recorded_laptop.svg").is_file()
-    assert (root / "strength_laptop.svg").is_file()
     assert list(root.glob("*.png")) == []
     kept = root / "data" / "laptop" / "one" / "results.json.gz"
     before = kept.read_bytes()
@@ -73,13 +72,25 @@ def test_runs_are_kept_and_make_the_page(tmp_path: Path) -> None:
 
 
 def test_strength_is_above_the_untrained_network_of_the_seed(tmp_path: Path) -> None:
-    studies = measured.load([rated_study(tmp_path / "one", MEANS, sd=0.0)])
-    [strength] = boards.strengths(studies)
+    def strengths(name: str, seeds: int) -> list[boards.Strength]:
+        place = rated_study(tmp_path / name, MEANS, seeds=range(seeds))
+        results = json.loads((place / "results.json").read_text())
+        results["ladder"] = {
+            "anchors": [{"name": "mcts_50", "elo": 500.0}, {"name": "random", "elo": 0.0}],
+            "runs": {
+                run["name"]: {"elo": [200.0 + run["seed"], 0.0, 300.0 + MEANS[run["target"]]]}
+                for run in results["runs"]
+            },
+        }
+        (place / "results.json").write_text(json.dumps(results))
+        return boards.strengths(measured.load([place]))
+
+    [strength] = strengths("one", 8)
     assert strength.seeds == 8
     for target, mean in MEANS.items():
-        np.testing.assert_allclose(strength.above[target], mean + 100.0)
-    few = measured.load([rated_study(tmp_path / "few", MEANS, seeds=range(4))])
-    assert boards.strengths(few) == []  # too few to decide
+        np.testing.assert_allclose(strength.above[target], mean + 100.0 - np.arange(8))
+    assert strength.opponents == {"mcts_50": 296.5, "random": -203.5}
+    assert strengths("few", 4) == []  # too few to decide
 
 
 def test_verdicts_in_words() -> None:
