@@ -232,6 +232,6 @@ def recipe_table(groups: Mapping[str, Sequence[Recorded]]) -> Table:
             "seeds": lambda one: number(one.seeds),
             "study": lambda one: one.link,
         },
-        f"{plural(undecided, 'other contrast')} of this table, corrected together, "
-        f"{'is' if undecided == 1 else 'are'} undecided.",
+        f"{plural(undecided, 'other contrast')} {'is' if undecided == 1 else 'are'} undecided. "
+        "Intervals: corrected over the parts, for each board and measure.",
     )
