@@ -79,8 +79,8 @@ def strength_table(strengths: Sequence[Strength]) -> Table:
         },
         "Of final networks, from games against the fixed opponents in the last columns: means ± "
         "standard errors over seeds. Published: as the authors' programs trained; compare losses "
-        "within a row. The claims are decided by a tournament among all networks, whose ratings are "
-        "another scale.",
+        "within a row. The claims are decided by a tournament among all networks, whose ratings "
+        "are another scale.",
     )
 
 
