@@ -115,7 +115,7 @@ PRESETS: dict[str, Preset] = {
         "2 blocks of 16 channels, 48 games an iteration, the arms of Figs. 1 to 7: minutes", _QUICK
     ),
     "laptop": Preset(
-        "quick with 96 games, 24 iterations and 5 seeds: hours of a CPU core (predicted)",
+        "quick with 96 games, 24 iterations and 5 seeds: an hour of a CPU core",
         _QUICK
         | {
             "selfplay.episodes": 96,

@@ -1,7 +1,8 @@
 """The report of the efficiency study: Clausen 2021's Figs. 1 to 7 with the published curves."""
 
+import functools
 import itertools
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ from matplotlib.figure import Figure
 from experiments import published
 from experiments.claims.earned import Measure, earned, earned_table, shared_evaluations
 from experiments.configs.connect_four_efficiency import WITHOUT_ARMS
+from experiments.configs.connect_four_supervised import GAME
 from experiments.connect_four import claims
 from experiments.connect_four.baselines import EXTENDED
 from experiments.connect_four.learning_lines import (
@@ -26,9 +28,9 @@ from experiments.connect_four.learning_lines import (
     placed,
 )
 from experiments.pages import learning_section, page, record, style
-from experiments.pages.page import Page, Plate, plate, section
+from experiments.pages.page import Page, plate, section
 from experiments.pages.tables import Table, table
-from experiments.pages.wording import game_title, maybe, mean_and_error, number, plural
+from experiments.pages.wording import NONE, game_title, maybe, mean_and_error, number, plural
 from jaxzero import workdir
 from jaxzero.settings import config as config_lib
 from jaxzero.training import schedules
@@ -68,30 +70,58 @@ def write_report(directory: Path) -> Path:
     """Writes figures and page of a finished study; returns the page's path."""
     results = workdir.read_json(directory / workdir.RESULTS)
     arms = {arm["arm"]: arm for arm in results["arms"]}
-    theirs = (published.load(PUBLISHED) or {}).get("curves", {})
-    if results["game"] != "connect_four_6x7":
-        theirs = {}
-    as_drawn = bool(results["config"]["study"].get("curves_as_drawn", False))
-    theirs = {
-        name: curve | {"mean": placed(curve["mean"], as_drawn=as_drawn).T}
-        for name, curve in theirs.items()
-    }
-    ours = of_arms(results["arms"], results["config"]["network"]["channels"])
-    plates = [_plate(name, n, title, ours, theirs, own) for name, n, title, own in FIGURES]
+    plates = [
+        plate(f"efficiency_{name}", draw(), title, "Thick: mean of the runs; thin, if any: each.")
+        for name, (title, draw) in figures(results).items()
+    ]
     plates.insert(1, plate("cycle", cycle(), "Learning rate and momentum (Fig. 2)", _CYCLE))
     built = Page(
         title=f"What makes AlphaZero cheaper: {game_title(results['game'])}",
         subtitle=f"{results['game']}, preset {results['preset']}",
         verdicts=sentences(arms, results["positions"]["random"]["strong"]),
-        missing=_missing(arms, theirs),
+        missing=_missing(arms, _published(results)),
         facts=facts(results),
         sections=[
-            section("Accuracy against cost", _METHOD, AXES[as_drawn], *plates),
+            section("Accuracy against cost", _METHOD, AXES[_as_drawn(results)], *plates),
             section("The paper's claims", claims.table(results)),
-            section("Numbers", accuracy_and_cost(arms, theirs), ingredients(arms)),
+            section("Numbers", *tables(results)),
         ],
     )
     return page.write(learning_section.added(built, directory), directory)
+
+
+def tables(results: Mapping[str, Any]) -> list[Table | None]:
+    """What was reached at what cost, and what each ingredient earned."""
+    arms = {arm["arm"]: arm for arm in results["arms"]}
+    return [accuracy_and_cost(arms, _published(results)), ingredients(arms)]
+
+
+def figures(results: Mapping[str, Any]) -> dict[str, tuple[str, Callable[[], Figure]]]:
+    """Title and what draws it, by name, of the figures whose arms were run."""
+    ours = of_arms(results["arms"], results["config"]["network"]["channels"])
+    theirs = _published(results)
+    found: dict[str, tuple[str, Callable[[], Figure]]] = {}
+    for name, number_, title, arms in FIGURES:
+        if any(arm in ours for arm in arms):
+            shown = (EXTENDED if arms == WITHOUT_ARMS else _BASE, *arms)
+            head = f"{title} (Fig. {number_})" if number_ else title
+            found[name] = head, functools.partial(accuracy_figure, ours, theirs, shown)
+    return found
+
+
+def _as_drawn(results: Mapping[str, Any]) -> bool:
+    return bool(results["config"]["study"].get("curves_as_drawn", False))
+
+
+def _published(results: Mapping[str, Any]) -> dict[str, Any]:
+    """The published curves by arm, of the published board."""
+    if results["game"] != GAME:
+        return {}
+    curves = (published.load(PUBLISHED) or {}).get("curves", {})
+    return {
+        name: curve | {"mean": placed(curve["mean"], as_drawn=_as_drawn(results)).T}
+        for name, curve in curves.items()
+    }
 
 
 _METHOD = (
@@ -129,22 +159,6 @@ def _missing(arms: dict[str, Any], theirs: dict[str, Any]) -> list[str]:
     elif any(name in WITHOUT_ARMS for name in arms):
         lines.append("There is no published data for arms without an extension.")
     return lines
-
-
-def _plate(
-    name: str,
-    number_: int | None,
-    title: str,
-    ours: Lines,
-    theirs: dict[str, Any],
-    own: tuple[str, ...],
-) -> Plate | None:
-    if not any(arm in ours for arm in own):
-        return None
-    head = f"{title} (Fig. {number_})" if number_ else title
-    reference = EXTENDED if own == WITHOUT_ARMS else _BASE
-    figure = accuracy_figure(ours, theirs, (reference, *own))
-    return plate(f"efficiency_{name}", figure, head, "Thick: mean of the runs; thin, if any: each.")
 
 
 @style.styled
@@ -221,6 +235,7 @@ def accuracy_and_cost(arms: dict[str, Any], theirs: dict[str, Any]) -> Table:
             **{
                 f"hours to {level} %": lambda row, k=k: row["hours"][k]
                 for k, level in enumerate(LEVELS)
+                if any(row["hours"][k] != NONE for row in rows)  # somebody reached it
             },
             "ms a move": lambda row: maybe(row.get("milliseconds"), 3),
             "new positions": lambda row: maybe(row.get("new"), 2),

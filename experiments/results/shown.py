@@ -13,7 +13,8 @@ from experiments.claims import measured
 from experiments.claims import section as claims_section
 from experiments.claims.losses import decide
 from experiments.connect_four import claims as connect_four_claims
-from experiments.connect_four import extension_figures, extensions_report
+from experiments.connect_four import efficiency_report, extension_figures, extensions_report
+from experiments.connect_four_efficiency import STUDY as EFFICIENCY
 from experiments.connect_four_extensions import STUDY as EXTENSIONS
 from experiments.curriculum import report as curriculum_report
 from experiments.curriculum.study import STUDY as CURRICULUM
@@ -110,6 +111,10 @@ class _Study(NamedTuple):
 
 _STUDIES: Final[Mapping[str, _Study]] = {
     RECIPE: _Study(_recipe_tables, _recipe_figures),
+    EFFICIENCY: _Study(
+        lambda study: efficiency_report.tables(study.results),
+        lambda study: efficiency_report.figures(study.results),
+    ),
     EXTENSIONS: _Study(lambda study: extensions_report.tables(study.results), _extensions_figures),
     SWEEP: _Study(
         lambda study: [sweep_report.table_3(study), sweep_report.table_4(study)], _sweep_figures
