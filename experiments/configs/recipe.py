@@ -117,7 +117,7 @@ PRESETS: dict[str, Preset] = {
     ),
     "laptop": Preset(
         "Connect Four 6x7, 2 blocks of 16 channels, 25 simulations, 5 seeds of 16 iterations of "
-        "128 games: three hours of a CPU core (predicted)",
+        "128 games: two hours of a CPU core",
         _changes(
             "connect_four_6x7",
             {
