@@ -129,6 +129,8 @@ _QUICK = GAMES["connect_four_5x5"] | {
     "network.blocks": 2,
     "selfplay.episodes": 128,
     "train.iterations": 12,
+    "train.batch_size": 64,  # few games: the recipe's few large steps learn too little
+    "train.learning_rate": 0.005,
     "study.positions": 60,
     "evaluation.learning_positions": 64,
     "study.examine_every": 3,
