@@ -88,13 +88,20 @@ def validate(config: ConfigDict) -> None:
             f"{config.network.value_head!r}: this study needs resnet with wdl, which tells draws "
             "from doubt"
         )
-    if config.train.batch_size > config.study.positions * solved_positions.SHARES[0]:
-        raise ConfigError(
-            f"config.train.batch_size={config.train.batch_size}: {config.study.positions} "
-            "positions train on 80 % of them, choose a smaller one or raise config.study.positions"
-        )
+    for name in ("positions", "teacher_positions") if _has_teacher(config) else ("positions",):
+        count = config.study[name]
+        if config.train.batch_size > count * solved_positions.SHARES[0]:
+            raise ConfigError(
+                f"config.train.batch_size={config.train.batch_size}: {count} positions train on "
+                f"80 % of them, choose a smaller one or raise config.study.{name}"
+            )
     for group in groups(config):
         settings(config, group)
+
+
+def _has_teacher(config: ConfigDict) -> bool:
+    """Whether a small network is trained, for its features."""
+    return any(FEATURES[name].trained for name in config.study.features if name != "none")
 
 
 def settings(config: ConfigDict, group: NetworkVariant) -> tuple[Spec, Hyper]:
@@ -129,7 +136,7 @@ def positions(config: ConfigDict, version: int) -> Positions:
             "folder"
         )
     count = config.study.positions
-    if any(FEATURES[name].trained for name in config.study.features if name != "none"):
+    if _has_teacher(config):
         count += config.study.teacher_positions
     if held is None or held["positions"] < count:
         say(f"making {count} positions in {directory}")

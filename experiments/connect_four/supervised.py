@@ -203,7 +203,8 @@ def epoch(
         key, order_key, step_key = jax.random.split(progress.key, 3)
         count = train.value.shape[0]
         steps = max(count // spec.train.batch_size, 1)
-        size = min(spec.train.batch_size, count)
+        size = min(spec.train.batch_size, count)  # whole games may leave few to train on
+        sized = dataclasses.replace(spec, train=dataclasses.replace(spec.train, batch_size=size))
         order = jax.random.permutation(order_key, count)[: steps * size].reshape(steps, size)
         own = dataclasses.replace(hyper, learning_rate=progress.learning_rate)
 
@@ -211,7 +212,7 @@ def epoch(
             old, sums = carry
             batch = jax.tree.map(lambda x: x[order[i]], train)
             keys = jax.random.fold_in(step_key, i)
-            new, losses = learner.train_step(spec, own, old, batch, keys)
+            new, losses = learner.train_step(sized, own, old, batch, keys)
             return new, sums + jnp.stack(losses)
 
         trained, sums = jax.lax.fori_loop(0, steps, step, (progress.learner, jnp.zeros(2)))

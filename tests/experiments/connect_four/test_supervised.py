@@ -177,6 +177,8 @@ def test_it_learns(data: Path) -> None:
         progress, metrics = epoch(progress)
     assert float(metrics["validation/move"]) > 0.9
     assert float(metrics["validation/result"]) > 0.9
+    few = jax.tree.map(lambda x: x[:5], train)  # fewer than a minibatch are one
+    jax.eval_shape(lambda p: supervised.epoch(spec, hyper, schedule, p, few, asked), progress)
 
 
 @pytest.mark.parametrize(
@@ -187,6 +189,10 @@ def test_it_learns(data: Path) -> None:
         ({"study.blocks": (1, 1)}, r"config.study.blocks=\(1, 1\)"),
         ({"study.versions": (3,)}, "config.study.versions=3"),
         ({"train.batch_size": 128}, "config.train.batch_size=128"),
+        (
+            {"study.features": ("move0_win0",), "study.teacher_positions": 10},
+            "8*0 % of them, choose a smaller one or raise config.study.teacher_positions",
+        ),
     ],
 )
 def test_bad_settings_are_one_line(
