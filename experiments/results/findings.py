@@ -178,7 +178,7 @@ def claims_table(findings: Sequence[Finding]) -> Table:
             "with the published programs' behaviour": lambda one: one.cell("published"),
             "corrected": lambda one: one.cell(CORRECTED),
             "seeds": _seeds,
-            "time": lambda one: duration(one.seconds),
+            "time": lambda one: duration(one.seconds or None),
             "study": lambda one: f"[{one.study}](results/recorded.md#{one.group})",
         },
         note,

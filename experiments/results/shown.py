@@ -13,9 +13,15 @@ from experiments.claims import measured
 from experiments.claims import section as claims_section
 from experiments.claims.losses import decide
 from experiments.connect_four import claims as connect_four_claims
-from experiments.connect_four import efficiency_report, extension_figures, extensions_report
+from experiments.connect_four import (
+    efficiency_report,
+    extension_figures,
+    extensions_report,
+    supervised_report,
+)
 from experiments.connect_four_efficiency import STUDY as EFFICIENCY
 from experiments.connect_four_extensions import STUDY as EXTENSIONS
+from experiments.connect_four_supervised import STUDY as SUPERVISED
 from experiments.curriculum import report as curriculum_report
 from experiments.curriculum.study import STUDY as CURRICULUM
 from experiments.hyperparameter_correlation import STUDY as CORRELATION
@@ -115,6 +121,7 @@ _STUDIES: Final[Mapping[str, _Study]] = {
         lambda study: efficiency_report.tables(study.results),
         lambda study: efficiency_report.figures(study.results),
     ),
+    SUPERVISED: _Study(lambda study: [supervised_report.accuracies(study.results)], lambda _: {}),
     EXTENSIONS: _Study(lambda study: extensions_report.tables(study.results), _extensions_figures),
     SWEEP: _Study(
         lambda study: [sweep_report.table_3(study), sweep_report.table_4(study)], _sweep_figures
@@ -135,7 +142,7 @@ def tables(runs: Sequence[Recorded]) -> Iterator[Table]:
             "board": lambda one: one.study.game,
             "semantics": lambda one: str(one.study.setting("semantics") or ABSENT),
             "seeds": lambda one: str(len({r["seed"] for r in _runs(one.study)})),
-            "wall time": lambda one: duration(seconds(one.study)),
+            "wall time": lambda one: duration(seconds(one.study) or None),
             "device": lambda one: _environment(one.study, "device"),
             "commit": lambda one: _environment(one.study, "commit"),
             "command": lambda one: f"`{one.study.results.get('command') or ABSENT}`",
@@ -179,13 +186,15 @@ def of_losses(
 
 
 def _runs(study: Study) -> list[Mapping[str, Any]]:
-    """Of the whole study, or of its first arm."""
+    """Of the whole study, or of its first arm or group of networks."""
     results = study.results
+    if groups := results.get("groups"):
+        return [{"seed": seed} for seed, _ in enumerate(groups[0]["seeds"])]
     return results.get("runs") or results["arms"][0]["runs"]
 
 
 def seconds(study: Study) -> float:
-    """Wall time of all trainings."""
+    """Wall time of all trainings; 0 where it was not recorded."""
     arms = study.results.get("arms") or []
     cost = study.results.get("cost") or {}
     return float(cost.get("wall_seconds") or sum(map(_arm_seconds, arms)))
