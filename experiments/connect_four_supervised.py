@@ -79,6 +79,7 @@ def groups(config: ConfigDict) -> list[NetworkVariant]:
 
 def validate(config: ConfigDict) -> None:
     """Refuses what this study can't do, before anything is made or compiled."""
+    config = resolve(config)
     shell.check(config, KEYS, "blocks", "versions", "outcome_labels", "features")
     if config.game != GAME:
         raise ConfigError(f"config.game={config.game!r}: the solved positions are of {GAME}")
