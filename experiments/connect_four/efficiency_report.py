@@ -70,11 +70,13 @@ def write_report(directory: Path) -> Path:
     """Writes figures and page of a finished study; returns the page's path."""
     results = workdir.read_json(directory / workdir.RESULTS)
     arms = {arm["arm"]: arm for arm in results["arms"]}
+    drawn = figures(results)
     plates = [
         plate(f"efficiency_{name}", draw(), title, "Thick: mean of the runs; thin, if any: each.")
-        for name, (title, draw) in figures(results).items()
+        for name, (title, draw) in drawn.items()
     ]
-    plates.insert(1, plate("cycle", cycle(), "Learning rate and momentum (Fig. 2)", _CYCLE))
+    second = plate("cycle", cycle(), "Learning rate and momentum (Fig. 2)", _CYCLE)
+    plates.insert(FIGURES[0][0] in drawn, second)
     built = Page(
         title=f"What makes AlphaZero cheaper: {game_title(results['game'])}",
         subtitle=f"{results['game']}, preset {results['preset']}",

@@ -17,13 +17,7 @@ from experiments.configs.connect_four_efficiency import (
     WITHOUT_ARMS,
     get_config,
 )
-from experiments.connect_four import (
-    arms,
-    baselines,
-    efficiency_report,
-    learning_lines,
-    solved_accuracy,
-)
+from experiments.connect_four import arms, baselines, efficiency_report, solved_accuracy
 from jaxzero import runs, workdir
 from jaxzero.runs import checkpoints, hardware
 from jaxzero.settings import config as config_lib
@@ -242,11 +236,6 @@ def test_every_arm_is_known_and_possible() -> None:
     assert set(curves) <= {*PAPER_ARMS, *OTHER_ARMS}
 
 
-def test_every_arm_is_in_a_figure() -> None:
-    drawn = {arm for *_, arms in efficiency_report.FIGURES for arm in arms}
-    assert drawn == {*PAPER_ARMS, *WITHOUT_ARMS, *OTHER_ARMS} - {"baseline"}
-
-
 @pytest.mark.parametrize("name", [*INGREDIENTS, "mixed_values"])
 def test_an_arm_without_an_ingredient_differs_in_its_keys_alone(name: str) -> None:
     assert set(baselines.ingredients(get_config("paper"))) == set(INGREDIENTS)
@@ -290,48 +279,6 @@ def test_stretches_of_training() -> None:
     assert arms.stretches(config, 10) == [10, 12]
     assert arms.stretches(config, 11) == arms.stretches(config, 12) == [12]
     assert arms.stretches(tiny({"train.iterations": 12}), 3) == [12]
-
-
-def made_up_arm(*curves: list[tuple[float, float]]) -> dict[str, Any]:
-    """Runs with points of (evaluations, accuracy)."""
-    return {
-        "runs": [
-            {"seed": seed, "points": [{"evaluations": e, "search": a} for e, a in curve]}
-            for seed, curve in enumerate(curves)
-        ]
-    }
-
-
-def test_what_an_ingredient_earned_is_compared_at_equal_evaluations() -> None:
-    arms = {
-        "baseline": made_up_arm([(0, 0.1), (10, 0.2)]),  # plays no part
-        "extended": made_up_arm([(0, 0.2), (100, 0.6)], [(0, 0.2), (200, 1.0)]),
-        "without_reply": made_up_arm([(0, 0.2), (50, 0.3)], [(0, 0.2), (50, 0.5)]),
-    }
-    table = efficiency_report.ingredients(arms)
-    assert table is not None
-    [row] = table.rows
-    # At 50: extended 40 and 40, without 30 and 50.
-    assert row[:5] == ("without reply", "2", "40.00", "40.00", "0.00\xa0±\xa010.00")
-    assert efficiency_report.ingredients({"extended": arms["extended"]}) is None
-    many = made_up_arm(*[[(0, 0.2), (50, 0.2 + seed / 100)] for seed in range(6)])
-    [row] = efficiency_report.ingredients(arms | {"extended": many, "without_reply": many}).rows  # type: ignore[union-attr]
-    assert row[-2:] == ("0.00 to 0.00", "95 %")
-
-
-def test_costs_are_read_from_curves() -> None:
-    hours, accuracy = np.array([1.0, 2.0, 4.0]), np.array([80.0, 90.0, 85.0])
-    assert learning_lines.hours_to(hours, accuracy, 85) == pytest.approx(1.5)
-    assert learning_lines.hours_to(hours, accuracy, 75) == 1.0
-    assert learning_lines.hours_to(hours, accuracy, 91) is None
-    # The published readings agree with the published curves.
-    for name, curve in (published.load(efficiency_report.PUBLISHED) or {})["curves"].items():
-        x, y = np.array(curve["mean"]).T
-        assert y.max() == pytest.approx(curve["best"], abs=0.02), name
-        for level, told in zip(efficiency_report.LEVELS, curve["hours_to"], strict=True):
-            found = learning_lines.hours_to(x, y, level)
-            assert (found is None) == (told is None), (name, level)
-            assert told is None or found == pytest.approx(told, abs=0.2), (name, level)
 
 
 @pytest.mark.parametrize(
