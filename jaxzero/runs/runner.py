@@ -75,8 +75,9 @@ def prepare(config: ConfigDict) -> None:
 
     Programs are kept on disk where JAX has no folder for them yet. Processes find each other as
     `jax.distributed.initialize` says: by SLURM, Open MPI or a TPU's own means, or by the variables
-    JAX_COORDINATOR_ADDRESS, JAX_NUM_PROCESSES and JAX_PROCESS_ID of the environment. ConfigError:
-    they can't.
+    JAX_COORDINATOR_ADDRESS, JAX_NUM_PROCESSES and JAX_PROCESS_ID of the environment.
+
+    ConfigError: the processes can't find each other.
     """
     if config.execution.distributed and not jax.distributed.is_initialized():
         processes.join()
@@ -228,7 +229,7 @@ def _iterate(
     earlier = max((row["seconds"] for row in rows), default=0.0)
     saved = first
 
-    def log(number: int, measured: Any) -> None:
+    def log(number: int, measured: Any, took: float) -> None:
         seconds = earlier + time.monotonic() - started
         values = population.fetch(measured)
         rows = metrics.make_rows(job.members, number, values, seconds=seconds, elo=elo)
@@ -240,24 +241,24 @@ def _iterate(
         if jax.process_index() == 0:
             job.tracker.log(rows)
         evaluations = sum(r["count/evaluations"] for r in rows if r["iteration"] == number)
-        rate = evaluations / max(time.monotonic() - last_logged[0], 1e-9)
-        last_logged[0] = time.monotonic()
+        rate = evaluations / max(took, 1e-9)
         bar.set_postfix_str(f"{metrics.summary(rows)} {rate:,.0f} evaluations/s", refresh=False)
         bar.update()
 
-    last_logged = [time.monotonic()]
-    pending: tuple[int, Any] | None = None
+    pending: tuple[int, Any, float] | None = None
     quiet = jax.process_index() != 0
     with tqdm(total=total, initial=first, unit="it", desc="training", disable=quiet) as bar:
         ended = not first and _look(job, 0, states)
         for number in range(first + 1, total + 1):
             if ended:
                 break
+            begun = time.monotonic()
             states, measured = iterate(number, states)
             if pending is not None:
                 log(*pending)
             jax.block_until_ready(measured)
-            pending = (number, measured)
+            # Its own time: the one before may have been logged late, a moment ago.
+            pending = (number, measured, time.monotonic() - begun)
             reason = stop.reason()
             due = number == total or reason is not None
             save = due or number % config.execution.checkpoint_every == 0

@@ -4,6 +4,7 @@ import dataclasses
 import json
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import jax
 import jax.numpy as jnp
@@ -12,7 +13,7 @@ import pytest
 from ml_collections import ConfigDict
 
 from jaxzero import runs, workdir
-from jaxzero.runs import Member, population
+from jaxzero.runs import Member, population, runner
 from jaxzero.runs.checkpoints import Checkpoints
 from jaxzero.runs.failures import Failures
 from jaxzero.runs.runner import Trained
@@ -153,6 +154,39 @@ def test_the_rows_are_those_of_the_runs_alone(uninterrupted: tuple[Path, Trained
             for name, value in metrics.items():
                 if not name.startswith("heldout/"):
                     assert row[name] == np.ravel(value)[-1], name
+
+
+def test_the_speed_of_an_iteration_is_of_its_own_time(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also of the last one, which is logged right after the one before."""
+    clock, shown = [0.0], []
+    config = small.small_config({"train.iterations": 2})
+    members = members_of(config)
+
+    def iterate(number: int, states: None) -> tuple[None, dict[str, np.ndarray]]:
+        clock[0] += 4 * number  # it is finished when the call returns
+        names = ("loss/policy", "loss/value", "unseen/policy", "unseen/value", "unseen/product")
+        measured = dict.fromkeys(names, np.ones(2)) | {
+            "count/selfplay_evaluations": np.full(2, 40.0)
+        }
+        return states, measured
+
+    stub: Any = mock.MagicMock()
+    stub.reason.return_value = None
+    states: Any = mock.MagicMock()
+    job = runner._Job(config, members, tmp_path, stub, stub, stub, None, None)
+    monkeypatch.setattr(runner, "time", mock.Mock(monotonic=lambda: clock[0]))
+    monkeypatch.setattr(runner, "population", mock.Mock(fetch=lambda measured: measured))
+    monkeypatch.setattr(runner.runs, "without_optimiser", lambda learner: learner)
+    monkeypatch.setattr(
+        runner.tqdm, "set_postfix_str", lambda self, text, refresh: shown.append(text)
+    )
+    runner._iterate(job, iterate, states, 0, 0.0, stub)
+    assert [text.rpartition(" l_v ")[2] for text in shown] == [
+        "1.000 20 evaluations/s",
+        "1.000 10 evaluations/s",
+    ]
 
 
 def test_losses_that_are_not_finite_stop_the_run(
