@@ -115,7 +115,7 @@ def compare(study: StudyRun) -> None:
             ladder.write(arm, rated)
             write_report(directory / name)  # the arm's own page, now with its curves
         results |= _measured(opened, ladders, results["runs"])
-        if PUBLISHED in opened:
+        if {PLAIN, PUBLISHED} <= opened.keys():
             as_published = open_arms(config, directory, PUBLISHED)
             judged = {name: as_published[name] for name in (PLAIN, PUBLISHED)}
             settings = dataclasses.replace(settings, iterations="last", openings=0)

@@ -134,6 +134,38 @@ def test_a_stopped_study_goes_on_with_the_arm_it_was_in(
     arms.run(config, tmp_path)
     assert begun == ["plain", "few", "few", "dirichlet"]
     assert compared == [tmp_path]
+    arms.run(tiny_arms({"study.arms": ("gumbel", *config.study.arms)}), tmp_path)  # one is added
+    assert begun[4:] == ["gumbel"]
+    assert compared == [tmp_path, tmp_path]
+    with pytest.raises(ConfigError, match=r"study\.arms"):  # and can't be left out again
+        arms.run(config, tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("names", "judges"), [((PUBLISHED,), 1), (("plain",), 1), (("plain", PUBLISHED), 2)]
+)
+def test_both_ways_of_judging_need_both_networks(
+    names: tuple[str, ...], judges: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One alone is measured all the same: the other may be added later."""
+    judged: list[int] = []
+    concluded: list[dict[str, Any]] = []
+    monkeypatch.setattr(arms, "open_arms", lambda config, *_: dict.fromkeys(config.study.arms))
+    monkeypatch.setattr(arms, "describe", lambda *_: {"runs": []})
+    monkeypatch.setattr(StudyRun, "header", lambda _: {})
+    monkeypatch.setattr(StudyRun, "conclude", lambda _, results, __: concluded.append(results))
+    monkeypatch.setattr(arms.ladder, "write", lambda *_: None)
+    monkeypatch.setattr(arms, "write_report", lambda _: None)
+
+    def measure(opened: list[Any], settings: Any) -> list[dict[str, Any]]:
+        judged.append(len(opened))
+        return [{"runs": {}} for _ in opened]
+
+    monkeypatch.setattr(arms.fixed_opponents, "measure", measure)
+    config = tiny_arms({"study.arms": names, "study.ladder_games": 2})
+    arms.compare(StudyRun(arms.STUDY, config, tmp_path))
+    assert len(judged) == judges
+    assert ("judged_as_published" in concluded[0]) == (judges == 2)
 
 
 def test_the_minutes_are_those_of_all_arms(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
