@@ -3,6 +3,8 @@
 import json
 import sys
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
@@ -10,6 +12,7 @@ from experiments.configs.curriculum import get_config
 from experiments.curriculum import reference, study
 from experiments.shell import cli
 from jaxzero import runs
+from jaxzero.runs import Member
 from jaxzero.settings.config import ConfigError
 from tests.experiments.exhibits import missing_in
 from tests.small import changed
@@ -114,6 +117,38 @@ def test_two_players_and_what_is_done_again(
     study.run(config, tmp_path)
     again = json.loads((tmp_path / "results.json").read_text())["points"]
     assert again == points
+
+
+def test_of_a_player_that_is_added_only_its_own_games_are_played(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Those that are there keep their games."""
+    played: list[int] = []
+
+    def against(*_: Any) -> Any:
+        def play(params: int, key: Any, bar: Any) -> list[list[int]]:
+            played.append(params)
+            return [[3, 1, 0]]
+
+        return play
+
+    monkeypatch.setattr(reference, "_against", against)
+    monkeypatch.setattr(reference.fixed_opponents, "choose_points", lambda *_: [0, 3])
+    monkeypatch.setattr(
+        reference.contestants, "members_of", lambda *given: SimpleNamespace(params=given[2])
+    )
+    config = changed(get_config("quick"), TINY)
+    run: Any = SimpleNamespace(members=[Member("m", "", 0, config)])
+    before = reference.measure(config, tmp_path, {"curriculum": run})
+    rows = reference.measure(config, tmp_path, {"baseline": run, "curriculum": run})
+    assert played == [0, 3, 0, 3]
+    assert rows[:2] == before
+    assert [(row["arm"], row["iteration"]) for row in rows[2:]] == [
+        ("baseline", 0),
+        ("baseline", 3),
+    ]
+    assert reference.measure(config, tmp_path, {"baseline": run, "curriculum": run}) == rows
+    assert len(played) == 4
 
 
 @pytest.mark.parametrize(

@@ -161,6 +161,13 @@ def test_a_stopped_study_goes_on_and_ends_in_a_report(
     assert "The recipe plays better than without openings." in (tmp_path / "report.html").read_text(
         encoding="utf-8"
     )
+    ahead[ARMS[2]] = 0.3
+    study.run(tiny({"study.arms": (*ARMS[1:], WHOLE)}), tmp_path)  # an arm is added
+    assert trained[3:] == [ARMS[2]]
+    results = workdir.read_json(tmp_path / workdir.RESULTS)
+    assert [arm["arm"] for arm in results["arms"]] == [*ARMS[1:], WHOLE]
+    page = (tmp_path / "report.html").read_text(encoding="utf-8")
+    assert "It plays worse than without passes." in page
 
 
 @pytest.mark.slow
