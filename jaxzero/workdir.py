@@ -49,7 +49,7 @@ MAY_DIFFER = (
     "study.examine_every",
     "evaluation.learning_positions",
 )
-MAY_GROW = ("study.arms",)  # lists that may have more when a workdir is gone on with
+MAY_GROW = ("study.arms",)  # lists that may have more when a workdir is resumed
 _PACKAGES = ("jax", "jaxlib", "flax", "optax", "mctx", "chex", "orbax-checkpoint", "numpy")
 
 
@@ -162,19 +162,19 @@ def differing_keys(
     """Dotted keys that forbid going on, as `key: old -> new`.
 
     A key that is younger than the run directory had its default value in it. Those of `fixed` may
-    not differ, be they in `MAY_DIFFER`.
+    not differ, be they in `MAY_DIFFER` or `MAY_GROW`.
     """
+    defaults = plain(flatten(default_config()))
+    stored = {key: defaults.get(key, value) for key, value in new.items()} | old
 
     def forbids(key: str) -> bool:
-        before, now = old.get(key), new.get(key)
+        before, now = stored.get(key), new.get(key)
         grew = key in MAY_GROW and set(before or ()) <= set(now or ())
         allowed = grew or key.startswith(MAY_DIFFER)
         return before != now and (key in fixed or not allowed)
 
-    defaults = plain(flatten(default_config()))
-    old = {key: defaults.get(key, value) for key, value in new.items()} | old
-    keys = sorted(set(old) | set(new))
-    return [f"{key}: {old.get(key)!r} -> {new.get(key)!r}" for key in keys if forbids(key)]
+    keys = sorted(set(stored) | set(new))
+    return [f"{key}: {stored.get(key)!r} -> {new.get(key)!r}" for key in keys if forbids(key)]
 
 
 def claim(workdir: Path, config: ConfigDict, study: str, *, fixed: Sequence[str] = ()) -> None:
