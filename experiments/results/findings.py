@@ -43,7 +43,7 @@ class Finding(NamedTuple):
     words: str
     where: Sequence[str]
     verdicts: Sequence[Verdict]
-    seconds: float  # wall time of the runs
+    seconds: float | None  # wall time of the runs; None where it was not recorded
     study: str
 
     @property
@@ -91,7 +91,7 @@ def _of_losses(group: str, runs: Sequence[Recorded]) -> Iterator[Finding]:
             )
             for one in semantics
         ]
-        seconds = sum(shown.seconds(run.study) for run in studies)
+        seconds = sum(shown.seconds(run.study) or 0.0 for run in studies) or None
         yield Finding(group, claim.words, claim.where, verdicts, seconds, studies[0].kind)
 
 
@@ -178,7 +178,7 @@ def claims_table(findings: Sequence[Finding]) -> Table:
             "with the published programs' behaviour": lambda one: one.cell("published"),
             "corrected": lambda one: one.cell(CORRECTED),
             "seeds": _seeds,
-            "time": lambda one: duration(one.seconds or None),
+            "time": lambda one: duration(one.seconds),
             "study": lambda one: f"[{one.study}](results/recorded.md#{one.group})",
         },
         note,

@@ -142,7 +142,7 @@ def tables(runs: Sequence[Recorded]) -> Iterator[Table]:
             "board": lambda one: one.study.game,
             "semantics": lambda one: str(one.study.setting("semantics") or ABSENT),
             "seeds": lambda one: str(len({r["seed"] for r in _runs(one.study)})),
-            "wall time": lambda one: duration(seconds(one.study) or None),
+            "wall time": lambda one: duration(seconds(one.study)),
             "device": lambda one: _environment(one.study, "device"),
             "commit": lambda one: _environment(one.study, "commit"),
             "command": lambda one: f"`{one.study.results.get('command') or ABSENT}`",
@@ -193,11 +193,11 @@ def _runs(study: Study) -> list[Mapping[str, Any]]:
     return results.get("runs") or results["arms"][0]["runs"]
 
 
-def seconds(study: Study) -> float:
-    """Wall time of all trainings; 0 where it was not recorded."""
+def seconds(study: Study) -> float | None:
+    """Wall time of all trainings; None where it was not recorded."""
     arms = study.results.get("arms") or []
     cost = study.results.get("cost") or {}
-    return float(cost.get("wall_seconds") or sum(map(_arm_seconds, arms)))
+    return cost.get("wall_seconds") or sum(map(_arm_seconds, arms)) or None
 
 
 def _arm_seconds(arm: Mapping[str, Any]) -> float:
