@@ -17,9 +17,8 @@ class Target(NamedTuple):
 
     name: str  # of the move, see `notation`; of the square (`a4`) where moves go between squares
     box: tuple[float, float, float, float]  # left, top, width and height, in pixels
-    spot: (
-        tuple[float, float] | None
-    )  # centre of the square that a stone would fill, if there is one
+    # centre of the square that a stone would fill; None where the column is full
+    spot: tuple[float, float] | None
 
 
 def picture(session: Session, cell: int) -> svg.Picture | None:
