@@ -217,9 +217,10 @@ def _networks(
 
 
 def by_target(networks: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Means over the seeds of a target after an iteration, with standard errors (NaN of one seed).
+    """Means over the seeds of each target after each iteration, with standard errors.
 
-    By part, group and number as in the records of networks.
+    Returns for each `target` and `iteration` the number of `seeds` and, by part, group and number
+    as in the records of networks, `mean` and `stderr` (NaN of one seed).
     """
     records = []
     for target, at in dict.fromkeys((n["target"], n["iteration"]) for n in networks):

@@ -148,11 +148,12 @@ def _p_value(contrast: Contrast, estimate: Estimate | None) -> float:
 
 
 def judge(estimate: Estimate | None, direction: str, margin: float, level: float) -> str:
-    """The verdict on one contrast, read off its interval at a test's level; None is undecided.
+    """The verdict on one contrast, read off its interval.
 
-    An interval inside the margin, below which differences count as none, comes first: an effect
-    that is surely there and surely too small to matter is no effect. `direction`: claimed, see
-    `Contrast`.
+    An interval inside the margin comes first: an effect that is surely there and surely too small
+    to matter is no effect. `estimate`: of the effect, None is undecided; `direction`: claimed, see
+    `Contrast`; `margin`: differences below it count as none; `level`: of the test, 1 less the
+    interval's coverage.
     """
     low, high = (math.nan, math.nan) if estimate is None else estimate.interval(level)
     if direction == "not_greater":

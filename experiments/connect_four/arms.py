@@ -50,8 +50,9 @@ def check(
     """Refuses what can't be trained or measured, before anything compiles (ConfigError).
 
     `arms_of`: settings -> what each arm sets, by name; `preset`: settings that `config` began from.
-    One that is neither its own nor the arm's, and that the arm does not reckon with, would silently
-    be changed back, but for `of_its_own`, an arm that is meant to differ from the others' settings.
+    A setting that is neither the preset's nor the arm's, and that the arm does not reckon with,
+    would silently be changed back. `of_its_own`: an arm that is meant to differ from the others'
+    settings, which is not refused.
     """
     if not config.replay.window_positions:
         raise ConfigError(

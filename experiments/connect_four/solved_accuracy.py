@@ -217,9 +217,10 @@ def answers_of(
     num_simulations: int,
     c_puct: float,
 ) -> tuple[list[solvers.Answers], list[solvers.Answers]]:
-    """What networks [P] answer about positions: alone, and with search (none for m = 0).
+    """What networks, leaves [P, ...], answer about N positions: alone, and with search.
 
-    `options`: of the search, without noise; the key is consumed.
+    Two lists of P answers, the second empty for m = 0. `options`: of the search, without noise; the
+    key is consumed.
     """
     game = spec.game
 
@@ -275,6 +276,7 @@ def ended(accuracies: Accuracies, member: int, patience: int) -> int | None:
     """The iteration after which nothing was better for `patience` ones (0: never); None: not yet.
 
     002 ends its runs so (authors' program: 10 iterations without a better accuracy with search).
+    `accuracies`: by iteration, ascending.
     """
     for i in accuracies if patience else ():
         known = {k: v for k, v in accuracies.items() if k <= i}

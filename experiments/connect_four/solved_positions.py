@@ -182,10 +182,13 @@ def states_of(moves: np.ndarray) -> StonesState:
 
 
 def split(positions: Positions, by: str, *, seed: int = 42) -> dict[str, np.ndarray]:
-    """80 % to train on, 10 % to validate, 10 % to test: int arrays of indices, disjoint, shuffled.
+    """80 % to train on, 10 % to validate, 10 % to test.
 
     By `"position"`, as the authors, positions of one game fall on both sides if the set has several
-    of each (version 1); by `"game"` all positions of a game on one side.
+    of each (version 1); by `"game"` all positions of a game on one side. `seed`: of the shuffling.
+
+    Returns:
+      `train`, `validation`, `test`: int arrays of indices, shuffled, disjoint, all together N.
     """
     rng = np.random.default_rng(seed)
     owner = np.arange(len(positions)) if by == "position" else positions.game

@@ -253,7 +253,8 @@ def calibrate(clock: Clock, *, heldout_games: int) -> Calibration:
 def of_settings(configs: Mapping[str, ConfigDict], *, seconds: float = 2.0) -> dict[str, Cost]:
     """Seconds of one unit in a run alone, by its settings' name; what agrees is timed once.
 
-    The settings may differ in E, n, bs and in what changes nothing of one unit.
+    The settings may differ in E, n, bs and in what changes nothing of one unit. `seconds`: for each
+    phase, see `Clock`.
     """
     known: dict[tuple[str, Any], float] = {}
     found = {}
@@ -275,7 +276,8 @@ def epoch(
 ) -> dict[str, Any]:
     """One epoch over a window of made-up positions; counts in "count/gradient_steps".
 
-    `positions`: in the window, int32, []; the hyper's epochs and window do not matter.
+    `positions`: in the window, int32, []; the hyper's epochs and window do not matter; `key`: of
+    the minibatches. All that was computed is returned, so that no compiler leaves work out.
     """
     examples = made_up(spec, spec.positions, positions)
     empty = replay.empty(spec.replay.window, examples)

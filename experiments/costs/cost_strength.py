@@ -41,8 +41,8 @@ def courses(
 ) -> list[Course]:
     """The runs (`name`, `target`, `seed` of each) that were measured.
 
-    `curves`: of a ladder, by name; `cumulative`: by name and measure, cost up to and with iteration
-    0, 1, ..., float[I + 1].
+    `curves`: of a ladder, by name: `iterations`, `elo`, `stderr`; `cumulative`: by name and
+    measure, cost up to and with iteration 0, 1, ..., float[I + 1].
     """
     found = []
     for run in runs:

@@ -105,7 +105,8 @@ def differences(
 ) -> np.ndarray:
     """float[S]: mean win ratio of `PAIR`, the first less the second, for each seed of both.
 
-    `span`: begin and end as shares of what all runs reached on the axis.
+    `axis`: one of `AXES`; `span`: begin and end as shares of what all runs reached on it;
+    `draw_points`: see `Point.ratio`.
     """
     end = common_end([p for p in points if p.arm in PAIR], axis)
 
@@ -137,7 +138,7 @@ def after_curriculum(
     baseline gains there meanwhile; below 0, skill is lost.
 
     `change`: epochs at which the whole game is played from then on; `reach`: epochs before and
-    after it that are compared.
+    after it that are compared; `draw_points`: see `Point.ratio`.
     """
 
     def gain(x: np.ndarray, y: np.ndarray) -> float:

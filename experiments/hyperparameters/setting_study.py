@@ -185,9 +185,9 @@ def make_pool(
     untrained: Sequence[int] = (),
     most: int,
 ) -> Pool:
-    """The round robin of the players' networks, untrained ones of some seeds, and a random player.
+    """The round robin of the players' networks in the order given, then untrained ones, and random.
 
-    `most`: the largest number of simulations.
+    `untrained`: seeds whose untrained networks play too; `most`: the largest number of simulations.
     """
     spec = spec_lib.make_spec(config)
     networks = group_training.networks([(p.training, p.iterations) for p in listed], places)

@@ -63,10 +63,11 @@ def next_batch(
     suggest: Callable[[Any], None],
     first: Mapping[str, float] | None = None,
 ) -> list[Any]:
-    """Trials (number, params) that a stopped process left running, else at most `at_once` new ones.
+    """Trials that a stopped process left running, else new ones; none when all are done.
 
-    None when there are `total`. A whole trial has so many `parameters`, which `suggest` asks a new
-    one for; the first one has those of `first`, if given.
+    `total`: trials in all; `at_once`: new ones at most; `parameters`: how many a whole trial has;
+    `suggest`: asks a new trial for them; `first`: those of the first whole trial, by default it is
+    proposed like the others. Returns frozen trials, with number and params.
     """
     states = importlib.import_module("optuna").trial.TrialState
     trials = [t for t in study.get_trials(deepcopy=False) if t.state != states.WAITING]

@@ -20,7 +20,7 @@ def final_strengths(
 ) -> dict[tuple[str, str], dict[int, float]]:
     """Elo of every run (`name`, `arm`, `target`, `seed`) after its last measured iteration.
 
-    `curves`: of a ladder, by name; runs without one are left out.
+    `curves`: of a ladder, by name: `elo` by measured iteration; runs without one are left out.
     """
     found: dict[tuple[str, str], dict[int, float]] = {}
     for run in runs:

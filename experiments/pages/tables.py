@@ -41,7 +41,10 @@ def table(
     text_columns: int = 1,
     folded: bool = False,
 ) -> Table:
-    """A row for each item; `columns`: by header how its cell is written, None is a dash."""
+    """A row for each item; `columns`: by header how its cell is written, None is a dash.
+
+    `text_columns`: how many of the first columns are words, not numbers; `folded`: shown closed.
+    """
     cells = [[write(item) for write in columns.values()] for item in items]
     rows = tuple(tuple(NONE if cell is None else cell for cell in row) for row in cells)
     return Table(title, tuple(columns), rows, note, text_columns, folded)

@@ -128,9 +128,9 @@ def simulations_of(run: Run, member: int, asked: int | None) -> int:
 def field_run(
     run: Run, label: str, *, iterations: Sequence[int], members: Sequence[int], asked: int | None
 ) -> list[Contestant]:
-    """Contestants of one run, by iteration and number; before training, one for each seed.
+    """Contestants of one run, by iteration; before training, one for each seed.
 
-    `asked`: m for all; None for each its own.
+    `iterations`: kept ones; `members`: numbers; `asked`: m for all, None for each its own.
     """
     same = twins(run, members, asked)
     first = sorted(set(same.values()))

@@ -81,9 +81,10 @@ def _parser() -> argparse.ArgumentParser:
 def main(
     argv: Sequence[str] | None = None, source: TextIO | None = None, target: TextIO | None = None
 ) -> int:
-    """The command, with the words and the standard input and output of the process by default.
+    """The command; returns its exit status: 0, 2 for what can't be, 130 when interrupted.
 
-    Returns the exit status: 0, 2 for something that can't be, 130 when interrupted.
+    `argv`: without the program's name, by default those of the process; `source`, `target`: where a
+    person types and reads, by default standard input and output.
     """
     console = Console(source or sys.stdin, target or sys.stdout)
     try:

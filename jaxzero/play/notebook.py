@@ -29,7 +29,7 @@ class BoardGame:
     """
 
     def __init__(self, game: Game, opponent: BoardPlayer, *, side: int = 0, seed: int = 0) -> None:
-        """Begins a game; the opponent moves at once where the turn is not yours. That compiles.
+        """Begins a game; the opponent, whose first move compiles, moves at once if it is its turn.
 
         `side`: yours: 0 moves first, 1 second; `seed`: of the opponent's random choices.
         """

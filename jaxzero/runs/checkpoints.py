@@ -50,7 +50,7 @@ class Checkpoints:
     """
 
     def __init__(self, directory: Path, *, keep: int | None = 2, read_only: bool = False) -> None:
-        """Opens or makes a directory that keeps the newest few, or all.
+        """Opens or makes a directory that keeps the newest `keep`; None: all.
 
         `read_only`: another process may be writing there.
         """

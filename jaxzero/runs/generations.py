@@ -89,7 +89,8 @@ def following(
 ) -> Generation:
     """The next generation: each of the worst fifth becomes a changed copy of one of the best.
 
-    `iteration` has ended, with a `fitness` of each run, [R]; constants stay `within` their ranges.
+    `before`: the last one; `iteration`: that has ended; `fitness`: of each run, [R], more is
+    better; `within`: where the constants may lie; `rng`: for who copies whom, and the changes.
     """
     order = np.argsort(-np.asarray(fitness), kind="stable")
     count = max(1, len(order) // _SHARE)

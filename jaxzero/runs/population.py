@@ -74,8 +74,8 @@ class Program(NamedTuple):
 def make_program(spec: Spec, mesh: Mesh, mode: str, *, restart: int = 0) -> Program:
     """Builds (does not compile) the functions of a population, in mode map or vmap.
 
-    `spec`: shared by all members, for the mesh's data devices; `restart`: see `iteration.iterate`,
-    then the states given are not donated.
+    `spec`: shared by all members, its `data_devices` is the mesh's; `restart`: see
+    `iteration.iterate`; then the states given are not donated.
     """
     if mesh.shape[DATA_AXIS] != spec.data_devices:
         raise ValueError(f"spec is for {spec.data_devices} data devices, mesh has {mesh.shape}")

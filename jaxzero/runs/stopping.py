@@ -124,10 +124,12 @@ class StopRequest:
 
 
 def minutes_left(limit: float, started: float, before: str) -> float:
-    """Minutes of `--max-minutes` left for the next of several trainings; 0 is no limit.
+    """Minutes of `--max-minutes` that are left for the next of several trainings.
 
-    `started`: `time.monotonic()` they are counted from; `before`: what would come next. Stopped:
-    nothing is left.
+    `limit`: of all of them together; 0, for no limit, is returned as it is. `started`:
+    `time.monotonic()` they are counted from; `before`: what would come next, for the message.
+
+    Stopped: nothing is left.
     """
     if not limit:
         return 0.0

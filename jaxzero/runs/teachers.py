@@ -25,8 +25,10 @@ def of(config: ConfigDict, members: Sequence[Member], spec: Spec, directory: Pat
     """Variables of a small network for each run, [R]; None where no features are learned.
 
     Runs take the members of `config.train.teacher` in turn, each its newest network; random
-    features are those of a network of the run's own seed. ConfigError: that directory holds no
-    network of this size for this game, or others than those that the run began with.
+    features are those of a network of the run's own seed.
+
+    ConfigError: that directory holds no network of this size for this game, or others than those
+    that the run began with.
     """
     if spec.features is None:
         return None

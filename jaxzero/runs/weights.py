@@ -55,10 +55,11 @@ def path_of(directory: Path, member: str) -> Path:
 
 
 def load(directory: Path, members: Sequence[str], like: Learner) -> Learner:
-    """The networks of some members, [R], rounded to bfloat16.
+    """The networks of R members, leaves [R, ...], rounded to bfloat16.
 
-    `like`: the structure of one network without optimiser state; leaves have shapes. ConfigError: a
-    file is missing, damaged or of another network.
+    `like`: the structure of one network without optimiser state; leaves have shapes.
+
+    ConfigError: a file is missing, damaged or of another network.
     """
     networks = [_load_one(path_of(directory, name), like) for name in members]
     return population.stack(networks)

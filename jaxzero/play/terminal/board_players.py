@@ -64,8 +64,8 @@ def of_run(
 ) -> BoardPlayer:
     """The best network of a member after an iteration, with a fresh search for each move.
 
-    By default the newest, and m the member's own. ConfigError: that iteration is not kept, or a
-    search of `simulations` is impossible.
+    `at`: the iteration, by default the newest; `simulations`: m, by default the member's own.
+    ConfigError: that iteration is not kept, or a search of `simulations` is impossible.
     """
     at = run.iterations[-1] if at is None else at
     m = run.members[member].config.search.num_simulations if simulations is None else simulations
@@ -77,9 +77,10 @@ def of_network(
 ) -> BoardPlayer:
     """As `of_run`, of a network (`runs.member_network`) that is at hand, with m simulations.
 
-    Players with equal `most` share a compiled search, whatever their m up to it; m by default. A
-    search that fixes m (Gumbel, `search.loop=mctx`) is compiled for each. ConfigError: a search of
-    m is impossible.
+    Players with equal `most`, by default m, share a compiled search, whatever their m up to it. A
+    search that fixes m (Gumbel, `search.loop=mctx`) is compiled for each.
+
+    ConfigError: a search of m is impossible.
     """
     least = least_simulations(run)
     if not least <= m <= MAX_SIMULATIONS:

@@ -22,7 +22,10 @@ def play_out(
     *,
     show: bool,
 ) -> Session:
-    """Plays a game to its end, the first player first; prints every move, with `show` the board."""
+    """Plays a game to its end and prints every move, with `show` the board too.
+
+    `players`: who moves first, who second; `seed`: of their random choices.
+    """
     now, names = start, make_notation(start.game).names
     while not now.now.is_terminal:
         mover, number = now.now.to_move, len(now.actions) + 1
@@ -45,9 +48,10 @@ def watch(
     opening: int,
     seed: int,
 ) -> list[Record]:
-    """Plays and prints games of two players, who change sides after each; pairs share an opening.
+    """Plays and prints games of two players, who change sides after each.
 
-    `first`: 0 or 1, which of the two moves first in the first game.
+    `first`: 0 or 1, which of the two moves first in the first game; `opening`: random moves at the
+    start, the same in two games in a row; `seed`: of the openings and of the players' choices.
     """
     played: list[Record] = []
     scores: list[float] = []

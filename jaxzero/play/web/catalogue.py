@@ -42,7 +42,10 @@ class Catalogue:
     """What there is to choose from; nothing else can be asked for. `games`: names."""
 
     def __init__(self, run: Run | None = None, member: int = 0, game: str | None = None) -> None:
-        """Offers what ships, a run's newest networks, all of one `member`, and one more board."""
+        """Offers what ships, and of a run each member's newest network and all of one `member`.
+
+        `game`: one more board.
+        """
         self._networks: dict[str, list[Offer]] = {}
         if run is not None:
             others = [i for i in range(len(run.members)) if i != member]

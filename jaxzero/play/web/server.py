@@ -102,9 +102,9 @@ class _Quiet(WSGIRequestHandler):
 
 
 def bind(site: Site, port: int) -> BaseWSGIServer:
-    """A server of this machine alone; `serve_forever` begins, `port` (0: a free one) is its own.
+    """A server for this machine alone: its `serve_forever` begins, its `port` is the one it got.
 
-    ConfigError: the port is taken or not allowed.
+    `port`: 0 for a free one. ConfigError: the port is taken or not allowed.
     """
     try:
         bound = socket.create_server((HOST, port))
