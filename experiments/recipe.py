@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
 
+import jax
 from ml_collections import ConfigDict
 
 from experiments.configs.recipe import KEYS, PREFIX, WHOLE, changes, meaning, own_parts
@@ -21,6 +22,7 @@ from experiments.shell.study import StudyRun
 from experiments.strength import examinations
 from experiments.strength.recipe_report import write_report
 from jaxzero import runs, solvers, workdir
+from jaxzero.games import Game
 from jaxzero.runs import learning
 from jaxzero.settings import config as config_lib
 from jaxzero.settings import devices
@@ -84,6 +86,7 @@ def run(config: ConfigDict, directory: Path, command: str | None = None) -> None
             "number": len(positions.plies),
             "contested": int(positions.contested.sum()),
             "simulations": examination.SIMULATIONS,
+            **baselines(spec_lib.make_spec(config).game, positions),
         },
         "arms": arms,
     }
@@ -96,6 +99,21 @@ def test_positions(study: StudyRun) -> Positions:
     labelled = examinations.kept_positions(study.directory / POSITIONS, game, count, _SEED)
     assert labelled is not None
     return examined_positions.of(labelled)
+
+
+def baselines(game: Game, positions: Positions) -> dict[str, float]:
+    """What needs no learning, by the measures of the arms.
+
+    Returns:
+      `random`, the share of contested positions in which a random move keeps the result;
+      `constant_error`, the squared error of the best constant as the value.
+    """
+    legal = jax.vmap(game.legal_actions)(positions.states)
+    kept = positions.right.sum(-1) / legal.sum(-1)
+    return {
+        "random": float(kept[positions.contested].mean()),
+        "constant_error": float(positions.value.var()),
+    }
 
 
 def measure(directory: Path, positions: Positions) -> dict[str, Any]:

@@ -7,7 +7,7 @@ tested: undecided, and not counted in the correction.
 """
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -107,10 +107,18 @@ class Decided:
 
     @property
     def verdict(self) -> str:
-        """One contrast against it is enough; reproduced are claims whose contrasts all are."""
-        verdicts = [test.verdict for test in self.tests]
-        order = (CONTRADICTED, UNDECIDED, EQUIVALENT, REPRODUCED)
-        return next((verdict for verdict in order if verdict in verdicts), NOT_ADDRESSED)
+        """See `all_of`."""
+        return all_of(test.verdict for test in self.tests)
+
+
+def all_of(verdicts: Iterable[str]) -> str:
+    """The verdict on several contrasts together.
+
+    One against a claim is enough; reproduced are claims whose contrasts all are.
+    """
+    known = {*verdicts}
+    order = (CONTRADICTED, UNDECIDED, EQUIVALENT, REPRODUCED)
+    return next((verdict for verdict in order if verdict in known), NOT_ADDRESSED)
 
 
 def differences(contrast: Contrast, values: Callable[[str], Mapping[Any, float]]) -> np.ndarray:

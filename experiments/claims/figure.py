@@ -22,10 +22,10 @@ from experiments.claims.decision import (
 from experiments.claims.losses import Findings, published_effect
 from experiments.claims.measured import LOSSES
 from experiments.claims.papers import Contrast
+from experiments.claims.wording import words_of
 from experiments.pages import style
 from experiments.pages.page import Plate
-from experiments.pages.style import SYMBOLS
-from experiments.pages.wording import NO_DATA, game_title, number, plural
+from experiments.pages.wording import NO_DATA, game_title, plural
 
 COLOURS: Final = {
     REPRODUCED: "#009E73",
@@ -156,18 +156,3 @@ def _contrast(axes: Axes, place: int, test: Tested, reach: float) -> None:
         f"{test.verdict}, {words}", (1.0, place), xycoords=("axes fraction", "data"),
         xytext=(7, 0), textcoords="offset points", va="center", fontsize=7.5, color=shade,
     )  # fmt: skip
-
-
-def words_of(contrast: Contrast) -> str:
-    """`training Elo gain: l+ - lp > 0`."""
-    sides = [[SYMBOLS.get(t, t) for t in side] for side in (contrast.plus, contrast.minus) if side]
-    named = [side[0] if len(side) == 1 else f"mean({', '.join(side)})" for side in sides]
-    what = f" {number(-1)[0]} ".join(named)
-    if contrast.against:
-        what = f"({what}, more than on {game_title(contrast.against)})"
-    relation = {
-        "greater": "> 0", "less": "< 0", "equal": "= 0", "different": "≠ 0", "not_greater": "≤ 0"
-    }  # fmt: skip
-    statistic = contrast.statistic.replace("_", " ").replace("elo", "Elo")
-    claimed = relation[contrast.direction].replace("0", f"{contrast.than:g}")
-    return f"{': '.join(filter(None, [statistic, what]))} {claimed}".strip()

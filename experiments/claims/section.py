@@ -6,8 +6,9 @@ from typing import Any, Final
 
 from experiments.claims import decision, effort, inference, papers
 from experiments.claims.decision import REPRODUCED, UNDECIDED, VERDICTS, Decided, Tested
-from experiments.claims.figure import plates, words_of
+from experiments.claims.figure import plates
 from experiments.claims.losses import Findings, published_effect
+from experiments.claims.wording import words_of
 from experiments.pages import style
 from experiments.pages.page import Section
 from experiments.pages.tables import Table

@@ -9,6 +9,8 @@ from matplotlib.figure import Figure
 
 from experiments.claims import inference
 from experiments.claims.measured import BoardStudies
+from experiments.losses import joint_figures
+from experiments.losses.elo_figures import anchored
 from experiments.pages import draw, style
 from experiments.pages.tables import Table, table
 from experiments.pages.wording import error_of_mean, game_title, mean_and_error, number
@@ -34,21 +36,21 @@ def strengths(boards: Sequence[BoardStudies]) -> list[Strength]:
 
 
 def _strength(runs: BoardStudies) -> Strength:
-    above: dict[str, list[float]] = {}
-    untrained: list[float] = []
-    for study in runs.studies:
-        curves = (study.results.get("ladder") or {}).get("runs") or {}
-        for run in (run for run in study.runs if curves.get(run.name)):
-            elo = curves[run.name]["elo"]
-            above.setdefault(run.target, []).append(elo[-1] - elo[0])
-            untrained.append(elo[0])
-    zero = float(np.mean(untrained)) if untrained else math.nan
+    study = joint_figures.merged(runs)
+    curves = {target: anchored(study, target) for target in style.in_order(study.targets)}
+    elo = {
+        target: np.array([(y[0], y[-1]) for x, y in its if len(x) and x[0] == 0])
+        for target, its in curves.items()
+    }
+    known = {target: ends for target, ends in elo.items() if len(ends)}
+    untrained = [ends[:, 0] for ends in known.values()]
+    zero = float(np.concatenate(untrained).mean()) if untrained else math.nan
     anchors = (runs.studies[0].results.get("ladder") or {}).get("anchors") or []
     return Strength(
         runs.board,
         runs.semantics,
-        min(map(len, above.values()), default=0),
-        {target: np.array(above[target]) for target in style.in_order(above)},
+        min(map(len, known.values()), default=0),
+        {target: ends[:, 1] - ends[:, 0] for target, ends in known.items()},
         {one["name"]: one["elo"] - zero for one in anchors},
     )
 

@@ -1,18 +1,16 @@
 """The pages of all recorded runs, in Markdown, and their figures."""
 
 import functools
-import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 from experiments.pages import page
-from experiments.pages.tables import Table, table
-from experiments.pages.wording import NONE, joined, number
-from experiments.results import boards, findings, shown
+from experiments.pages.tables import Table
+from experiments.results import boards, findings, players, shown
+from experiments.results.boards import Strength
 from experiments.results.data import ROOT, Recorded, read
 from experiments.results.shown import Drawing
-from jaxzero import pretrained
 
 _RECORDED: Final = """# Results: recorded runs
 
@@ -56,56 +54,27 @@ def summary(groups: Mapping[str, Sequence[Recorded]]) -> str:
     """The page to begin with."""
     parts = [_SUMMARY, "\n## The papers' claims\n"]
     parts.append(markdown(findings.claims_table(findings.claims(groups))))
-    for group, runs in groups.items():
-        if strengths := boards.strengths(shown.of_losses(runs)[1]):
-            parts.append(f"\n## The four losses, board by board: {group}\n")
-            parts.append(markdown(boards.strength_table(strengths)))
-            parts += [f"\n![{one.title}](results/{one.file})\n" for one in _drawings(group, runs)]
-    parts += ["\n## Training a strong player\n", markdown(players()), _DETAILS]
-    if (earned := findings.recipe_table(groups)).rows:
-        parts.insert(-1, markdown(earned))
-    return "".join(parts)
+    for group, strengths in _strengths(groups).items():
+        drawn = _drawing(group, strengths)
+        parts += [
+            f"\n## The four losses, board by board: {group}\n",
+            markdown(boards.strength_table(strengths)),
+            f"\n![{drawn.title}](results/{drawn.file})\n",
+        ]
+    parts += ["\n## Training a strong player\n", markdown(players.shipped())]
+    earned = findings.recipe_table(groups)
+    return "".join([*parts, markdown(earned) if earned.rows else "", _DETAILS])
 
 
-def _drawings(group: str, runs: Sequence[Recorded]) -> list[Drawing]:
-    """Of the summary alone."""
-    strengths = boards.strengths(shown.of_losses(runs)[1])
-    draw = functools.partial(boards.figure, strengths)
+def _strengths(groups: Mapping[str, Sequence[Recorded]]) -> dict[str, list[Strength]]:
+    """Of the loss studies of each group that has some."""
+    by_group = {g: boards.strengths(shown.of_losses(runs)[1]) for g, runs in groups.items()}
+    return {group: strengths for group, strengths in by_group.items() if strengths}
+
+
+def _drawing(group: str, strengths: Sequence[Strength]) -> Drawing:
     title = "Elo above untrained networks by minimised loss and board"
-    return [Drawing(f"strength_{group}.svg", title, draw)] if strengths else []
-
-
-def players() -> Table:
-    """The players that ship, as their cards have them."""
-    cards = [json.loads((pretrained.directory(n) / pretrained.CARD).read_text())
-             for n in pretrained.names()]  # fmt: skip
-
-    def share(card: Mapping[str, Any], name: str) -> str | None:
-        measured = card["measured"].get(name)
-        return None if measured is None else number(100 * measured, 1)
-
-    def points(card: Mapping[str, Any]) -> str:
-        games = card["measured"]["games"]
-        won = card["measured"]["points"].items()
-        return joined([f"{number(p, 3)} ({name}, {games[name]} games)" for name, p in won])
-
-    return table(
-        "Players that ship, one seed each",
-        cards,
-        {
-            "player": lambda card: f"`pretrained:{card['game']}`",
-            "points a game against": points,
-            "moves that keep the result, %": lambda card: share(card, "search"),
-            "of the network alone, %": lambda card: share(card, "network"),
-            "simulations": lambda card: number(card["simulations"]),
-            "games": lambda card: number(card["games"]),
-            "minutes": lambda card: number(round(card["minutes"])),
-            "hardware": lambda card: card["hardware"],
-            "commit": lambda card: card["commit"],
-        },
-        f"Kept results: of contested positions, solved exactly; {NONE}: not measured. Games: of "
-        "self-play. Commands stand in each card, `jaxzero/pretrained/NAME/card.json`.",
-    )
+    return Drawing(f"strength_{group}.svg", title, functools.partial(boards.figure, strengths))
 
 
 def markdown(shown: Table) -> str:
@@ -123,11 +92,8 @@ def pages(groups: Mapping[str, Sequence[Recorded]], root: Path = ROOT) -> dict[P
 
 def drawings(groups: Mapping[str, Sequence[Recorded]]) -> list[Drawing]:
     """The figures of both pages."""
-    return [
-        one
-        for group, runs in groups.items()
-        for one in (*shown.drawings(group, runs), *_drawings(group, runs))
-    ]
+    details = [one for group, runs in groups.items() for one in shown.drawings(group, runs)]
+    return details + [_drawing(group, own) for group, own in _strengths(groups).items()]
 
 
 def write(root: Path = ROOT) -> list[Path]:

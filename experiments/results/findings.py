@@ -4,15 +4,10 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
-from experiments.claims.decision import (
-    CONTRADICTED,
-    EQUIVALENT,
-    REPRODUCED,
-    UNDECIDED,
-    VERDICTS,
-    Decided,
-)
+from experiments.claims import decision, papers
+from experiments.claims.decision import UNDECIDED, VERDICTS, Decided
 from experiments.claims.losses import decide
+from experiments.claims.wording import subject_of
 from experiments.configs.recipe import PARTS, PREFIX
 from experiments.pages import style
 from experiments.pages.tables import Table, table
@@ -24,7 +19,6 @@ from experiments.strength import recipe_report
 
 CORRECTED: Final = "corrected"
 _FEW: Final = 3  # contrasts whose effects a cell has room for
-_FIRST: Final = (CONTRADICTED, UNDECIDED, EQUIVALENT, REPRODUCED)  # of several contrasts' verdicts
 
 
 class Verdict(NamedTuple):
@@ -32,7 +26,8 @@ class Verdict(NamedTuple):
 
     semantics: str  # of the runs
     verdict: str
-    # as results.json has them: verdict, effect, interval, margin, seeds; and the board's title
+    # as results.json has them: verdict, effect, interval, margin, seeds; and the board's title, and
+    # in words what is compared (`subject`)
     contrasts: Sequence[Mapping[str, Any]]
 
 
@@ -85,7 +80,11 @@ def _of_losses(group: str, runs: Sequence[Recorded]) -> Iterator[Finding]:
                 one.verdict,
                 [
                     test.row()
-                    | {"board": game_title(test.contrast.board), "margin": test.contrast.margin}
+                    | {
+                        "board": game_title(test.contrast.board),
+                        "margin": test.contrast.margin,
+                        "subject": subject_of(test.contrast),
+                    }
                     for test in one.tests
                 ],
             )
@@ -96,8 +95,9 @@ def _of_losses(group: str, runs: Sequence[Recorded]) -> Iterator[Finding]:
 
 
 def _as_recorded(row: Mapping[str, Any], tournament: str, board: str) -> Verdict:
+    title = " ".join(filter(None, (game_title(board), tournament)))
     contrasts = [
-        {"board": " ".join(filter(None, (game_title(board), tournament))), **contrast}
+        {"board": title, "subject": subject_of(papers.contrast(contrast)), **contrast}
         for contrast in row.get("contrasts", [row])
     ]
     known = [one for one in contrasts if one.get("effect") is not None]
@@ -105,18 +105,23 @@ def _as_recorded(row: Mapping[str, Any], tournament: str, board: str) -> Verdict
 
 
 def _words(one: Verdict) -> str:
-    """`**contradicted** (Connect Four 5x5 -67 (-111 to -24))`; of many contrasts only verdicts."""
+    """`**contradicted** (Connect Four 5x5, tournament Elo: lv - l+ = -67 (-111 to -24))`.
+
+    Of many contrasts only the verdicts.
+    """
     by_board: dict[str, list[Mapping[str, Any]]] = {}
     for contrast in one.contrasts:
         by_board.setdefault(contrast["board"], []).append(contrast)
     few = len(one.contrasts) <= _FEW
     boards: dict[str, list[str]] = {}
     for board, contrasts in by_board.items():
-        boards.setdefault((_effects if few else _first)(contrasts), []).append(board)
+        together = _effects(contrasts) if few else decision.all_of(c["verdict"] for c in contrasts)
+        boards.setdefault(together, []).append(board)
     if len(boards) == 1 and not few:  # all boards alike
         alike = {contrast["verdict"] for contrast in one.contrasts} == {one.verdict}
         boards = {"" if alike else _counts(one.contrasts): list(by_board)}
-    parts = [f"{joined(names)} {words}".rstrip() for words, names in boards.items()]
+    after = ", " if few else ": "
+    parts = [after.join(filter(None, [joined(n), words])) for words, n in boards.items()]
     settings = one.semantics.partition(", ")[2]
     return f"**{one.verdict}** ({'; '.join(filter(None, [settings, *parts]))})"
 
@@ -131,16 +136,14 @@ def _counts(contrasts: Sequence[Mapping[str, Any]]) -> str:
     return ", ".join(f"{counts[verdict]} {verdict}" for verdict in VERDICTS if counts[verdict])
 
 
-def _first(contrasts: Sequence[Mapping[str, Any]]) -> str:
-    verdicts = {contrast["verdict"] for contrast in contrasts}
-    return next(verdict for verdict in _FIRST if verdict in verdicts)
-
-
 def _effect(test: Mapping[str, Any]) -> str:
-    digits = 0 if test["margin"] >= 1 else 3
+    """`tournament Elo: lv - l+ = -67 (-111 to -24)`, as many digits as its margin tells apart."""
+    margin = test["margin"]
+    digits = 0 if margin >= 1 else 2 if margin >= 0.1 else 3
     effect = number(float(test["effect"]), digits)
     low, high = test["interval"]
-    return effect if low is None else f"{effect} ({interval((low, high), digits)})"
+    ends = "" if low is None else f" ({interval((low, high), digits)})"
+    return f"{test['subject']} = {effect}{ends}"
 
 
 def _papers(where: Sequence[str]) -> str:

@@ -40,7 +40,7 @@ Figures = Mapping[str, tuple[str, Callable[[], Figure | None]]]  # title and wha
 
 def _recipe_tables(study: Study) -> list[Table]:
     rows, at = recipe_report.compared(study.results)
-    arms = recipe_report.arms_table(study.results["arms"], at)
+    arms = recipe_report.arms_table(study.results, at)
     return [*recipe_report.earned_tables(rows, at), arms]
 
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 from matplotlib.figure import Figure
@@ -66,7 +66,7 @@ def write_report(directory: Path) -> Path:
             section(
                 "Every arm",
                 plate("curves", curves(results["arms"]), "By evaluations", "Mean over seeds."),
-                arms_table(results["arms"], at),
+                arms_table(results, at),
             ),
         ],
     )
@@ -113,30 +113,47 @@ def sentences(rows: Rows, evaluations: float) -> list[str]:
         own.sort(key=lambda named: -abs(named[1]))
         parts = [f"{name} {number(effect, measure.digits)}" for name, effect in own]
         if parts:
-            title = measure.title.capitalize()
-            lines.append(f"{title}; the recipe is ahead of: {'; '.join(parts)}.")
+            better = "recipe less arm" if measure.sign > 0 else "arm less recipe"
+            lines.append(f"{measure.title.capitalize()}, {better}: {'; '.join(parts)}.")
     return lines
 
 
-def arms_table(arms: Sequence[Arm], evaluations: float) -> Table:
-    """Every arm at equal evaluations, and what its training took."""
-    measured = {
-        measure.title: lambda arm, measure=measure: mean_and_error(
-            [*by_seed(arm, measure, evaluations).values()], measure.digits
-        )
-        for measure in MEASURES
-    }
+class _Row(NamedTuple):
+    """Of the table of arms: an arm, or players that learned nothing."""
+
+    name: str
+    what: str
+    values: Mapping[Measure, str | None]
+    seconds: float | None
+
+
+def arms_table(results: Mapping[str, Any], evaluations: float) -> Table:
+    """Every arm at equal evaluations, what its training took, and players that learned nothing."""
+    arms, positions = results["arms"], results["positions"]
+    rows = [
+        _Row(arm["arm"], arm["meaning"], _means(arm, evaluations), arm["seconds"]) for arm in arms
+    ]
+    [whole] = [arm for arm in arms if arm["arm"] == WHOLE]
+    rows.append(_Row("untrained", "the recipe's networks at first", _means(whole, 0.0), None))
+    if "constant_error" in positions:  # older files have no baselines
+        kept, error = 100 * positions["random"], positions["constant_error"]
+        trivial = {m: number(kept if m.sign > 0 else error, m.digits) for m in MEASURES}
+        rows.append(_Row("random", "random moves; value: the best constant", trivial, None))
     return table(
         "Arms",
-        arms,
+        rows,
         {
-            "arm": lambda arm: arm["arm"],
-            "what": lambda arm: arm["meaning"],
-            **measured,
-            "time of all runs": lambda arm: duration(arm["seconds"]),
+            "arm": lambda row: row.name,
+            "what": lambda row: row.what,
+            **{m.title: lambda row, measure=m: row.values[measure] for m in MEASURES},
+            "time of all runs": lambda row: None if row.seconds is None else duration(row.seconds),
         },
         text_columns=2,
     )
+
+
+def _means(arm: Arm, evaluations: float) -> dict[Measure, str | None]:
+    return {m: mean_and_error([*by_seed(arm, m, evaluations).values()], m.digits) for m in MEASURES}
 
 
 @style.styled

@@ -47,7 +47,9 @@ def test_runs_are_kept_and_make_the_page(tmp_path: Path) -> None:
     assert cells[1] == "Wang 2019, 2020, 2023"
     for cell in cells[2:4]:  # both semantics have the same games
         assert re.fullmatch(
-            r"\*\*reproduced\*\* \(Connect Four 6.6 \d+ \(.*\), 2\d\d .*, 3\d\d .*\)", cell
+            r"\*\*reproduced\*\* \(Connect Four 6.6, tournament Elo: .{7} = \d+ \(.*\), "
+            r"tournament Elo: .{7} = 2\d\d .*, tournament Elo: .{7} = 3\d\d .*\)",
+            cell,
         )
     assert cells[4] == "8"
     assert cells[6] == "[loss_ablation](results/recorded.md#laptop) |"
@@ -78,7 +80,10 @@ def test_strength_is_above_the_untrained_network_of_the_seed(tmp_path: Path) -> 
         results["ladder"] = {
             "anchors": [{"name": "mcts_50", "elo": 500.0}, {"name": "random", "elo": 0.0}],
             "runs": {
-                run["name"]: {"elo": [200.0 + run["seed"], 0.0, 300.0 + MEANS[run["target"]]]}
+                run["name"]: {
+                    "iterations": [0, 1, 2],
+                    "elo": [200.0 + run["seed"], 0.0, 300.0 + MEANS[run["target"]]],
+                }
                 for run in results["runs"]
             },
         }
@@ -98,6 +103,7 @@ def test_verdicts_in_words() -> None:
         rows = [
             {
                 "board": board,
+                "subject": "Elo: x",
                 "verdict": each,
                 "effect": 60.0,
                 "interval": (2.0, 118.0),
@@ -113,18 +119,18 @@ def test_verdicts_in_words() -> None:
         assert finding.decided == any(each != "undecided" for _, each in contrasts)
         return finding.cell("corrected")
 
-    effect = "60 (2 to 118)"
-    assert words("reproduced", ("A", "reproduced")) == f"**reproduced** (A {effect})"
+    effect = "Elo: x = 60 (2 to 118)"
+    assert words("reproduced", ("A", "reproduced")) == f"**reproduced** (A, {effect})"
     two = [("A", "undecided"), ("B", "undecided")]
-    assert words("undecided", *two) == f"**undecided** (A and B {effect})"
+    assert words("undecided", *two) == f"**undecided** (A and B, {effect})"
     one_board = [("A", "undecided")] * 3 + [("A", "contradicted")]
-    assert words("contradicted", *one_board) == "**contradicted** (A 1 contradicted, 3 undecided)"
+    assert words("contradicted", *one_board) == "**contradicted** (A: 1 contradicted, 3 undecided)"
     alike = [("A", "reproduced"), ("A", "reproduced"), ("B", "reproduced"), ("B", "reproduced")]
     assert words("reproduced", *alike) == "**reproduced** (A and B)"
     mixed = [("A", "reproduced"), ("A", "undecided"), ("B", "undecided"), ("B", "undecided")]
-    assert words("undecided", *mixed) == "**undecided** (A and B 1 reproduced, 3 undecided)"
+    assert words("undecided", *mixed) == "**undecided** (A and B: 1 reproduced, 3 undecided)"
     three = [("A", "reproduced"), ("A", "undecided"), ("B", "reproduced"), ("C", "reproduced")]
-    assert words("undecided", *three) == "**undecided** (A undecided; B and C reproduced)"
+    assert words("undecided", *three) == "**undecided** (A: undecided; B and C: reproduced)"
 
 
 def test_what_cannot_be_recorded_is_refused(

@@ -10,12 +10,14 @@ from ml_collections import ConfigDict
 from experiments import recipe as study
 from experiments.claims import earned
 from experiments.configs.recipe import DEFAULTS, PARTS, PRESETS, WHOLE, get_config, own_parts
+from experiments.pages.wording import number
 from experiments.results import data, document
 from experiments.shell.study import StudyRun
 from experiments.strength import recipe_report as report
-from jaxzero import workdir
+from jaxzero import make_game, solvers, workdir
 from jaxzero.settings import config as config_lib
 from jaxzero.settings.config import ConfigError
+from jaxzero.training import examined_positions
 from jaxzero.training import spec as spec_lib
 from tests import small
 
@@ -118,6 +120,32 @@ def test_effects_are_at_equal_evaluations_and_positive_where_the_recipe_is_bette
     assert not rows[ARMS[1], "network"].decided
 
 
+def test_baselines_are_those_of_a_random_move_and_of_the_best_constant() -> None:
+    game = make_game("connect_four_4x5")
+    plies = range(6, 12)
+    found = solvers.label(game, solvers.sample(game, positions=40, plies=plies, seed=1))
+    kept = [
+        sum(weak[action] for action in np.flatnonzero(legal)) / sum(legal)
+        for legal, weak, contested in zip(found.legal, found.weak, found.contested, strict=True)
+        if contested
+    ]
+    errors = [np.mean((found.value - c) ** 2) for c in np.linspace(-1, 1, 2001)]
+    baselines = study.baselines(game, examined_positions.of(found))
+    assert baselines["random"] == pytest.approx(np.mean(kept))
+    assert baselines["constant_error"] == pytest.approx(min(errors), abs=1e-5)
+
+
+def test_sentences_say_which_way_an_effect_goes() -> None:
+    arms = {WHOLE: made_up(WHOLE, 0.2), ARMS[1]: made_up(ARMS[1], 0.1), ARMS[2]: made_up("x", 0.3)}
+    rows = {m: earned.earned(arms, WHOLE, m, 200) for m in report.MEASURES}
+    _, search, error = report.sentences(rows, 200)
+    assert search.startswith("Moves kept with search, %, recipe less arm: ")
+    ahead, behind = f"without openings {number(10, 1)}", f"without passes {number(-10, 1)}"
+    assert ahead in search
+    assert behind in search
+    assert "arm less recipe" in error
+
+
 def test_the_headline_names_what_is_decided() -> None:
     def said(**ahead: float) -> str:
         arms = {arm: made_up(arm, by) for arm, by in {WHOLE: 0.2, **ahead}.items()}
@@ -150,8 +178,10 @@ def test_a_stopped_study_goes_on_and_ends_in_a_report(
     study.run(tiny(), tmp_path)
     data.add([tmp_path], "cpu", tmp_path / "docs")
     path, _ = document.write(tmp_path / "docs")
-    page = path.read_text(encoding="utf-8")
+    page = path.read_text(encoding="utf-8").replace("\xa0", " ")
     assert "| without openings |" in page
+    assert "| untrained | the recipe's networks at first | 40.0 ± " in page
+    assert "| random | random moves; value: the best constant |" in page
     assert f"](recorded_cpu_{tmp_path.name}.svg)" in page
     assert (tmp_path / "docs" / f"recorded_cpu_{tmp_path.name}.svg").is_file()
     assert trained == [WHOLE, ARMS[1], ARMS[1]]
