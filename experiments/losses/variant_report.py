@@ -2,7 +2,7 @@
 
 import math
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
@@ -27,6 +27,7 @@ from experiments.pages.wording import (
     short,
 )
 
+STRENGTH_TITLE: Final = "Strength at the end"
 _SENTENCES = 6  # changes that are all spelled out
 
 
@@ -46,12 +47,20 @@ def build(variants: SearchVariants) -> Page:
         facts=_facts(variants),
         sections=[
             _strength(variants),
-            _effects(variants),
+            section("What the arms change", *_effect_tables(results)),
             _defects(variants),
             _sweep(variants),
             _self_play(variants),
         ],
     )
+
+
+def tables(variants: SearchVariants) -> list[Table | None]:
+    """Strength at the end and what the arms change: what needs results.json alone."""
+    if not variants.results.get("ladder"):
+        return []
+    effects = _effect_tables(variants.results)
+    return [_final_table(variants), _judged_table(variants.results), *effects]
 
 
 def sentences(results: dict[str, Any]) -> list[str]:
@@ -148,7 +157,7 @@ def _strength(variants: SearchVariants) -> Section:
         plate(
             "arms_final",
             variant_figures.final(variants),
-            "Strength at the end",
+            STRENGTH_TITLE,
             "Last measured networks: mean ± standard error over seeds (or of the ratings, where "
             "larger), points single seeds.",
         ),
@@ -173,7 +182,7 @@ def _final_table(variants: SearchVariants) -> Table:
 # ---- differences
 
 
-def _effects(variants: SearchVariants) -> Section:
+def _effect_tables(results: dict[str, Any]) -> list[Table]:
     titles = {
         "loss": "l_v against its rivals within an arm",
         "change": "Change of those differences from the arm that it is held against",
@@ -184,10 +193,10 @@ def _effects(variants: SearchVariants) -> Section:
         f"weights in all arms): mean ± standard error. {METHOD} The rows of a table are read "
         "together."
     )
-    tables = [
+    return [
         table(
             title,
-            [row for row in variants.results.get("effects") or [] if row["kind"] == kind],
+            [row for row in results.get("effects") or [] if row["kind"] == kind],
             {
                 "difference": lambda row: row["words"],
                 "Elo": _told,
@@ -200,7 +209,6 @@ def _effects(variants: SearchVariants) -> Section:
         )
         for kind, title in titles.items()
     ]
-    return section("What the arms change", *tables)
 
 
 def _coverage(row: dict[str, Any]) -> str:
@@ -214,18 +222,34 @@ def _coverage(row: dict[str, Any]) -> str:
 def _defects(variants: SearchVariants) -> Section:
     """Trained and judged in both ways, then each defect alone and left out."""
     title = "Which defect of the published programs turns the order?"
-    judged = variants.results.get("judged_as_published")
-    if not judged:
+    if (judged := _judged_table(variants.results)) is None:
         return section(title)
-    ways = {"judged as corrected": variants.results, "judged as published": judged}
-    rivals = [row["target"] for row in variants.results["effects"] if row["arm"] == PLAIN]
+    drawn = variant_figures.defects(variants)
+    return section(title, judged, plate("arms_defects", drawn, DEFECTS_TITLE, _DEFECTS_CAPTION))
 
-    def cell(results: dict[str, Any], arm: str, rival: str) -> str:
-        row = _find(results, "loss", arm, rival)
+
+DEFECTS_TITLE: Final = "Each defect alone, and all but it"
+_DEFECTS_CAPTION: Final = (
+    "Elo of l_v less that of a rival at the end, judged as corrected: mean over seeds; bar: the "
+    "interval that decides. Left of 0 the rival is stronger. A defect that turns the order by "
+    "itself lies near `published` when it is the only one, and near `plain` when it is left out."
+)
+
+
+def _judged_table(results: dict[str, Any]) -> Table | None:
+    """Trained and judged in both ways; None where nothing was judged as published."""
+    judged = results.get("judged_as_published")
+    if not judged:
+        return None
+    ways = {"judged as corrected": results, "judged as published": judged}
+    rivals = [row["target"] for row in results["effects"] if row["arm"] == PLAIN]
+
+    def cell(judged: dict[str, Any], arm: str, rival: str) -> str:
+        row = _find(judged, "loss", arm, rival)
         return f"{_told(row)}, {interval((row['low'], row['high']))}" if row else NONE
 
     rows = tuple(
-        (f"value less {rival}", trained, *(cell(results, arm, rival) for results in ways.values()))
+        (f"value less {rival}", trained, *(cell(way, arm, rival) for way in ways.values()))
         for rival in dict.fromkeys(rivals)
         for arm, trained in ((PLAIN, "corrected"), (PUBLISHED, "published"))
     )
@@ -233,19 +257,7 @@ def _defects(variants: SearchVariants) -> Section:
         "Elo of l_v less that of a rival, seed by seed: mean ± standard error and the interval "
         "that decides. Judged as published: the search keeps its tree and games begin at the start."
     )
-    return section(
-        title,
-        Table("Trained and judged", ("difference", "trained", *ways), rows, note, text_columns=2),
-        plate(
-            "arms_defects",
-            variant_figures.defects(variants),
-            "Each defect alone, and all but it",
-            "Elo of l_v less that of a rival at the end, judged as corrected: mean over seeds; "
-            "bar: the interval that decides. Left of 0 the rival is stronger. A defect that turns "
-            "the order by itself lies near `published` when it is the only one, and near `plain` "
-            "when it is left out.",
-        ),
-    )
+    return Table("Trained and judged", ("difference", "trained", *ways), rows, note, text_columns=2)
 
 
 # ---- lambda

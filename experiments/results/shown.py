@@ -9,6 +9,7 @@ from typing import Any, Final, NamedTuple
 from matplotlib.figure import Figure
 from ml_collections import ConfigDict
 
+from experiments.arms import STUDY as ARMS
 from experiments.claims import measured
 from experiments.claims import section as claims_section
 from experiments.claims.losses import decide
@@ -27,7 +28,8 @@ from experiments.curriculum.study import STUDY as CURRICULUM
 from experiments.hyperparameter_correlation import STUDY as CORRELATION
 from experiments.hyperparameter_sweep import STUDY as SWEEP
 from experiments.hyperparameters import correlation_report, sweep_report
-from experiments.losses import joint_figures
+from experiments.losses import joint_figures, variant_figures, variant_report
+from experiments.losses.variant_results import SearchVariants
 from experiments.pages.study import Study
 from experiments.pages.tables import Table, table
 from experiments.pages.wording import ABSENT, duration
@@ -48,6 +50,15 @@ def _recipe_figures(study: Study) -> Figures:
     rows, _ = recipe_report.compared(study.results)
     draw = functools.partial(recipe_report.effects, rows)
     return {"": ("what the parts of the recipe earn", draw)}
+
+
+def _arms_figures(study: Study) -> Figures:
+    variants = SearchVariants(study.name, study.results, {})
+    draw: dict[str, Callable[[SearchVariants], Figure | None]] = {"": variant_figures.final}
+    if study.results.get("judged_as_published"):
+        draw["defects"] = variant_figures.defects
+    titles = {"": variant_report.STRENGTH_TITLE, "defects": variant_report.DEFECTS_TITLE}
+    return {name: (titles[name], functools.partial(one, variants)) for name, one in draw.items()}
 
 
 def _extensions_figures(study: Study) -> Figures:
@@ -116,6 +127,10 @@ class _Study(NamedTuple):
 
 
 _STUDIES: Final[Mapping[str, _Study]] = {
+    ARMS: _Study(
+        lambda study: variant_report.tables(SearchVariants(study.name, study.results, {})),
+        _arms_figures,
+    ),
     RECIPE: _Study(_recipe_tables, _recipe_figures),
     EFFICIENCY: _Study(
         lambda study: efficiency_report.tables(study.results),
@@ -203,6 +218,8 @@ def seconds(study: Study) -> float | None:
 def _arm_seconds(arm: Mapping[str, Any]) -> float:
     if "seconds" in arm:
         return float(arm["seconds"])
+    if "cost" in arm:
+        return float(arm["cost"]["wall_seconds"])
     return max((run["points"][-1]["seconds"] for run in arm["runs"]), default=0.0)
 
 

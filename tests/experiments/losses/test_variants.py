@@ -13,6 +13,7 @@ from experiments.configs.arms import (
 )
 from experiments.losses import variant_effects, variant_report
 from experiments.pages.wording import NONE
+from experiments.results import data, document
 from jaxzero import workdir
 
 
@@ -110,6 +111,22 @@ def test_the_page_of_defects_has_both_ways_of_judging(tmp_path: Path) -> None:
     assert np.array(numbers, float) == pytest.approx([100, 300], abs=5)  # judged as corrected
     assert table.rows[1][3] == NONE  # not judged so
     assert [plate.name for plate in section.plates] == ["arms_defects"]
+
+
+def test_recorded_arms_are_shown(tmp_path: Path) -> None:
+    results = made_up(("plain", PUBLISHED, "without_keep_tree"))
+    results["judged_as_published"] = made_up(("plain",))
+    (tmp_path / "defects").mkdir()
+    workdir.write_json(tmp_path / "defects" / workdir.RESULTS, results)
+    data.add([tmp_path / "defects"], "cpu", tmp_path / "docs")
+    path, _ = document.write(tmp_path / "docs")
+    page = path.read_text(encoding="utf-8")
+    assert "| defects | arms | connect_four_5x5 | – | 6 | 3 s |" in page
+    for title in ("Elo above random at the end", "Trained and judged", "Change of those"):
+        assert f"\n{title}" in page
+    for name in ("recorded_cpu_defects.svg", "recorded_cpu_defects_defects.svg"):
+        assert f"]({name})" in page
+        assert (tmp_path / "docs" / name).is_file()
 
 
 def test_of_many_arms_the_summary_has_those_that_matter() -> None:
