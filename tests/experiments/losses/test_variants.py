@@ -121,7 +121,7 @@ def test_recorded_arms_are_shown(tmp_path: Path) -> None:
     data.add([tmp_path / "defects"], "cpu", tmp_path / "docs")
     path, _ = document.write(tmp_path / "docs")
     page = path.read_text(encoding="utf-8")
-    assert "| defects | arms | connect_four_5x5 | – | 6 | 3 s |" in page
+    assert "| defects | arms | connect_four_5x5 | not recorded | 6 | 3 s |" in page
     for title in ("Elo above random at the end", "Trained and judged", "Change of those"):
         assert f"\n{title}" in page
     for name in ("recorded_cpu_defects.svg", "recorded_cpu_defects_defects.svg"):
