@@ -46,6 +46,7 @@ def summary_of(results: Mapping[str, Any], directory: Path) -> StudySummary:
         tables=found.tables,
         figures=sorted((directory / "figures").glob("*.png")),
         report=report if report.is_file() else None,
+        arms=len(results["config"].get("study", {}).get("arms", ())),
     )
 
 

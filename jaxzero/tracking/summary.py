@@ -35,6 +35,7 @@ class StudySummary:
 
     Attributes:
       iteration: the last.
+      arms: of the study, which may be given more; 0: it has none.
       curves: metric -> run -> iteration -> value.
       members: run -> single numbers by name; of a curve, its last value.
       numbers: of the study as a whole.
@@ -52,6 +53,7 @@ class StudySummary:
     tables: Mapping[str, Table] = dataclasses.field(default_factory=dict)
     figures: Sequence[Path] = ()
     report: Path | None = None
+    arms: int = 0
 
 
 def scalars(row: Row) -> dict[str, float]:

@@ -78,8 +78,9 @@ class WandbRuns:
             run.summary.update(dict(summary.members.get(name, {})))
             run.finish()
         self._runs = {}
-        # Results after more iterations are other results: they get another W&B run.
-        name = f"{STUDY}-{summary.iteration}"
+        # Results of more iterations or arms are other results: they get another W&B run.
+        of_arms = f"-{summary.arms}arms" if summary.arms else ""
+        name = f"{STUDY}-{summary.iteration}{of_arms}"
         for iteration in range(self._held(name) + 1, summary.iteration + 1):
             values = {
                 f"{metric}/{run}": curve[iteration]

@@ -1,5 +1,6 @@
 """Metrics go to the local files always, and to W&B and TensorBoard without a step lost or twice."""
 
+import dataclasses
 import json
 import multiprocessing
 import os
@@ -235,15 +236,17 @@ def test_wandb_offline_holds_each_step_once_whatever_happens(tmp_path: Path) -> 
     assert 20 < max(steps_of(left)) < 43
     train(tmp_path, range(6, 9), settings("offline"), done=True)  # from the checkpoint of 5
     train(tmp_path, range(9, 11), settings("offline"), done=True)  # more iterations
+    with Tracker(tmp_path, settings("offline"), "test") as tracker:
+        tracker.finish(dataclasses.replace(final_after(10), arms=3))  # more arms
 
     identity = json.loads((tmp_path / wandb_runs.LEDGER).read_text())["id"]
     folders = sorted((tmp_path / "wandb").glob(f"offline-run-*-{identity}-{RUNS[0]}"))
     parts = [records_of(folder) for folder in folders]
     assert [step for part in parts for step in steps_of(part)] == list(range(11))
     assert all(exit_codes(part) for part in parts)  # `wandb sync` stops at one that is cut short
-    for iterations in (8, 10):
-        [folder] = (tmp_path / "wandb").glob(f"offline-run-*-{identity}-study-{iterations}")
-        assert steps_of(records_of(folder)) == list(range(iterations + 1))
+    for name, last_step in (("study-8", 8), ("study-10", 10), ("study-10-3arms", 10)):
+        [folder] = (tmp_path / "wandb").glob(f"offline-run-*-{identity}-{name}")
+        assert steps_of(records_of(folder)) == list(range(last_step + 1))
 
     first, last = parts[0], parts[-1]
     assert exit_codes(first) == [1]
