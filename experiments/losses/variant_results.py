@@ -1,14 +1,22 @@
 """The loss study under several searches (arms), read once: its results, and the study of each."""
 
+import dataclasses
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
+from ml_collections import ConfigDict
+
+from experiments.losses import variant_effects
 from experiments.pages import study, style
 from experiments.pages.study import Study
 from experiments.strength import ladder_figures
 from experiments.strength.ladder_figures import StrengthCurve
 from jaxzero import workdir
+from jaxzero.settings.config import flatten
+
+_OWN_SECTIONS: Final = ("execution.", "tracking.")  # of settings, that arms may have apart
 
 
 @dataclass(frozen=True)
@@ -40,6 +48,48 @@ class SearchVariants:
     def shade(self, arm: str) -> str:
         """An arm's colour, where losses are not what is told apart."""
         return style.PALETTE[self.names.index(arm) % len(style.PALETTE)]
+
+
+def together(parts: Sequence[Study]) -> list[Study]:
+    """Studies of arms as one where nothing but the arms differs: of each arm the first that has it.
+
+    Each was measured against the same fixed opponents, on a ladder of its own.
+    """
+    groups: list[list[Study]] = []
+    for part in parts:
+        equal = (group for group in groups if _settings(group[0]) == _settings(part))
+        if (group := next(equal, None)) is None:
+            groups.append(group := [])
+        group.append(part)
+    return [_joined(group) if len(group) > 1 else group[0] for group in groups]
+
+
+def _settings(part: Study) -> dict[str, Any]:
+    """What must be equal, by dotted key."""
+    flat = flatten(ConfigDict(part.results.get("config") or {}))
+    return {k: v for k, v in flat.items() if k != "study.arms" and not k.startswith(_OWN_SECTIONS)}
+
+
+def _joined(parts: Sequence[Study]) -> Study:
+    arms: dict[str, Any] = {}
+    runs: dict[str, Any] = {}
+    curves: dict[str, Any] = {}
+    judged: dict[str, Any] = {}
+    for results in (part.results for part in reversed(parts)):
+        arms |= {arm["name"]: arm for arm in results["arms"]}
+        runs |= {run["name"]: run for run in results["runs"]}
+        curves |= (results.get("ladder") or {}).get("runs") or {}
+        judged |= {key: results[key] for key in ("judged_as_published",) if key in results}
+    first = parts[0].results
+    order = dict.fromkeys(arm["name"] for part in parts for arm in part.results["arms"])
+    strengths = variant_effects.final_strengths([*runs.values()], curves)
+    joined = {
+        "arms": [arms[name] for name in order],
+        "runs": [run for name in order for run in runs.values() if run["arm"] == name],
+        "ladder": (first.get("ladder") or {}) | {"runs": curves},
+        "effects": variant_effects.effects(strengths),
+    }
+    return dataclasses.replace(parts[0], results=first | joined | judged)
 
 
 def load(directory: Path) -> SearchVariants:

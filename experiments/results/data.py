@@ -1,5 +1,6 @@
 """What is kept of finished runs: compressed, by group."""
 
+import dataclasses
 import gzip
 import tempfile
 from collections.abc import Sequence
@@ -57,6 +58,7 @@ def read(root: Path = ROOT) -> dict[str, list[Recorded]]:
             place = Path(folder)
             for packed in path.parent.glob("*.gz"):
                 (place / packed.stem).write_bytes(gzip.decompress(packed.read_bytes()))
-            recorded = Recorded(path.parent.name, load(place))
+            study = dataclasses.replace(load(place), name=path.parent.name)
+        recorded = Recorded(study.name, study)
         found.setdefault(path.parent.parent.name, []).append(recorded)
     return found

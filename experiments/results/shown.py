@@ -28,7 +28,12 @@ from experiments.curriculum.study import STUDY as CURRICULUM
 from experiments.hyperparameter_correlation import STUDY as CORRELATION
 from experiments.hyperparameter_sweep import STUDY as SWEEP
 from experiments.hyperparameters import correlation_report, sweep_report
-from experiments.losses import joint_figures, variant_figures, variant_report
+from experiments.losses import (
+    joint_figures,
+    variant_figures,
+    variant_report,
+    variant_results,
+)
 from experiments.losses.variant_results import SearchVariants
 from experiments.pages.study import Study
 from experiments.pages.tables import Table, table
@@ -171,9 +176,8 @@ def tables(runs: Sequence[Recorded]) -> Iterator[Table]:
         if any(test.estimate and test.estimate.tested for test in tests):  # seeds enough
             yield claims_section.details(findings)
         yield joint_figures.ratings(boards)
-    for one in runs:
-        if one.kind in _STUDIES:
-            yield from filter(None, _STUDIES[one.kind].tables(one.study))
+    for one in _shown(runs):
+        yield from filter(None, _STUDIES[one.kind].tables(one.study))
     for one in runs:
         for name, rows in claims(one).items():
             yield claims_section.of_results(f"{one.name} {name}".strip(), rows, "")
@@ -198,6 +202,14 @@ def of_losses(
     """The runs of the loss study, and what they measured together."""
     own = [one for one in runs if one.kind == measured.STUDY]
     return own, measured.together((Path(one.name), one.study) for one in own)
+
+
+def _shown(runs: Sequence[Recorded]) -> Iterator[Recorded]:
+    """The runs with tables and figures of their own; of arms those that go together as one."""
+    arms = [one for one in runs if one.kind == ARMS]
+    for study in variant_results.together([one.study for one in arms]):
+        yield Recorded(study.name, study)
+    yield from (one for one in runs if one.kind in _STUDIES and one.kind != ARMS)
 
 
 def _runs(study: Study) -> list[Mapping[str, Any]]:
@@ -242,7 +254,7 @@ def drawings(group: str, runs: Sequence[Recorded]) -> list[Drawing]:
     if boards:
         together = functools.partial(joint_figures.tournaments, boards)
         found.append(Drawing(f"recorded_{group}.svg", f"tournaments of {group}", together))
-    for one in (one for one in runs if one.kind in _STUDIES):
+    for one in _shown(runs):
         for name, (title, draw) in _STUDIES[one.kind].figures(one.study).items():
             parts = filter(None, ("recorded", group, one.name, name))
             found.append(Drawing(f"{'_'.join(parts)}.svg", f"{title}, {one.study.game}", draw))

@@ -1,5 +1,6 @@
 """What arms change: effects seed by seed, and the page that says them."""
 
+import dataclasses
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,8 @@ from experiments.configs.arms import (
     DEFECTS,
     PUBLISHED,
 )
-from experiments.losses import variant_effects, variant_report
+from experiments.losses import variant_effects, variant_report, variant_results
+from experiments.pages.study import Study
 from experiments.pages.wording import NONE
 from experiments.results import data, document
 from jaxzero import workdir
@@ -127,6 +129,35 @@ def test_recorded_arms_are_shown(tmp_path: Path) -> None:
     for name in ("recorded_cpu_defects.svg", "recorded_cpu_defects_defects.svg"):
         assert f"]({name})" in page
         assert (tmp_path / "docs" / name).is_file()
+
+
+def test_arms_that_were_trained_apart_are_read_as_one(tmp_path: Path) -> None:
+    def recorded(name: str, arms: tuple[str, ...], **settings: Any) -> None:
+        results = made_up(arms) | {"config": {"study": {"arms": list(arms), **settings}}}
+        (tmp_path / name).mkdir()
+        workdir.write_json(tmp_path / name / workdir.RESULTS, results)
+        data.add([tmp_path / name], "cpu", tmp_path / "docs")
+
+    def effects(parts: list[Study]) -> dict[str, Any]:
+        [study] = variant_results.together(parts)
+        assert [arm["name"] for arm in study.results["arms"]] == list(arms)
+        return {row["words"]: row for row in study.results["effects"]}
+
+    arms = ("plain", PUBLISHED, "without_keep_tree")
+    recorded("first", arms[:2])
+    recorded("second", arms[2:])
+    first, second = (one.study for one in data.read(tmp_path / "docs")["cpu"])
+    apart = effects([first, second])
+    whole = {row["words"]: row for row in made_up(arms)["effects"]}
+    assert apart.keys() == whole.keys()  # the change of without_keep_tree from published, too
+    for words, row in apart.items():
+        assert row["seeds"] == 6
+        assert row["effect"] == pytest.approx(whole[words]["effect"], abs=10)
+    other = dataclasses.replace(second, results=second.results | {"config": {"seed": 1}})
+    assert len(variant_results.together([first, other])) == 2
+    document.write(tmp_path / "docs")
+    drawn = sorted(path.name for path in (tmp_path / "docs").glob("*.svg"))
+    assert drawn == ["recorded_cpu_first.svg"]
 
 
 def test_of_many_arms_the_summary_has_those_that_matter() -> None:
