@@ -36,14 +36,19 @@ Play = Callable[..., tuple[Trajectory, Costs]]
 
 
 def play(
-    play_part: Play, keys: jax.Array, active: jax.Array, *, parts: int, first: Callable[[Any], Any]
+    play_part: Play,
+    keys: jax.Array,
+    active: jax.Array,
+    *,
+    parts: int,
+    first: Callable[[Any], Learns],
 ) -> tuple[Trajectory, Costs]:
     """B games in parts.
 
     Args:
       keys: [B], consumed.
       active: bool[B], which games to play.
-      first: (shapes of a part's games) -> `Learns`, of no games.
+      first: what no games have taught, from the shapes of a part's games.
 
     Returns:
       The games as they are reported, and what they cost.
@@ -53,7 +58,7 @@ def play(
     keys = keys[jnp.minimum(lanes, batch - 1)]
     active = active[jnp.minimum(lanes, batch - 1)] & (lanes < batch)
 
-    def part(carry: tuple[Any, Any], some: tuple[jax.Array, jax.Array]) -> tuple:
+    def part(carry: tuple[Any, Learns], some: tuple[jax.Array, jax.Array]) -> tuple:
         memory, learnt = carry
         games, costs = play_part(some[0], some[1], learnt.pick, learnt.begun, memory)
         learnt, games = learnt.after(games)
