@@ -10,7 +10,9 @@ import dataclasses
 import importlib
 import queue
 import shutil
-from collections.abc import Sequence
+import time
+from collections.abc import Coroutine, Sequence
+from concurrent import futures
 from concurrent.futures import Future, ThreadPoolExecutor
 from types import TracebackType
 from typing import Any, NamedTuple, Self
@@ -19,6 +21,7 @@ from jaxzero.settings.config import ConfigError
 
 INSTALL = "apt-get install fairy-stockfish"
 _GRACE = 5.0  # seconds beyond a move's time before a process counts as hung
+_POLL = 0.2  # seconds between looks at whether a process has ended unseen
 _TRIES = 3  # processes that may fail at one position
 
 
@@ -116,7 +119,8 @@ class Engines:
         limit = self._chess.engine.Limit(
             nodes=s.nodes or None, depth=s.depth or None, time=s.seconds
         )
-        move = engine.play(board, limit, game=object()).move
+        played = engine.protocol.play(board, limit, game=object())
+        move = self._result(engine, played, s.seconds + _GRACE).move
         if move is None:
             raise self._chess.engine.EngineError("no move")
         return move.uci()
@@ -124,12 +128,38 @@ class Engines:
     def _start(self) -> Any:
         engine = self._chess.engine.SimpleEngine.popen_uci(list(self._command), timeout=_GRACE)
         options: dict[str, Any] = {"Threads": 1, "Skill Level": self._settings.skill}
-        known = {k: v for k, v in options.items() if v is not None and k in engine.options}
+        offered = engine.protocol.options
+        known = {k: v for k, v in options.items() if v is not None and k in offered}
         if self._settings.skill is not None and "Skill Level" not in known:
             _stop(engine)
             raise self._chess.engine.EngineError("it has no Skill Level: set none")
-        engine.configure(known)
+        self._result(engine, engine.protocol.configure(known), _GRACE)
         return engine
+
+    def _result(self, engine: Any, work: Coroutine[Any, Any, Any], seconds: float) -> Any:
+        """What a coroutine gives in the engine's event loop.
+
+        python-chess's own blocking calls wait for ever if the engine dies just then: its loop ends
+        and leaves what it was handed. Raises: TimeoutError, EngineTerminatedError.
+        """
+        dead = self._chess.engine.EngineTerminatedError("its event loop has ended")
+        loop, end = engine.protocol.loop, time.monotonic() + seconds
+        try:
+            future = asyncio.run_coroutine_threadsafe(work, loop)
+        except RuntimeError:  # the loop is closed
+            work.close()
+            raise dead from None
+        while not futures.wait([future], timeout=_POLL).done:
+            if loop.is_closed():
+                work.close()
+                raise dead
+            if time.monotonic() > end:
+                future.cancel()
+                raise TimeoutError
+        try:
+            return future.result()
+        except futures.CancelledError:  # by the loop, in ending
+            raise dead from None
 
     @property
     def _faults(self) -> tuple[type[BaseException], ...]:

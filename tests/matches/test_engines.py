@@ -1,7 +1,10 @@
 """Engines as opponents, with one that dies, hangs and answers nonsense."""
 
+import asyncio
 import sys
+import threading
 from pathlib import Path
+from types import SimpleNamespace
 
 import jax
 import numpy as np
@@ -16,7 +19,7 @@ from jaxzero.play.display import session
 from jaxzero.players import random_players
 from jaxzero.settings.config import ConfigError
 
-pytest.importorskip("chess", reason="extra `engines`")
+chess = pytest.importorskip("chess.engine", reason="extra `engines`")
 FAKE = (sys.executable, str(Path(__file__).parent / "fake_engine.py"))
 GAME = make_game("racing_kings_16plies")
 
@@ -77,6 +80,27 @@ def test_a_hung_engine_is_ended(monkeypatch: pytest.MonkeyPatch) -> None:
         answers = [future.result() for future in opened.ask([MODIFIED] * 2)]
     assert all(answer.move for answer in answers)
     assert opened.problems["no answer in time"] == 1
+
+
+@pytest.mark.parametrize("ends", ["before", "unnoticed", "cancelling"])
+def test_an_engine_that_dies_as_it_is_asked_is_not_waited_for(ends: str) -> None:
+    loop = asyncio.new_event_loop()
+    dying = SimpleNamespace(protocol=SimpleNamespace(loop=loop))
+
+    def end() -> None:
+        if ends == "cancelling":  # as asyncio.run does at its end
+            loop.run_until_complete(asyncio.sleep(0.1))
+            for task in asyncio.all_tasks(loop):
+                task.cancel()
+            loop.run_until_complete(asyncio.sleep(0))
+        loop.close()
+
+    if ends == "before":
+        end()
+    else:
+        threading.Timer(1.0, end).start()
+    with engines() as opened, pytest.raises(chess.EngineTerminatedError):
+        opened._result(dying, asyncio.sleep(60), 30.0)
 
 
 def test_what_is_missing_is_said_in_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
