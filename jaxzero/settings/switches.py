@@ -56,7 +56,7 @@ class Switches:
         "a draw is 1e-4 for whoever is asked", "connect_four", "gobang"
     )
     gobang_absolute_labels: bool = _switch(
-        "first player's positions are always labelled lost", "gobang"
+        "first player's positions of decisive games are labelled lost, whoever won", "gobang"
     )
     mirror_without_policy: bool = _switch(
         "the mirrored image keeps the policy as it was", "connect_four"
