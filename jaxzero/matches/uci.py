@@ -89,7 +89,7 @@ class Engines:
 
     def close(self) -> None:
         """Ends the processes. More than once is as good as once."""
-        self._pool.shutdown(wait=True)
+        self._pool.shutdown(wait=True, cancel_futures=True)
         with contextlib.suppress(queue.Empty):
             while True:
                 _stop(self._idle.get_nowait())
@@ -133,7 +133,11 @@ class Engines:
         if self._settings.skill is not None and "Skill Level" not in known:
             _stop(engine)
             raise self._chess.engine.EngineError("it has no Skill Level: set none")
-        self._result(engine, engine.protocol.configure(known), _GRACE)
+        try:
+            self._result(engine, engine.protocol.configure(known), _GRACE)
+        except BaseException:  # else its thread would keep this process from ending
+            _stop(engine)
+            raise
         return engine
 
     def _result(self, engine: Any, work: Coroutine[Any, Any, Any], seconds: float) -> Any:

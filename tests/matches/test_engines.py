@@ -3,6 +3,7 @@
 import asyncio
 import sys
 import threading
+import time
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -101,6 +102,29 @@ def test_an_engine_that_dies_as_it_is_asked_is_not_waited_for(ends: str) -> None
         threading.Timer(1.0, end).start()
     with engines() as opened, pytest.raises(chess.EngineTerminatedError):
         opened._result(dying, asyncio.sleep(60), 30.0)
+
+
+def test_an_engine_that_refuses_its_level_is_ended() -> None:
+    with pytest.raises(ConfigError, match="does not start"):
+        engines(skill=21)  # it takes at most 20
+    until = time.monotonic() + 10
+    while any(t.name.startswith("SimpleEngine") for t in threading.enumerate()):
+        assert time.monotonic() < until  # its thread would keep the program from ending
+        time.sleep(0.01)
+
+
+def test_leaving_answers_no_more_positions(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = []
+
+    def move(_: object, board: object) -> str:
+        asked.append(board)
+        time.sleep(0.2)
+        return "a4a5"
+
+    with engines() as opened:
+        monkeypatch.setattr(opened, "_move", move)
+        opened.ask([MODIFIED] * 20)
+    assert len(asked) <= 4
 
 
 def test_what_is_missing_is_said_in_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
