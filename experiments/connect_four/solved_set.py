@@ -1,8 +1,10 @@
 """A set of solved Connect Four positions: made by several processes, or made larger."""
 
+import os
+import threading
 from collections.abc import Callable
 from concurrent.futures import Future, ProcessPoolExecutor
-from multiprocessing import get_context
+from multiprocessing import get_context, parent_process
 from pathlib import Path
 
 from tqdm import tqdm
@@ -67,7 +69,9 @@ def _play_on(
     on the number of processes. What is finished is on disk and is found by the next call.
     """
     # Fresh interpreters: a fork of a process in which JAX has threads may hang.
-    with ProcessPoolExecutor(processes, mp_context=get_context("spawn")) as pool:
+    with ProcessPoolExecutor(
+        processes, mp_context=get_context("spawn"), initializer=_end_with_parent
+    ) as pool:
         running: dict[int, Future[Solved]] = {}
         following, due = first, first
         try:
@@ -81,6 +85,18 @@ def _play_on(
                     return due
         finally:
             pool.shutdown(wait=True, cancel_futures=True)
+
+
+def _end_with_parent() -> None:
+    """In a process of the pool: a parent that is killed leaves none behind, waiting for work."""
+    parent = parent_process()
+    assert parent is not None
+
+    def watch() -> None:
+        parent.join()
+        os._exit(1)
+
+    threading.Thread(target=watch, daemon=True).start()
 
 
 def _make_part(recipe: Recipe, directory: Path, part: int) -> Solved:

@@ -1,7 +1,12 @@
 """Sets of solved Connect Four positions: the generator, the file, the splits, the command."""
 
+import contextlib
+import os
 import shutil
+import signal
+import subprocess
 import sys
+import time
 from pathlib import Path
 
 import jax
@@ -95,6 +100,29 @@ def test_a_set_is_made_once_and_grows(directory: Path) -> None:
     solved_set.make(ALL, 160, directory)
     grown = solved_positions.load(directory)
     np.testing.assert_array_equal(grown.labelled.scores[:150], found.labelled.scores)
+
+
+MAKE = """
+import pathlib, sys
+from experiments.connect_four import solved_set
+from tests.experiments.connect_four.test_solved_positions import ALL
+solved_set.make(ALL, 10**6, pathlib.Path(sys.argv[1]), processes=1)
+"""
+
+
+def test_a_maker_that_is_killed_leaves_no_processes(tmp_path: Path) -> None:
+    pytest.importorskip("bitbully")
+    maker = subprocess.Popen(
+        [sys.executable, "-c", MAKE, tmp_path], stdout=subprocess.PIPE, start_new_session=True
+    )
+    try:
+        while maker.poll() is None and not solved_positions.part_path(tmp_path, 0).exists():
+            time.sleep(0.05)
+        maker.terminate()
+        maker.communicate(timeout=60)  # until nobody holds its output
+    finally:
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(maker.pid, signal.SIGKILL)
 
 
 def test_splits(directory: Path) -> None:
