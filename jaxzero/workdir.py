@@ -80,21 +80,31 @@ def writing(path: Path) -> Iterator[None]:
         ) from error
 
 
+@contextlib.contextmanager
+def _replacing(path: Path, ending: str = "") -> Iterator[Path]:
+    """A file beside another, which it becomes; another process may be writing the same one."""
+    part = path.with_name(f".{path.name}.{os.getpid()}.part{ending}")
+    with writing(path):
+        try:
+            yield part
+            with part.open("rb") as file:
+                os.fsync(file.fileno())  # else a power cut may leave the name with nothing in it
+            os.replace(part, path)
+        finally:
+            part.unlink(missing_ok=True)
+
+
 def write_json(path: Path, value: Any) -> None:
     """Writes a whole file or nothing: a reader never sees half of one."""
-    part = path.with_name(f".{path.name}.part")
-    with writing(path):
+    with _replacing(path) as part:
         part.write_text(json.dumps(plain(value), indent=1) + "\n")
-        os.replace(part, path)
 
 
 def write_arrays(path: Path, arrays: Mapping[str, Any]) -> None:
     """Writes a compressed `.npz`, whole or not at all; its folder is made."""
-    part = path.with_name(f".{path.name}.part.npz")
-    with writing(path):
+    with _replacing(path, ".npz") as part:
         path.parent.mkdir(parents=True, exist_ok=True)
         np.savez_compressed(part, **arrays)
-        os.replace(part, path)
 
 
 def read_arrays(path: Path, names: Iterable[str], remedy: str) -> dict[str, np.ndarray]:
@@ -224,10 +234,15 @@ def _lock(workdir: Path) -> None:
 
 
 def append_rows(path: Path, rows: Iterable[dict[str, Any]]) -> None:
-    """Adds lines to a JSONL file, all at once."""
+    """Adds lines to a JSONL file, all at once, in place of a last one that was cut short."""
     text = "".join(json.dumps(plain(row)) + "\n" for row in rows)
-    with writing(path), path.open("a") as file:
-        file.write(text)
+    with writing(path), path.open("a+b") as file:
+        if file.seek(0, os.SEEK_END):
+            file.seek(-1, os.SEEK_END)
+            if file.read(1) != b"\n":
+                file.seek(0)
+                file.truncate(file.read().rfind(b"\n") + 1)
+        file.write(text.encode())
         file.flush()
         os.fsync(file.fileno())
 

@@ -1,8 +1,11 @@
 """Run directories: whose they are, and disks that take no more."""
 
+import os
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -103,3 +106,31 @@ def test_a_full_disk_is_one_line_and_leaves_whole_rows(tmp_path: Path) -> None:
     workdir.drop_rows_after(path, 1)
     workdir.append_rows(path, [{"iteration": 2}])
     assert [row["iteration"] for row in workdir.read_rows(path)] == [1, 2]
+
+
+def test_a_row_after_one_that_was_cut_short_is_whole(tmp_path: Path) -> None:
+    path = tmp_path / workdir.METRICS
+    for before, kept in {"": [], '{"iter': [], '{"iteration": 1}\n{"iter': [1]}.items():
+        path.write_text(before)
+        workdir.append_rows(path, [{"iteration": 2}])
+        assert [row["iteration"] for row in workdir.read_rows(path)] == [*kept, 2]
+
+
+@pytest.mark.parametrize("write", [workdir.write_json, workdir.write_arrays])
+def test_two_processes_may_write_the_same_file(
+    write: Callable[[Path, Any], None], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    replace, process, synced = os.replace, os.getpid(), list[int]()
+
+    def after_the_other(part: Path, path: Path) -> None:
+        assert len(synced) == 1  # the content is on disk before it has the name
+        with monkeypatch.context() as other:
+            other.setattr(os, "getpid", lambda: process + 1)
+            other.setattr(os, "replace", replace)
+            write(path, {"x": [2]})
+        replace(part, path)
+
+    monkeypatch.setattr(os, "replace", after_the_other)
+    monkeypatch.setattr(os, "fsync", synced.append)
+    write(tmp_path / "file.npz", {"x": [1]})
+    assert [path.name for path in tmp_path.iterdir()] == ["file.npz"]
