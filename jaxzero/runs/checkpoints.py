@@ -133,7 +133,10 @@ class Checkpoints:
     def damage(self, iteration: int) -> str | None:
         """What is wrong with a sealed checkpoint's files; None if nothing is."""
         folder = self._directory / str(iteration)
-        sealed = workdir.read_json(folder / DIGEST)
+        try:
+            sealed = workdir.read_json(folder / DIGEST)
+        except ConfigError:  # the machine lost power before the seal was on disk
+            return f"{DIGEST} is no JSON"
         digests = _digests(folder)
         for name in sorted(sealed.keys() | digests.keys()):
             if name not in digests:

@@ -96,6 +96,14 @@ def test_damage_is_found_moved_aside_and_told(spoil: Callable[[Path], Any], copy
     assert again.newest_whole(pytest.fail) == 3
 
 
+@pytest.mark.parametrize("spoil", [lambda path: path.write_bytes(b""), cut])
+def test_a_seal_that_a_power_cut_spoilt_is_damage(spoil: Callable[[Path], Any], copy: Path) -> None:
+    spoil(copy / "3" / DIGEST)
+    said: list[str] = []
+    assert Checkpoints(copy).newest_whole(said.append) == 2
+    assert f"3 is damaged ({DIGEST} is no JSON)" in said[0]
+
+
 def test_all_damaged_is_an_error_and_nothing_is_deleted(copy: Path) -> None:
     for step in (2, 3):
         flip(data_file(copy, step))
