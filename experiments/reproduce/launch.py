@@ -117,9 +117,14 @@ def run(shares: Sequence[Share], launcher: str, slurm: Mapping[str, Any], machin
             _take_gpu(executor, index, machine)
         # Its processes inherit this; else submitit's would kill the part on Ctrl-C.
         interrupt = signal.signal(signal.SIGINT, signal.SIG_IGN)
+        asked: list[int] = []  # a signal that comes now waits, or nobody would stop this job
+        terminate = signal.signal(signal.SIGTERM, lambda number, _: asked.append(number))
         job = executor.submit(share)
         jobs[job] = index, share, tries
+        signal.signal(signal.SIGTERM, terminate)
         signal.signal(signal.SIGINT, interrupt)
+        for number in asked:
+            _leave(number, None)
         say(f"job {job.job_id}: {share.name}")
 
     status = 0
@@ -190,10 +195,10 @@ def _status(job: Any) -> int | None:
 def _stop(jobs: Mapping[Any, Any], launcher: str) -> None:
     """SIGTERM to all; waits for those of this machine until they have saved."""
     for job in jobs:
-        if launcher == "local":
-            os.kill(int(job.job_id), signal.SIGTERM)
-        else:
+        if launcher != "local":
             job.cancel()
+        elif not job.done():  # else another process may have its number
+            os.kill(int(job.job_id), signal.SIGTERM)
     while launcher == "local" and not all(job.done() for job in jobs):
         time.sleep(_POLL)
 

@@ -5,6 +5,7 @@ was stopped, a finished part is never begun again, and papers share their parts.
 """
 
 import contextlib
+import os
 import shlex
 import signal
 import subprocess
@@ -102,7 +103,8 @@ def _run_one(part: Part, scale: str, folder: Path, limit: list[str]) -> State:
     """One process; its output goes to the terminal and to PART.log."""
     directory = directory_of(part, folder)
     words = [f"--workdir={directory}", *limit]
-    command = [sys.executable, "-m", f"{__package__}.child", *part.words(scale)[1:], *words]
+    begin = [sys.executable, "-m", f"{__package__}.child", str(os.getpid())]
+    command = [*begin, *part.words(scale)[1:], *words]
     last = b""
     with directory.with_name(f"{part.name}.log").open("ab") as log:
         child = subprocess.Popen(

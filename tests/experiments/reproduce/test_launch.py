@@ -112,6 +112,79 @@ def test_ctrl_c_in_a_terminal_saves(tmp_path: Path) -> None:
     assert parts.state_of(Fake("fake", "slow"), tmp_path) == (parts.STOPPED, 143, "")
 
 
+class Job:
+    """Of a process that the test began; or of nothing, and `cancel` is noted."""
+
+    def __init__(self, process: "subprocess.Popen | None" = None) -> None:
+        self.process, self.job_id = process, str(process.pid if process else 1)
+        self.cancelled = False
+
+    def done(self) -> bool:
+        return self.process is not None and self.process.poll() is not None
+
+    def cancel(self) -> None:
+        self.cancelled = True
+
+
+def test_a_signal_while_a_job_is_handed_in_stops_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    job = Job()
+
+    class Executor:
+        def submit(self, share: Share) -> Job:
+            os.kill(os.getpid(), signal.SIGTERM)
+            return job
+
+    monkeypatch.setattr(launch, "_executor", lambda *_: Executor())
+    before = signal.getsignal(signal.SIGTERM)
+    assert launch.run([share(tmp_path, Fake("fake", "one"))], "slurm", {}, LAPTOP) == 143
+    assert job.cancelled
+    assert signal.getsignal(signal.SIGTERM) is before
+
+
+def test_jobs_that_have_just_ended_keep_no_other_from_stopping() -> None:
+    ended, runs = (Job(subprocess.Popen(["sleep", seconds])) for seconds in ("0", "60"))
+    while not ended.done():
+        time.sleep(0.01)
+    try:
+        launch._stop({ended: None, runs: None}, "local")
+    finally:
+        assert runs.process is not None
+        runs.process.kill()
+    assert runs.process.returncode == -signal.SIGTERM
+
+
+PART = """
+import pathlib, sys
+from tests.experiments.reproduce.test_launch import Fake, parts
+parts.run([Fake("fake", "part")], "quick", pathlib.Path(sys.argv[1]), 0)
+"""
+SLOW_START = """
+import os, pathlib, sys, time
+if "experiments.reproduce.child" in sys.orig_argv:
+    pathlib.Path("started").write_text(str(os.getpid()))
+    while not pathlib.Path("go").exists():
+        time.sleep(0.01)
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere a part goes on")
+def test_a_part_whose_parent_died_as_it_started_does_not_begin(tmp_path: Path) -> None:
+    (tmp_path / "sitecustomize.py").write_text(SLOW_START)
+    started = tmp_path / "started"
+    environment = os.environ | {"PYTHONPATH": f"{tmp_path}:{ROOT}"}
+    parent = subprocess.Popen([sys.executable, "-c", PART, tmp_path], env=environment, cwd=tmp_path)
+    while not (started.exists() and started.read_text()):
+        time.sleep(0.01)
+    parent.kill()
+    parent.wait()
+    (tmp_path / "go").touch()
+    while Path(f"/proc/{started.read_text()}").exists():
+        time.sleep(0.01)
+    assert not (tmp_path / "part").exists()
+
+
 def test_what_cannot_be_launched_is_one_line(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
