@@ -44,10 +44,21 @@ class _Rows:
 
     def __init__(self, directory: Path, study: Tracker) -> None:
         self._path, self._study = directory / workdir.METRICS, study
+        self._begun = False
 
     def log(self, rows: list[dict[str, Any]]) -> None:
+        if not self._begun:
+            self._forget()
+        self._begun = True
         workdir.append_rows(self._path, rows)
         self._study.log(rows)
+
+    def _forget(self) -> None:
+        """Leaves the study's file no rows of iterations that the group does again."""
+        path = self._path.parents[2] / workdir.METRICS
+        own = _names(self._path.parent)
+        rows = [row for row in workdir.read_rows(path) if row["run"] not in own]
+        workdir.rewrite_rows(path, [*rows, *workdir.read_rows(self._path)])
 
 
 def members_of(trainings: Sequence[Training]) -> list[Member]:

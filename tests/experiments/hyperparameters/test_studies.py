@@ -21,6 +21,7 @@ from jaxzero import runs, workdir
 from jaxzero.runs import metrics
 from jaxzero.runs.stopping import Stopped
 from jaxzero.settings.config import ConfigError
+from jaxzero.tracking import Tracker
 from tests import small
 from tests.experiments.exhibits import missing_in
 from tests.experiments.processes import rows_of, timeless
@@ -198,6 +199,22 @@ def test_a_failed_setting_is_left_out_and_tried_again(
     hyperparameter_sweep.run(sweep({"execution.retry_failed": True}), directory)
     assert results_of(directory)["failed"] == {}
     assert rows_of(directory) == rows_of(finished)
+
+
+def test_iterations_done_again_are_in_the_studys_rows_once(tmp_path: Path) -> None:
+    group = tmp_path / group_training.GROUPS / "one"
+    group.mkdir(parents=True)
+    workdir.write_json(group / workdir.MEMBERS, [{"name": "a"}])
+    both = [{"run": run, "iteration": i} for i in (1, 2, 3) for run in "ab"]
+    workdir.append_rows(tmp_path / workdir.METRICS, both)
+    workdir.append_rows(group / workdir.METRICS, [both[0]])  # resumed from iteration 1
+    config = small.small_config({"tracking.tensorboard": False})
+    with Tracker(tmp_path, config, "test") as tracker:
+        rows = group_training._Rows(group, tracker)
+        rows.log([both[2]])
+        rows.log([both[4]])
+    found = workdir.read_rows(tmp_path / workdir.METRICS)
+    assert sorted(found, key=lambda row: (row["iteration"], row["run"])) == both
 
 
 def test_a_group_that_breaks_stops_no_other(
