@@ -72,9 +72,22 @@ def emptied(games: Trajectory) -> Trajectory:
     return jax.tree.map(empty, games)
 
 
+def assert_same_games(games: Trajectory, expected: Trajectory) -> None:
+    """Bit for bit; with JAX 0.7, which rounds by the size of a batch, but for last bits."""
+    if jax.__version_info__ >= (0, 8):
+        chex.assert_trees_all_equal(games, expected)
+    else:
+        chex.assert_trees_all_close(games, expected, rtol=1e-6, atol=0)
+        exact = [
+            jax.tree.map(lambda x: x if x.dtype.kind in "biu" else None, both)
+            for both in (games, expected)
+        ]
+        chex.assert_trees_all_equal(*exact)
+
+
 def test_games_with_a_cache_are_the_same_from_fewer_searches() -> None:
     (expected, plain), (games, costs) = played("each"), played("cache")
-    chex.assert_trees_all_equal(games, expected)
+    assert_same_games(games, expected)
     np.testing.assert_array_equal(costs.nodes, plain.nodes)
     assert len({tuple(actions) for actions in games.action.T}) > GAMES // 2
     assert plain.memory.searches == expected.valid.sum()
@@ -97,7 +110,7 @@ def test_games_that_share_plies_on_eight_devices_are_those_of_one() -> None:
         out_specs=Trajectory(**axes),
         check_vma=False,
     )
-    chex.assert_trees_all_equal(emptied(jax.jit(run)(game_keys())), played("each")[0])
+    assert_same_games(emptied(jax.jit(run)(game_keys())), played("each")[0])
 
 
 def test_members_of_a_population_share_among_themselves() -> None:
@@ -106,7 +119,7 @@ def test_members_of_a_population_share_among_themselves() -> None:
     run = jax.jit(jax.vmap(functools.partial(play, TOO_SMALL), axis_name=MEMBER_AXIS))
     games, costs = run(keys, jnp.array([7, 2]))
     one, other = (jax.tree.map(lambda x, i=i: x[i], games) for i in range(2))
-    chex.assert_trees_all_equal(emptied(one), played("each")[0])
+    assert_same_games(emptied(one), played("each")[0])
     assert costs.memory.searches[0] == played("cache")[1].memory.searches
     np.testing.assert_array_equal(costs.memory.stored, 5)
     assert costs.memory.searches[1] < costs.memory.searches[0]  # greedy games repeat
@@ -189,7 +202,7 @@ def test_an_iteration_with_a_network() -> None:
         games, metrics = jax.jit(run)(network, KEY)
         results[share] = emptied(games), jax.device_get(metrics)
     (plain, expected), (games, metrics) = results.values()
-    chex.assert_trees_all_equal(games, plain)
+    assert_same_games(games, plain)
     assert expected["count/searches"] == expected["selfplay/positions"]
     assert metrics["count/searches"] < 0.8 * metrics["selfplay/positions"]
     assert metrics["count/table_overflow"] == 0
