@@ -116,8 +116,10 @@ def _run_one(part: Part, scale: str, folder: Path, limit: list[str]) -> State:
             while printed := child.stdout.read1():  # type: ignore[attr-defined]
                 log.write(printed)
                 log.flush()
-                sys.stderr.buffer.write(printed)
-                sys.stderr.flush()
+                # Ctrl-C may end who reads this, `2>&1 | tee`; the part is saving then.
+                with contextlib.suppress(BrokenPipeError):
+                    sys.stderr.buffer.write(printed)
+                    sys.stderr.flush()
                 last = (last + printed)[-1000:]
             ended = child.wait()
         _running.remove(child)

@@ -185,6 +185,24 @@ def test_a_part_whose_parent_died_as_it_started_does_not_begin(tmp_path: Path) -
     assert not (tmp_path / "part").exists()
 
 
+SLOW = """
+import pathlib, sys
+from tests.experiments.reproduce.test_launch import Fake, parts
+parts.run([Fake("fake", "slow", pause=0.2)], "quick", pathlib.Path(sys.argv[1]), 0)
+"""
+
+
+def test_ctrl_c_that_ends_who_reads_the_output_saves(tmp_path: Path) -> None:
+    part = subprocess.Popen([sys.executable, "-c", SLOW, tmp_path], stderr=subprocess.PIPE)
+    assert part.stderr is not None
+    while not steps(tmp_path, "slow"):
+        time.sleep(0.01)
+    part.stderr.close()  # as `2>&1 | tee log` does
+    part.send_signal(signal.SIGINT)
+    part.wait(timeout=60)
+    assert parts.state_of(Fake("fake", "slow"), tmp_path) == (parts.STOPPED, 130, "")
+
+
 def test_what_cannot_be_launched_is_one_line(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
