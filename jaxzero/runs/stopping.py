@@ -3,9 +3,11 @@
 import os
 import select
 import signal
+import stat
 import sys
 import threading
 import time
+from collections.abc import Callable
 from types import FrameType
 from typing import Any
 
@@ -29,8 +31,37 @@ class Stopped(Exception):
         self.status = status
 
 
+class _Unread:
+    """Standard error into a pipe, which says nothing more when nobody reads it any longer."""
+
+    def __init__(self, stream: Any) -> None:
+        self.stream, self.is_unread = stream, False
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.stream, name)
+
+    def write(self, text: str) -> int:
+        self._try(lambda: self.stream.write(text))
+        return len(text)
+
+    def flush(self) -> None:
+        self._try(self.stream.flush)
+
+    def _try(self, call: Callable[[], Any]) -> None:
+        try:
+            call()
+        except BrokenPipeError:
+            self.is_unread = True
+            nowhere = os.open(os.devnull, os.O_WRONLY)
+            os.dup2(nowhere, self.stream.fileno())  # for what is still in the buffer, too
+            os.close(nowhere)
+
+
 class StopRequest:
     """Notices a signal or that the minutes are over; a context manager around the iterations.
+
+    So does the end of who reads standard error, `2>&1 | tee`, which Ctrl-C may end first: what is
+    to be saved must not fail for a line that nobody reads.
 
     The first Ctrl-C or SIGTERM is only noted, with a line. The second, or the end of the grace,
     ends the process at once, what is saved stays. Python handles no signal while it compiles or
@@ -50,9 +81,12 @@ class StopRequest:
         self._signal: int | None = None
         self._before: dict[int, Any] = {}
         self._over = threading.Event()
+        self._error: _Unread | None = None  # standard error, if it is a pipe
         self._bell: int | None = None  # Python writes a signal's number here, whatever it waits for
 
     def __enter__(self) -> "StopRequest":
+        if _is_pipe(sys.stderr):
+            sys.stderr = self._error = _Unread(sys.stderr)
         try:
             for number in _SIGNALS:
                 self._before[number] = signal.signal(number, self._note)
@@ -74,6 +108,8 @@ class StopRequest:
         for number, handler in self._before.items():
             signal.signal(number, handler)
         self._before = {}
+        if self._error is not None:
+            sys.stderr = self._error.stream
 
     def _note(self, number: int, frame: FrameType | None) -> None:
         if self._signal is None:
@@ -110,7 +146,8 @@ class StopRequest:
 
     def reason(self) -> Stopped | None:
         """Why to stop now, the same on all processes; None to go on."""
-        mine = self._signal or 0
+        unread = self._error is not None and self._error.is_unread
+        mine = self._signal or (int(signal.SIGPIPE) if unread else 0)
         if not mine and self._deadline is not None and time.monotonic() >= self._deadline:
             mine = -1
         if jax.process_count() > 1:  # a signal may reach one process only
@@ -143,6 +180,13 @@ def minutes_left(limit: float, started: float, before: str) -> float:
             FINISHED_EARLY,
         )
     return left
+
+
+def _is_pipe(stream: Any) -> bool:
+    try:
+        return stat.S_ISFIFO(os.fstat(stream.fileno()).st_mode)
+    except (AttributeError, OSError, ValueError):  # a notebook's, or none at all
+        return False
 
 
 def _at_once(why: str) -> str:

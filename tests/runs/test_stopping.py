@@ -1,5 +1,6 @@
 """Stopping at once, and all processes together."""
 
+import os
 import signal
 import subprocess
 import sys
@@ -9,6 +10,7 @@ import jax
 import numpy as np
 import pytest
 from jax.experimental import multihost_utils
+from tqdm import tqdm
 
 from jaxzero.runs import stopping
 from jaxzero.runs.stopping import Stopped, StopRequest
@@ -85,3 +87,25 @@ def test_processes_go_by_the_clock_of_the_first(monkeypatch: pytest.MonkeyPatch)
             else:
                 assert stopping.minutes_left(5.0, started, "the next") == 3.0
     assert stopping.minutes_left(0.0, now, "the next") == 0.0
+
+
+@pytest.mark.parametrize("interrupted", [True, False])
+def test_a_run_whose_output_nobody_reads_stops_when_it_is_saved(
+    interrupted: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Ctrl-C may end the reader first, of `2>&1 | tee`."""
+    reader, writer = os.pipe()
+    with os.fdopen(writer, "w") as error:
+        monkeypatch.setattr(sys, "stderr", error)
+        with StopRequest(0.0, time.monotonic()) as stop, tqdm(total=2) as bar:
+            bar.update()
+            assert stop.reason() is None
+            os.close(reader)
+            if interrupted:
+                signal.raise_signal(signal.SIGINT)
+            for _ in range(2):
+                bar.set_postfix_str("words", refresh=True)
+            reason = stop.reason()
+        assert sys.stderr is error
+    assert reason is not None
+    assert reason.status == 128 + (signal.SIGINT if interrupted else signal.SIGPIPE)
