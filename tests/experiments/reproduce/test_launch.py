@@ -186,7 +186,8 @@ def test_a_part_whose_parent_died_as_it_started_does_not_begin(tmp_path: Path) -
 
 
 SLOW = """
-import pathlib, sys
+import pathlib, signal, sys
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a job in the background ignores it
 from tests.experiments.reproduce.test_launch import Fake, parts
 parts.run([Fake("fake", "slow", pause=0.2)], "quick", pathlib.Path(sys.argv[1]), 0)
 """
