@@ -193,6 +193,11 @@ def _effect_tables(results: dict[str, Any]) -> list[Table]:
         f"weights in all arms): mean ± standard error. {METHOD} The rows of a table are read "
         "together."
     )
+    if results.get("ladders", 1) > 1:
+        note += (
+            " Some arms were measured apart, on ladders of their own: a loss in one arm less the "
+            "same in such another has the error of both ladders, too."
+        )
     return [
         table(
             title,

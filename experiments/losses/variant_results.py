@@ -72,24 +72,25 @@ def _settings(part: Study) -> dict[str, Any]:
 
 def _joined(parts: Sequence[Study]) -> Study:
     arms: dict[str, Any] = {}
-    runs: dict[str, Any] = {}
+    runs: list[Any] = []
     curves: dict[str, Any] = {}
     judged: dict[str, Any] = {}
-    for results in (part.results for part in reversed(parts)):
-        arms |= {arm["name"]: arm for arm in results["arms"]}
-        runs |= {run["name"]: run for run in results["runs"]}
-        curves |= (results.get("ladder") or {}).get("runs") or {}
-        judged |= {key: results[key] for key in ("judged_as_published",) if key in results}
+    for results in (part.results for part in parts):
+        more = {arm["name"]: arm for arm in results["arms"] if arm["name"] not in arms}
+        arms |= more
+        runs += [run for run in results["runs"] if run["arm"] in more]
+        curves = ((results.get("ladder") or {}).get("runs") or {}) | curves
+        judged = judged or results.get("judged_as_published") or {}
     first = parts[0].results
-    order = dict.fromkeys(arm["name"] for part in parts for arm in part.results["arms"])
-    strengths = variant_effects.final_strengths([*runs.values()], curves)
     joined = {
-        "arms": [arms[name] for name in order],
-        "runs": [run for name in order for run in runs.values() if run["arm"] == name],
+        "arms": [*arms.values()],
+        "runs": runs,
         "ladder": (first.get("ladder") or {}) | {"runs": curves},
-        "effects": variant_effects.effects(strengths),
+        "ladders": len(parts),
+        "effects": variant_effects.effects(variant_effects.final_strengths(runs, curves)),
+        "judged_as_published": judged,
     }
-    return dataclasses.replace(parts[0], results=first | joined | judged)
+    return dataclasses.replace(parts[0], results=first | joined)
 
 
 def load(directory: Path) -> SearchVariants:

@@ -156,6 +156,7 @@ def test_arms_that_were_trained_apart_are_read_as_one(tmp_path: Path) -> None:
     other = dataclasses.replace(second, results=second.results | {"config": {"seed": 1}})
     assert len(variant_results.together([first, other])) == 2
     document.write(tmp_path / "docs")
+    assert "on ladders of their own" in (tmp_path / "docs" / "recorded.md").read_text()
     drawn = sorted(path.name for path in (tmp_path / "docs").glob("*.svg"))
     assert drawn == ["recorded_cpu_first.svg"]
 
