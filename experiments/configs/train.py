@@ -131,7 +131,6 @@ _QUICK = GAMES["connect_four_5x5"] | {
     "train.iterations": 12,
     "train.batch_size": 64,  # few games: the recipe's few large steps learn too little
     "train.learning_rate": 0.005,
-    "study.positions": 60,
     "evaluation.learning_positions": 64,
     "study.examine_every": 3,
     "study.final_games": 40,
@@ -150,7 +149,7 @@ def _preset(meaning: str, *parts: dict[str, Any]) -> Preset:
 
 
 PRESETS: dict[str, Preset] = {
-    "quick": _preset("Connect Four 5x5, few games: two minutes on two CPU cores", LAPTOP, _QUICK),
+    "quick": _preset("Connect Four 5x5, few games: three minutes on two CPU cores", LAPTOP, _QUICK),
     "laptop": _preset("any --config.game, two CPU cores", LAPTOP, _ANY),
     "gpu": _preset("any --config.game, one large GPU", _ANY, GPU),
     **{name: _preset("two CPU cores", {"game": name}, LAPTOP, own) for name, own in GAMES.items()},
