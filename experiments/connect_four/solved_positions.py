@@ -3,6 +3,7 @@
 import dataclasses
 import hashlib
 import json
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -21,6 +22,7 @@ from jaxzero.solvers import Labelled
 SET, POSITIONS, PARTS = "set.json", "positions.npz", "parts"
 GAME = "connect_four_6x7"
 _COLUMNS, _BITS = 7, 32
+_MOMENTS, _MOMENT = 10, 0.1  # seconds, for a set that is being made larger
 SHARES = (0.8, 0.1)  # of training and of validation; the rest tests (002, 3.2)
 
 
@@ -71,14 +73,14 @@ def merge(directory: Path, parts: int, positions: int, recipe: Recipe) -> None:
     solved = Solved(*(np.concatenate(arrays) for arrays in zip(*whole, strict=True)))
     kept = first_of_each(states_of(solved.moves))[:positions]
     solved = Solved(*(array[kept] for array in solved))
+    described = statistics(_labelled(solved))  # first: who reads waits between the two files
     workdir.write_arrays(directory / POSITIONS, solved._asdict())
-    labelled = _labelled(solved)
     record = {
         "game": GAME,
         "recipe": recipe._asdict(),
         "positions": len(kept),
         "sha256": _digest(directory / POSITIONS),
-        "statistics": statistics(labelled),
+        "statistics": described,
     }
     workdir.write_json(directory / SET, record)
 
@@ -91,8 +93,8 @@ def first_of_each(states: StonesState) -> np.ndarray:
 
 def load(directory: Path) -> Positions:
     """A set that was made. ConfigError: there is none, or its file is not the one written."""
-    record = describe(directory)
     path = directory / POSITIONS
+    record = _record_of(path)
     if record is None or not path.is_file():
         raise ConfigError(
             f"{directory} holds no set of positions: make it with "
@@ -148,6 +150,16 @@ def describe(directory: Path) -> dict[str, Any] | None:
     """What is recorded of a set; None where there is none."""
     path = directory / SET
     return workdir.read_json(path) if path.is_file() else None
+
+
+def _record_of(path: Path) -> dict[str, Any] | None:
+    """`describe` of a file's set; waits while another process is between the set's two files."""
+    for _ in range(_MOMENTS):
+        record = describe(path.parent)
+        if record is None or not path.is_file() or _digest(path) == record["sha256"]:
+            break
+        time.sleep(_MOMENT)
+    return record
 
 
 def _digest(path: Path) -> str:

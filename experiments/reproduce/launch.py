@@ -108,29 +108,39 @@ def run(shares: Sequence[Share], launcher: str, slurm: Mapping[str, Any], machin
     waiting = [share for share in shares if share.mine]
     if not waiting:
         return 0
+    from submitit.core.utils import FailedJobError
+
     executor = _executor(launcher, waiting[0].folder / JOBS, slurm)
     previous = {number: signal.signal(number, _leave) for number in (signal.SIGINT, signal.SIGTERM)}
     jobs: dict[Any, tuple[int, Share, int]] = {}
 
-    def hand_in(index: int, share: Share, tries: int) -> None:
+    def hand_in(index: int, share: Share, tries: int) -> int:
+        """0; 1 if the scheduler does not take it."""
         if launcher == "local":
             _take_gpu(executor, index, machine)
         # Its processes inherit this; else submitit's would kill the part on Ctrl-C.
         interrupt = signal.signal(signal.SIGINT, signal.SIG_IGN)
         asked: list[int] = []  # a signal that comes now waits, or nobody would stop this job
         terminate = signal.signal(signal.SIGTERM, lambda number, _: asked.append(number))
-        job = executor.submit(share)
-        jobs[job] = index, share, tries
-        signal.signal(signal.SIGTERM, terminate)
-        signal.signal(signal.SIGINT, interrupt)
+        try:
+            job = executor.submit(share)
+            jobs[job] = index, share, tries
+            handed_in = f"job {job.job_id}: {share.name}"
+        except FailedJobError as error:
+            job, reason = None, str(error).strip().splitlines()
+            handed_in = f"not handed in ({reason[-1] if reason else 'no reason'}): {share.name}"
+        finally:
+            signal.signal(signal.SIGTERM, terminate)
+            signal.signal(signal.SIGINT, interrupt)
         for number in asked:
             _leave(number, None)
-        say(f"job {job.job_id}: {share.name}")
+        say(handed_in)
+        return int(job is None)
 
     status = 0
     try:
         for index, share in enumerate(waiting):
-            hand_in(index, share, _AGAIN)
+            status |= hand_in(index, share, _AGAIN)
         while jobs:
             time.sleep(_POLL)
             for job in [job for job in jobs if job.done()]:
@@ -138,7 +148,7 @@ def run(shares: Sequence[Share], launcher: str, slurm: Mapping[str, Any], machin
                 ended = _status(job)
                 if ended is None and tries:
                     say(f"job {job.job_id} died; its parts resume in another")
-                    hand_in(index, share, tries - 1)
+                    status |= hand_in(index, share, tries - 1)
                 elif ended is None:
                     say(f"job {job.job_id} died {_AGAIN + 1} times: see {job.paths.stderr}")
                     status = 1

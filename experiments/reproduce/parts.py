@@ -126,6 +126,9 @@ def _run_one(part: Part, scale: str, folder: Path, limit: list[str]) -> State:
     status = 128 - ended if ended < 0 else ended  # of a signal before it saves, as shells say it
     lines = last.decode(errors="replace").replace("\r", "\n").strip().splitlines()
     found = _judged(directory, status, lines[-1] if lines else "")
+    now = state_of(part, folder)
+    if found.state == FAILED and now.state == FINISHED:
+        return now  # another process had the directory, and has ended the part meanwhile
     workdir.write_json(_noted(directory), found._asdict())
     return found
 

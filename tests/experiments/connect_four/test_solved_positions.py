@@ -6,6 +6,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 
@@ -17,6 +18,7 @@ import pytest
 from experiments import connect_four_data
 from experiments.connect_four import solved_games, solved_positions, solved_set
 from experiments.connect_four.solved_games import NO_MOVE, Recipe, Solved
+from jaxzero import workdir
 from jaxzero.games import make_game
 from jaxzero.settings.config import ConfigError
 from jaxzero.solvers import ILLEGAL
@@ -146,6 +148,27 @@ def test_a_damaged_set_is_refused(directory: Path, tmp_path: Path) -> None:
     path.write_bytes(path.read_bytes()[:-3] + b"abc")
     with pytest.raises(ConfigError, match="SHA-256"):
         solved_positions.load(copied)
+
+
+def test_who_reads_waits_for_a_set_that_is_being_made_larger(
+    directory: Path, tmp_path: Path
+) -> None:
+    copied = tmp_path / "set"
+    shutil.copytree(directory, copied)
+    small = solved_positions.load(copied)
+    record = (copied / solved_positions.SET).read_text()
+    solved_positions.merge(copied, 1, 100, ALL)
+    new = solved_positions.describe(copied)
+    (copied / solved_positions.SET).write_text(record)  # of the moment between the two files
+
+    def written() -> None:
+        time.sleep(0.2)
+        workdir.write_json(copied / solved_positions.SET, new)
+
+    thread = threading.Thread(target=written)
+    thread.start()
+    assert len(solved_positions.load(copied)) == 100 != len(small)
+    thread.join()
 
 
 def test_another_recipe_is_refused(directory: Path) -> None:

@@ -9,6 +9,7 @@ import time
 from pathlib import Path
 
 import pytest
+from submitit.core.utils import FailedJobError
 
 from experiments.reproduce import command, launch, parts
 from experiments.reproduce.launch import Share
@@ -141,6 +142,34 @@ def test_a_signal_while_a_job_is_handed_in_stops_it(
     assert launch.run([share(tmp_path, Fake("fake", "one"))], "slurm", {}, LAPTOP) == 143
     assert job.cancelled
     assert signal.getsignal(signal.SIGTERM) is before
+
+
+def test_a_job_that_the_scheduler_refuses_keeps_no_other_from_running(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    handlers = []
+
+    class Taken(Job):
+        def done(self) -> bool:
+            handlers.append(signal.getsignal(signal.SIGINT))
+            return True
+
+        def result(self) -> int:
+            return 0
+
+    class Executor:
+        def submit(self, share: Share) -> Job:
+            if share.name == "two":
+                raise FailedJobError("sbatch: error: Job violates accounting policy")
+            return Taken()
+
+    monkeypatch.setattr(launch, "_executor", lambda *_: Executor())
+    shares = [share(tmp_path, Fake("fake", name)) for name in ("one", "two", "three")]
+    assert launch.run(shares, "slurm", {}, LAPTOP) == 1
+    told = capfd.readouterr().err
+    assert "not handed in (sbatch: error: Job violates accounting policy): two" in told
+    assert told.count("ended (") == 2
+    assert set(handlers) == {launch._leave}  # Ctrl-C stops it while it waits
 
 
 def test_jobs_that_have_just_ended_keep_no_other_from_stopping() -> None:

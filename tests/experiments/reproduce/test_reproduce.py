@@ -1,9 +1,11 @@
 """A paper's plan, its parts run, stopped and resumed, its page: with parts that take no time."""
 
+import json
 import re
 import signal
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 
@@ -145,6 +147,23 @@ def test_parts_run_once_and_failures_do_not_stop_the_others(
     assert "one: finished before" in capfd.readouterr().err
     (tmp_path / "one" / "results.json").unlink()
     assert parts.state_of(made.parts[0], tmp_path).state == "unfinished"
+
+
+def test_a_part_that_another_process_has_ended_is_finished(tmp_path: Path) -> None:
+    part = Fake("fake", "fails_beside_another", pause=0.02)
+
+    def another() -> None:  # that holds the directory; ours is refused while it ends
+        while not (tmp_path / part.name / "steps").exists():
+            time.sleep(0.01)
+        (tmp_path / part.name / "results.json").write_text("{}")
+        finished = parts.State(parts.FINISHED, 0)._asdict()
+        (tmp_path / f"{part.name}.json").write_text(json.dumps(finished))
+
+    thread = threading.Thread(target=another)
+    thread.start()
+    assert parts.run([part], "quick", tmp_path, 0) == 0
+    thread.join()
+    assert parts.state_of(part, tmp_path).state == parts.FINISHED
 
 
 def test_minutes_end_a_part_and_the_same_command_resumes(tmp_path: Path) -> None:
