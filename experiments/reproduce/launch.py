@@ -27,6 +27,7 @@ _AGAIN: Final = 3  # times that a job which died is handed in again
 _OFTEN: Final = 10_000  # times that a job may be out of time; each has saved what it did
 _MINUTES: Final = 24 * 60  # of a job, if Slurm is not asked for another time
 _POLL: Final = 0.5  # seconds
+_PREEMPTION: Final = 20  # seconds after SIGTERM in which Slurm may say that it is one
 
 
 @dataclass(frozen=True)
@@ -47,12 +48,18 @@ class Share:
         """`parts.run`; ends without a result if it was stopped."""
         import submitit
 
-        if submitit.JobEnvironment().cluster == "local":  # Slurm finds processes by their group
+        local = submitit.JobEnvironment().cluster == "local"
+        if local:  # Slurm finds processes by their group
             os.setpgid(0, 0)  # Ctrl-C is for the command that waits, which passes it on
             signal.signal(signal.SIGINT, signal.default_int_handler)
         signal.signal(signal.SIGTERM, _leave)  # between two parts; within one it saves first
-        status = parts.run(self.mine, self.scale, self.folder, self.max_minutes)
+        try:
+            status = parts.run(self.mine, self.scale, self.folder, self.max_minutes)
+        except SystemExit as left:
+            status = int(left.code or 0)
         if status >= 128:
+            if not local:
+                time.sleep(_PREEMPTION)  # its second signal calls `checkpoint`
             sys.exit(status)
         return status
 
@@ -60,6 +67,7 @@ class Share:
         """What is queued again: the same, which resumes. Called before a job is preempted."""
         from submitit.helpers import DelayedSubmission
 
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)  # the preemption's other signal
         parts.stop()
         return DelayedSubmission(self)
 

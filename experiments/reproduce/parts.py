@@ -89,13 +89,14 @@ def run(parts: Sequence[Part], scale: str, folder: Path, max_minutes: float) -> 
 
 
 _AGAIN: Final = "the same command resumes"
-_running: list[subprocess.Popen] = []  # the part that runs now
+_running: dict[subprocess.Popen, list[int]] = {}  # the part that runs now: signals it was sent
 
 
 def stop() -> None:
     """Stops the part that this process runs, if there is one, and waits until it has saved."""
-    for child in _running:
-        child.send_signal(signal.SIGTERM)
+    for child, sent in _running.items():
+        if not sent:  # a second signal would end it before it has saved
+            child.send_signal(signal.SIGTERM)
         child.wait()
 
 
@@ -111,7 +112,7 @@ def _run_one(part: Part, scale: str, folder: Path, limit: list[str]) -> State:
             command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, start_new_session=True
         )
         assert child.stdout is not None
-        _running.append(child)
+        _running[child] = []
         with _forwarding_signals(child):
             while printed := child.stdout.read1():  # type: ignore[attr-defined]
                 log.write(printed)
@@ -122,7 +123,7 @@ def _run_one(part: Part, scale: str, folder: Path, limit: list[str]) -> State:
                     sys.stderr.flush()
                 last = (last + printed)[-1000:]
             ended = child.wait()
-        _running.remove(child)
+        del _running[child]
     status = 128 - ended if ended < 0 else ended  # of a signal before it saves, as shells say it
     lines = last.decode(errors="replace").replace("\r", "\n").strip().splitlines()
     found = _judged(directory, status, lines[-1] if lines else "")
@@ -150,6 +151,7 @@ def _forwarding_signals(child: subprocess.Popen) -> Iterator[None]:
     """Ctrl-C and SIGTERM go to the child, which saves and ends."""
 
     def forward(number: int, _: FrameType | None) -> None:
+        _running[child].append(number)
         child.send_signal(number)
 
     before: dict[int, Any] = {}

@@ -1,12 +1,16 @@
 """A study that takes no time: it counts to a number in a file, then writes results and a report.
 
-If its directory's name begins with `fails`, it ends with status 1.
+If its directory's name begins with `fails`, it ends with status 1. SIGTERM: it saves, which takes
+a moment, and ends; a second one ends it at once. It waits after a step while there is a file `hold`
+beside its directory.
 """
 
 import json
+import signal
 import sys
 import time
 from pathlib import Path
+from types import FrameType
 
 STEPS = 40
 
@@ -36,6 +40,14 @@ def main() -> None:
     flags = dict(word.removeprefix("--").split("=", 1) for word in sys.argv[1:])
     directory = Path(flags["workdir"])
     directory.mkdir(exist_ok=True)
+
+    def save(number: int, _: FrameType | None) -> None:
+        signal.signal(number, signal.SIG_DFL)
+        time.sleep(0.3)
+        (directory / "saved").touch()
+        sys.exit(128 + number)
+
+    signal.signal(signal.SIGTERM, save)
     steps, begun = directory / "steps", directory / "begun"
     begun.write_text(begun.read_text() + "x" if begun.exists() else "x")
     until = time.monotonic() + 60 * float(flags.get("max-minutes", 1e9))
@@ -43,6 +55,8 @@ def main() -> None:
         with steps.open("a") as file:
             file.write("s")
         time.sleep(float(flags.get("pause", 0)))
+        while (directory.parent / "hold").exists():
+            time.sleep(0.01)
         if time.monotonic() > until:
             print("--max-minutes are over")
             return

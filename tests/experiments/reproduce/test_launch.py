@@ -15,6 +15,7 @@ from experiments.reproduce import command, launch, parts
 from experiments.reproduce.launch import Share
 from jaxzero.runs.hardware import Hardware
 from jaxzero.settings.config import ConfigError
+from tests.experiments.reproduce import fake_slurm
 from tests.experiments.reproduce.fake_part import Fake
 from tests.experiments.reproduce.fake_study import STEPS
 
@@ -49,26 +50,42 @@ def worker(folder: Path, name: str) -> int:
     raise AssertionError(f"nobody runs {name}")
 
 
+@pytest.fixture
+def slurm(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Slurm's commands on the path; the folder of its jobs."""
+    jobs = fake_slurm.install(tmp_path)
+    monkeypatch.setenv("PATH", str(tmp_path), prepend=os.pathsep)
+    return jobs
+
+
 @pytest.mark.skipif(sys.platform != "linux", reason="finds processes in /proc")
+@pytest.mark.parametrize("launcher", launch.LAUNCHERS)
 def test_jobs_that_are_killed_or_preempted_resume(
-    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+    tmp_path: Path, launcher: str, slurm: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     names = "killed", "preempted"
-    shares = [share(tmp_path, Fake("fake", name, pause=0.05)) for name in names]
-    seen: list[tuple[int, int]] = []
+    shares = [share(tmp_path, Fake("fake", name)) for name in names]
+    (tmp_path / "hold").touch()  # until both run
 
     def disturb() -> None:
         while not all(steps(tmp_path, name) for name in names):
             time.sleep(0.01)
-        seen.append((steps(tmp_path, "killed"), steps(tmp_path, "preempted")))
         os.kill(worker(tmp_path, "killed"), signal.SIGKILL)
-        os.kill(worker(tmp_path, "preempted"), signal.SIGUSR2)
+        preempted = worker(tmp_path, "preempted")
+        if launcher == "slurm":
+            os.kill(preempted, signal.SIGTERM)  # comes first
+        os.kill(preempted, signal.SIGUSR2)
+        (tmp_path / "hold").unlink()
 
     thread = threading.Thread(target=disturb)
     thread.start()
-    assert launch.run(shares, "local", {}, LAPTOP) == 0
+    options = {"partition": "long", "time": 60} if launcher == "slurm" else {}
+    assert launch.run(shares, launcher, options, LAPTOP) == 0
     thread.join()
-    assert all(0 < count < STEPS for count in seen[0])  # both ran at the same time
+    assert (tmp_path / "preempted" / "saved").exists()
+    scripts = [path.read_text() for path in slurm.glob("*.sh")]
+    assert len(scripts) == (3 if launcher == "slurm" else 0)
+    assert all("--partition=long" in script and "--time=60" in script for script in scripts)
     for name in names:
         assert parts.state_of(Fake("fake", name), tmp_path).state == parts.FINISHED
         assert len((tmp_path / name / "begun").read_text()) == 2
@@ -93,6 +110,30 @@ def test_a_part_that_fails_is_a_status_and_stopping_saves(tmp_path: Path) -> Non
     assert parts.state_of(Fake("fake", "slow"), tmp_path) == (parts.STOPPED, 143, "")
     assert launch.run([share(tmp_path, Fake("fake", "fails"))], "local", {}, LAPTOP) == 1
     assert launch.run([share(tmp_path)], "local", {}, LAPTOP) == 0
+
+
+def test_stopping_cancels_slurms_jobs_which_save(
+    tmp_path: Path, slurm: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    refused = [share(tmp_path, Fake("fake", "one"))]
+    assert launch.run(refused, "slurm", {"partition": "closed"}, LAPTOP) == 1
+    assert "not handed in (sbatch: error: invalid partition" in capfd.readouterr().err
+    slow = Fake("fake", "slow", pause=0.2)
+
+    def stop() -> None:
+        while not steps(tmp_path, "slow"):
+            time.sleep(0.01)
+        os.kill(os.getpid(), signal.SIGTERM)
+
+    thread = threading.Thread(target=stop)
+    thread.start()
+    assert launch.run([share(tmp_path, slow)], "slurm", {}, LAPTOP) == 143
+    thread.join()
+    while parts.state_of(slow, tmp_path) != (parts.STOPPED, 143, ""):
+        time.sleep(0.05)
+    assert (tmp_path / "slow" / "saved").exists()
+    [task] = slurm.glob("*.task")  # waits whether it is a preemption; Slurm kills it in the end
+    os.kill(int(task.read_text()), signal.SIGKILL)
 
 
 COMMAND = """
