@@ -49,7 +49,13 @@ MAY_DIFFER = (
     "study.examine_every",
     "evaluation.learning_positions",
 )
-MAY_GROW = ("study.arms",)  # lists that may have more when a workdir is resumed
+MAY_GROW = (  # lists that may have more when a workdir is resumed
+    "study.arms",
+    "study.blocks",
+    "study.versions",
+    "study.outcome_labels",
+    "study.features",
+)
 _PACKAGES = ("jax", "jaxlib", "flax", "optax", "mctx", "chex", "orbax-checkpoint", "numpy")
 
 

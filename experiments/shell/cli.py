@@ -64,9 +64,15 @@ def run(study: Program, name: str) -> None:
         _stop(f"error: {error}", 1)
     except Stopped as stopped:  # all processes that share the run
         print(stopped, file=sys.stderr)
+        if stopped.at_once:
+            processes.leave(stopped.status, at_once=True)
         sys.exit(stopped.status)
-    except KeyboardInterrupt:
-        _stop("interrupted; the same command resumes from the newest checkpoint, if any", 130)
+    except KeyboardInterrupt:  # the second, or before training: what the device does is lost
+        print(
+            "interrupted; the same command resumes from the newest checkpoint, if any",
+            file=sys.stderr,
+        )
+        processes.leave(130, at_once=True)
     except Exception as error:
         if processes.lost(error):
             _stop(

@@ -46,12 +46,12 @@ def lost(error: Exception) -> bool:
     return any(sign in str(error) for sign in _LOST)
 
 
-def leave(status: int) -> NoReturn:
-    """Ends this process after an error: at once if others share the run.
+def leave(status: int, *, at_once: bool = False) -> NoReturn:
+    """Ends this process after an error: at once if that is asked for, or others share the run.
 
-    At exit JAX would wait for them, and they wait for this one.
+    At exit JAX would wait for what the device computes, and for the others, which wait for this.
     """
-    if jax.distributed.is_initialized():
+    if at_once or jax.distributed.is_initialized():
         sys.stdout.flush()
         sys.stderr.flush()
         os._exit(status)

@@ -23,12 +23,13 @@ _SIGNALS = (signal.SIGINT, signal.SIGTERM)
 class Stopped(Exception):
     """Training ended before its last iteration, everything saved.
 
-    `status` is the program's: 0 for the limit of minutes, 128 + the signal else.
+    `status` is the program's: 0 for the limit of minutes, 128 + the signal else. `at_once`: by a
+    second signal, in the middle of an iteration that is lost.
     """
 
-    def __init__(self, message: str, status: int) -> None:
+    def __init__(self, message: str, status: int, *, at_once: bool = False) -> None:
         super().__init__(message)
-        self.status = status
+        self.status, self.at_once = status, at_once
 
 
 class _Unread:
@@ -117,7 +118,7 @@ class StopRequest:
             return
         self._over.set()
         if number == signal.SIGTERM:
-            raise Stopped(_at_once("a second SIGTERM"), 128 + number)
+            raise Stopped(_at_once("a second SIGTERM"), 128 + number, at_once=True)
         raise KeyboardInterrupt
 
     def _listen(self, heard: int) -> None:

@@ -204,7 +204,6 @@ def test_the_workdir_is_needed(
         (FloatingPointError("loss is nan"), 1, "error: loss is nan\n"),
         (Stopped("--max-minutes=3 are over", 0), 0, "--max-minutes=3 are over\n"),
         (Stopped("stopped by SIGTERM", 143), 143, "stopped by SIGTERM\n"),
-        (KeyboardInterrupt(), 130, "interrupted; the same command resumes"),
     ],
 )
 def test_exit_status(
@@ -216,6 +215,35 @@ def test_exit_status(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     assert command(monkeypatch, Study(error), f"--workdir={tmp_path}") == status
+    assert said in capsys.readouterr().err
+
+
+class Left(Exception):
+    """At once: nothing is waited for."""
+
+
+def leave(status: int) -> None:
+    raise Left(status)
+
+
+@pytest.mark.parametrize(
+    ("error", "status", "said"),
+    [
+        (Stopped("stopped by a second SIGTERM", 143, at_once=True), 143, "a second SIGTERM\n"),
+        (KeyboardInterrupt(), 130, "interrupted; the same command resumes"),
+    ],
+)
+def test_a_second_signal_does_not_wait_for_the_device(
+    error: BaseException,
+    status: int,
+    said: str,
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setattr(os, "_exit", leave)
+    with pytest.raises(Left, match=str(status)):
+        command(monkeypatch, Study(error), f"--workdir={tmp_path}")
     assert said in capsys.readouterr().err
 
 
@@ -237,12 +265,6 @@ def test_a_process_that_fails_does_not_wait_for_the_others(
     tmp_path: Path,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    class Left(Exception):
-        """At once: nothing waits for it."""
-
-    def leave(status: int) -> None:
-        raise Left(status)
-
     monkeypatch.setattr(jax.distributed, "is_initialized", lambda: True)
     monkeypatch.setattr(os, "_exit", leave)
     with pytest.raises(Left, match=str(status)):

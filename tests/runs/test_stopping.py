@@ -69,6 +69,7 @@ def test_the_second_signal_where_python_works() -> None:
         with pytest.raises(Stopped, match="a second SIGTERM: the same command") as caught:
             signal.raise_signal(signal.SIGTERM)
     assert caught.value.status == 143
+    assert caught.value.at_once
     assert [signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)] == before
     assert signal.set_wakeup_fd(-1) == -1
 

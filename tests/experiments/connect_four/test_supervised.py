@@ -142,7 +142,7 @@ def test_tensorboard_has_every_epoch_and_the_accuracies(finished: Path) -> None:
     assert b"network/strong/mean" in table.tensor_proto.string_val[0]
 
 
-def test_interrupted_and_resumed_is_the_same(
+def test_interrupted_and_resumed_with_more_groups_is_the_same(
     finished: Path, data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     calls = iter(range(100))
@@ -154,7 +154,7 @@ def test_interrupted_and_resumed_is_the_same(
     with monkeypatch.context() as patch:
         patch.setattr("jaxzero.runs.stopping.StopRequest.reason", after_two)
         with pytest.raises(Stopped, match="saved at epoch 2"):
-            study.run(tiny(data), tmp_path)
+            study.run(tiny(data, {"study.outcome_labels": ("corrected",)}), tmp_path)
     study.run(tiny(data), tmp_path)
     rows = [workdir.read_rows(d / workdir.METRICS) for d in (finished, tmp_path)]
     assert rows[0] == rows[1]
