@@ -214,3 +214,18 @@ def test_table_1_is_decided_for_each_kind_of_labels() -> None:
     assert test["effect"] == pytest.approx(4.8)
     assert test["published"]["Clausen 2021"] == pytest.approx(0.29)
     assert len((published.load(supervised_rows.PUBLISHED) or {})["features"]) == 25
+
+
+def test_few_examples_are_few() -> None:
+    study = results(0.5)
+    study["groups"][1] |= {"features": "move0_win0", "labels": "corrected"}
+    verdicts = []
+    for count in (8_000, 50_000):
+        for group in study["groups"]:
+            group["positions"]["train"] = count
+        rows = {row["id"]: row for row in claims.rows(study) if row["semantics"] == "corrected"}
+        verdicts.append(rows["features_help_few"]["verdict"])
+        if count == 8_000:
+            [test] = rows["features_help_few"]["contrasts"]
+            assert test["published"]["Clausen 2021"] == pytest.approx(4.22)
+    assert verdicts == ["equivalent", "not addressed"]  # the same networks
