@@ -176,8 +176,12 @@ def tables(runs: Sequence[Recorded]) -> Iterator[Table]:
         if any(test.estimate and test.estimate.tested for test in tests):  # seeds enough
             yield claims_section.details(findings)
         yield joint_figures.ratings(boards)
-    for one in _shown(runs):
-        yield from filter(None, _STUDIES[one.kind].tables(one.study))
+    shown = list(_shown(runs))
+    kinds = [one.kind for one in shown]
+    for one in shown:
+        which = f", {one.name}" if kinds.count(one.kind) > 1 else ""
+        for made in filter(None, _STUDIES[one.kind].tables(one.study)):
+            yield replace(made, title=f"{made.title}{which}")
     for one in runs:
         for name, rows in claims(one).items():
             yield claims_section.of_results(f"{one.name} {name}".strip(), rows, "")
