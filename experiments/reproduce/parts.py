@@ -151,8 +151,8 @@ def _forwarding_signals(child: subprocess.Popen) -> Iterator[None]:
     """Ctrl-C and SIGTERM go to the child, which saves and ends."""
 
     def forward(number: int, _: FrameType | None) -> None:
-        _running[child].append(number)
         child.send_signal(number)
+        _running[child].append(number)  # last: `stop`, of another signal, may come between the two
 
     before: dict[int, Any] = {}
     number: int

@@ -65,7 +65,7 @@ def test_jobs_that_are_killed_or_preempted_resume(
 ) -> None:
     names = "killed", "preempted"
     shares = [share(tmp_path, Fake("fake", name)) for name in names]
-    (tmp_path / "hold").touch()  # until both run
+    (tmp_path / "hold").touch()  # until both have been disturbed
 
     def disturb() -> None:
         while not all(steps(tmp_path, name) for name in names):
@@ -74,7 +74,11 @@ def test_jobs_that_are_killed_or_preempted_resume(
         preempted = worker(tmp_path, "preempted")
         if launcher == "slurm":
             os.kill(preempted, signal.SIGTERM)  # comes first
+            time.sleep(0.1)
         os.kill(preempted, signal.SIGUSR2)
+        late = time.monotonic() + 60
+        while not (tmp_path / "preempted" / "saved").exists() and time.monotonic() < late:
+            time.sleep(0.01)
         (tmp_path / "hold").unlink()
 
     thread = threading.Thread(target=disturb)
