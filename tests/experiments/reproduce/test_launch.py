@@ -97,16 +97,23 @@ def test_jobs_that_are_killed_or_preempted_resume(
     assert capfd.readouterr().err.count("died; its parts resume in another") == 1
 
 
-def test_a_part_that_fails_is_a_status_and_stopping_saves(tmp_path: Path) -> None:
-    shares = [share(tmp_path, Fake("fake", "fails"), Fake("fake", "slow", pause=0.2))]
+def stopping(folder: Path, name: str) -> threading.Thread:
+    """SIGTERM to this process as soon as the part has taken a step; is begun."""
 
     def stop() -> None:
-        while not steps(tmp_path, "slow"):
+        while not steps(folder, name):
             time.sleep(0.01)
         os.kill(os.getpid(), signal.SIGTERM)
 
     thread = threading.Thread(target=stop)
     thread.start()
+    return thread
+
+
+def test_a_part_that_fails_is_a_status_and_stopping_saves(tmp_path: Path) -> None:
+    shares = [share(tmp_path, Fake("fake", "fails"), Fake("fake", "slow", pause=0.2))]
+
+    thread = stopping(tmp_path, "slow")
     assert launch.run(shares, "local", {}, LAPTOP) == 143
     thread.join()
     assert parts.state_of(Fake("fake", "fails"), tmp_path).state == parts.FAILED
@@ -124,13 +131,7 @@ def test_stopping_cancels_slurms_jobs_which_save(
     assert "not handed in (sbatch: error: invalid partition" in capfd.readouterr().err
     slow = Fake("fake", "slow", pause=0.2)
 
-    def stop() -> None:
-        while not steps(tmp_path, "slow"):
-            time.sleep(0.01)
-        os.kill(os.getpid(), signal.SIGTERM)
-
-    thread = threading.Thread(target=stop)
-    thread.start()
+    thread = stopping(tmp_path, "slow")
     assert launch.run([share(tmp_path, slow)], "slurm", {}, LAPTOP) == 143
     thread.join()
     while parts.state_of(slow, tmp_path) != (parts.STOPPED, 143, ""):
