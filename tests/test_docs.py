@@ -125,6 +125,10 @@ def commands_in(text: str) -> list[tuple[str, list[str]]]:
             line = line.rpartition("'")[0]
         words = shlex.split(line, comments=True)
         words = list(itertools.takewhile(lambda word: word not in (">", "|", "&&"), words))
+        if "--" in words:  # a study that the program runs
+            ends = words.index("--")
+            found.append((f"experiments.{words[ends + 1]}", words[ends + 2 :]))
+            words = [*words[: ends + 1], words[ends + 1]]
         found.append((module, words))
     return found
 
