@@ -29,13 +29,13 @@ from experiments.shell import arguments
 from jaxzero import workdir
 from jaxzero.settings.config import ConfigError
 
-_WARM: Final = 600.0  # seconds of a start that compile and fill windows: not judged
+_FEWEST: Final = 10  # samples that say how something grows
 _SIGNALS: Final = (signal.SIGTERM, signal.SIGKILL)
 _PANELS: Final = (
     ("resident", "resident memory, MiB"),
     ("files", "open files"),
     ("threads", "threads"),
-    ("cpu_per_iteration", "CPU seconds an iteration"),
+    ("cpu_per_iteration", "CPU seconds an iteration of a run"),
 )
 
 
@@ -48,7 +48,7 @@ class Sample(NamedTuple):
     resident: float  # MiB
     files: int  # open
     threads: int
-    iterations: int  # trained so far, those of earlier starts too
+    iterations: int  # trained so far, of all runs, those of earlier starts too
     end: str = ""  # what ended the process: of its last sample
 
 
@@ -193,30 +193,38 @@ def _per_iteration(cpu: np.ndarray, iterations: np.ndarray) -> np.ndarray:
 
 
 def growth(start: dict[str, np.ndarray], name: str) -> tuple[float, float] | None:
-    """What a column has grown by in an hour of one start, and its mean; None: too few samples.
+    """What a column grows by in an hour, and its mean; None: too few samples.
 
-    By least squares, without the first ten minutes.
+    By least squares over the second half of a start: the first compiles and fills windows.
     """
-    fine = (start["seconds"] > _WARM) & np.isfinite(start[name])
+    fine = (start["seconds"] > start["seconds"][-1] / 2) & np.isfinite(start[name])
     hours, values = start["hours"][fine], start[name][fine]
-    if len(values) < 3:
+    if len(values) < _FEWEST:
         return None
     return float(np.polyfit(hours, values, 1)[0]), float(values.mean())
 
 
 def table(samples: Sequence[Sample]) -> str:
-    """Markdown: of each start its length, its end, and the growth of each column in an hour."""
+    """Markdown: of each start its length, its end, and the columns in its second half."""
     rows = []
     for start, found in enumerate(series(samples)):
         own = [sample for sample in samples if sample.start == start]
         cells = []
         for name, _ in _PANELS:
             grown = growth(found, name)
-            cells.append(f"{short(grown[1])} ({short(grown[0])} an hour)" if grown else "")
+            cells.append(f"{short(grown[1])} ({_change(*grown)} an hour)" if grown else "")
         iterations = own[-1].iterations - own[0].iterations
         end = next((sample.end for sample in own if sample.end), "")
         rows.append((start + 1, f"{own[-1].seconds / 60:.0f}", iterations, *cells, end))
-    return as_table(("start", "minutes", "iterations", *(w for _, w in _PANELS), "ended by"), rows)
+    return as_table(
+        ("start", "minutes", "iterations of runs", *(w for _, w in _PANELS), "ended by"), rows
+    )
+
+
+def _change(grown: float, mean: float) -> str:
+    return (
+        "0" if abs(grown) < 1e-4 * abs(mean) else f"{'+' if grown > 0 else '-'}{short(abs(grown))}"
+    )
 
 
 @style.styled

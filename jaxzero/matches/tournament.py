@@ -5,6 +5,7 @@ nothing new. A game whose moves equal an earlier one's of the same ordered pair 
 out of the counts, so that error bars do not pretend to more games than there are.
 """
 
+import contextlib
 import dataclasses
 from typing import Literal
 
@@ -12,6 +13,7 @@ import numpy as np
 
 from jaxzero.matches import arena
 from jaxzero.ratings import Ratings, bayes_elo
+from jaxzero.ratings.likelihood import UndeterminedError
 
 DEFAULT_DRAW_ELO = 97.3  # BayesElo's
 
@@ -98,13 +100,16 @@ def fit(
     advantage: float | Literal["fit"] = "fit",
     draw_elo: float | Literal["fit"] = "fit",
 ) -> Ratings:
-    """`bayes_elo`, for pools in which one side may never win: draw_elo is BayesElo's default then.
+    """`bayes_elo`, with BayesElo's own draw_elo where the results don't say how likely draws are.
 
-    Advantage and draws cannot be told apart there.
+    That is so if one side never wins: advantage and draws cannot be told apart. And in a few games
+    that ratings without bounds explain best, together with ever more draws.
     """
     decided_both_ways = rows[:, 2].any() and rows[:, 4].any()
-    if draw_elo == "fit" and not decided_both_ways:
-        draw_elo = DEFAULT_DRAW_ELO
+    if draw_elo == "fit" and decided_both_ways:
+        with contextlib.suppress(UndeterminedError):
+            return bayes_elo(rows, advantage=advantage, num_players=num_players, draw_elo="fit")
+    draw_elo = DEFAULT_DRAW_ELO if draw_elo == "fit" else draw_elo
     return bayes_elo(rows, advantage=advantage, draw_elo=draw_elo, num_players=num_players)
 
 

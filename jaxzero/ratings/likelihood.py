@@ -63,8 +63,16 @@ class Likelihood:
         return gradient, hessian
 
 
+class UndeterminedError(ValueError):
+    """The likelihood has no finite maximum."""
+
+
 def maximise(model: Likelihood, theta: Float, free: NDArray[np.bool_]) -> Float:
-    """Newton's method with step halving from `theta`, in the coordinates that are `free`."""
+    """Newton's method with step halving from `theta`, in the coordinates that are `free`.
+
+    Raises:
+      UndeterminedError: there is no finite maximum.
+    """
     count = len(theta) - 2
     for _ in range(_MAX_STEPS):
         gradient, hessian = model.derivatives(theta)
@@ -81,7 +89,9 @@ def maximise(model: Likelihood, theta: Float, free: NDArray[np.bool_]) -> Float:
         theta = _halve(model, theta, step, float(gradient[free] @ newton))
         if not np.abs(theta).max() < _LARGEST * count:
             break
-    raise ValueError("the results don't determine the ratings: no finite maximum; use a prior > 0")
+    raise UndeterminedError(
+        "the results don't determine the ratings: no finite maximum; use a prior > 0"
+    )
 
 
 def _halve(model: Likelihood, theta: Float, step: Float, slope: float) -> Float:

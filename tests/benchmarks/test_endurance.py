@@ -53,20 +53,23 @@ def test_a_study_is_watched_to_its_end_and_begun_again(study: Path) -> None:
 
 
 def test_growth_is_that_of_the_samples() -> None:
-    """A start that grows by 6 MiB an hour, in fact; by a jump in its first minutes, besides."""
+    """A start that grows by 6 MiB an hour, in fact; by a jump in its first half, besides."""
     samples = [
-        Sample(0, 60.0 * minute, 30.0 * minute, 100 + minute / 10 + 50 * (minute > 5), 9, 4, minute)
+        Sample(
+            0, 60.0 * minute, 30.0 * minute, 100 + minute / 10 + 50 * (minute > 25), 9, 4, minute
+        )
         for minute in range(61)
     ]
     samples += [sample._replace(start=1, resident=100) for sample in samples]
     first, second = endurance.series(samples)
     grown, mean = endurance.growth(first, "resident") or (0, 0)
     assert grown == pytest.approx(6)
-    assert mean == pytest.approx(100 + 50 + 3.55)
+    assert mean == pytest.approx(100 + 50 + 4.55)
     assert endurance.growth(second, "resident") == pytest.approx((0, 100), abs=1e-9)
     assert endurance.growth(first, "cpu_per_iteration") == pytest.approx((0, 30), abs=1e-9)
     np.testing.assert_allclose(second["hours"] - first["hours"], 1)
-    assert endurance.table(samples).count("6.00 an hour") == 1
+    assert endurance.table(samples).count("(+6.00 an hour)") == 1
+    assert endurance.table(samples).count("(0 an hour)") == 7
     assert len(endurance.draw(samples).axes) == 4
 
 

@@ -1,5 +1,7 @@
 """Round robins: repeated games say nothing new, and every row belongs to the right players."""
 
+import itertools
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -116,3 +118,15 @@ def test_a_pool_in_which_the_second_mover_never_wins_is_rated() -> None:
     assert np.isfinite(rated.ratings.elo).all()
     assert rated.ratings.advantage > 0
     assert rated.ratings.draw_elo == tournament.DEFAULT_DRAW_ELO
+
+
+SEEN = (1, 0, 1, 0, 2, 1)  # once: no finite draw_elo explains them best
+
+
+@pytest.mark.parametrize("players", [2, 3])
+def test_every_pool_of_a_few_games_is_rated(players: int) -> None:
+    pairs = list(itertools.permutations(range(players), 2))
+    possible = list(itertools.product(range(3), repeat=len(pairs)))  # win, draw, loss
+    for outcomes in [*possible[::7], *[SEEN] * (players == 3)]:
+        rows = np.hstack([pairs, np.eye(3, dtype=np.int64)[list(outcomes)]])
+        assert np.isfinite(tournament.fit(rows, players).elo).all(), outcomes
