@@ -5,14 +5,13 @@ python -m benchmarks.endurance --record=FILE.tsv --interrupt=15 -- STUDY --confi
 python -m benchmarks.endurance --record=FILE.tsv --page    # FILE.svg, and the table on the screen
 
 STUDY is the last part of `python -m experiments.STUDY`. `--interrupt=N` ends it every N minutes, by
-turns with SIGTERM and with kill -9, and begins it again. Each start adds to the file. Linux only.
+turns with SIGTERM and with kill -9, and begins it again. Each start adds to the file. Linux, macOS.
 """
 
 import contextlib
 import csv
 import os
 import signal
-import subprocess
 import sys
 import time
 from collections.abc import Iterator, Sequence
@@ -21,6 +20,7 @@ from types import FrameType
 from typing import Final, NamedTuple
 
 import numpy as np
+import psutil
 from matplotlib.figure import Figure
 
 from benchmarks.markdown import as_table, short
@@ -30,6 +30,7 @@ from jaxzero import workdir
 from jaxzero.settings.config import ConfigError
 
 _FEWEST: Final = 10  # samples that say how something grows
+_CHILD: Final = "experiments.reproduce.child"  # ends with the one that started it
 _SIGNALS: Final = (signal.SIGTERM, signal.SIGKILL)
 _PANELS: Final = (
     ("resident", "resident memory, MiB"),
@@ -42,14 +43,14 @@ _PANELS: Final = (
 class Sample(NamedTuple):
     """A process at a moment."""
 
-    start: int  # the how many-th process, from 0
+    start: int  # number of the process, from 0
     seconds: float  # since its begin
     cpu: float  # seconds of all its threads so far
     resident: float  # MiB
     files: int  # open
     threads: int
     iterations: int  # trained so far, of all runs, those of earlier starts too
-    end: str = ""  # what ended the process: of its last sample
+    end: str = ""  # the signal that was sent to it as the sample was taken
 
 
 def read(path: Path) -> list[Sample]:
@@ -86,8 +87,8 @@ def watch(words: Sequence[str], record: Path, every: float, interrupt: float) ->
     start = known[-1].start + 1 if known else 0
     record.parent.mkdir(parents=True, exist_ok=True)
     while True:
-        command = [sys.executable, "-m", f"experiments.{words[0]}", *words[1:]]
-        with subprocess.Popen(command) as process, _passing_signals_to(process):
+        command = ["-m", _CHILD, str(os.getpid()), f"experiments.{words[0]}", *words[1:]]
+        with psutil.Popen([sys.executable, *command]) as process, _passing_signals_to(process):
             ended = None
             for sample in _samples(process, directory, start, every):
                 if interrupt and not ended and sample.seconds >= 60 * interrupt:
@@ -102,7 +103,7 @@ def watch(words: Sequence[str], record: Path, every: float, interrupt: float) ->
 
 
 @contextlib.contextmanager
-def _passing_signals_to(process: subprocess.Popen) -> Iterator[None]:
+def _passing_signals_to(process: psutil.Popen) -> Iterator[None]:
     """SIGTERM goes to the study, and Ctrl-C reaches it by itself: it saves and ends."""
 
     def handle(number: int, _: FrameType | None) -> None:
@@ -126,34 +127,32 @@ def _add(sample: Sample, record: Path) -> None:
 
 
 def _samples(
-    process: subprocess.Popen, directory: Path, start: int, every: float
+    process: psutil.Popen, directory: Path, start: int, every: float
 ) -> Iterator[Sample]:
     begun = last = time.monotonic()
-    while True:
+    while process.poll() is None:
         now = time.monotonic()
         if now - last >= every:
-            with contextlib.suppress(OSError, KeyError):  # it has ended
-                yield _sample(process.pid, directory, start, now - begun)
+            with contextlib.suppress(psutil.Error):  # it has ended
+                sample = _sample(process, directory, start, now - begun)
+                if process.poll() is None:
+                    yield sample
             last = now
-        if process.poll() is not None:
-            return
         time.sleep(0.1)
 
 
-def _sample(pid: int, directory: Path, start: int, seconds: float) -> Sample:
-    folder = Path(f"/proc/{pid}")
-    lines = (line.split(":", 1) for line in (folder / "status").read_text().splitlines())
-    status = {name: value.split() for name, value in lines}
-    ticks = (folder / "stat").read_text().rpartition(")")[2].split()[11:13]  # utime, stime
-    return Sample(
-        start,
-        seconds,
-        sum(map(int, ticks)) / os.sysconf("SC_CLK_TCK"),
-        int(status["VmRSS"][0]) / 1024,
-        len(os.listdir(folder / "fd")),
-        int(status["Threads"][0]),
-        sum(len(workdir.read_rows(path)) for path in directory.rglob(workdir.METRICS)),
-    )
+def _sample(process: psutil.Popen, directory: Path, start: int, seconds: float) -> Sample:
+    with process.oneshot():
+        cpu = process.cpu_times()
+        return Sample(
+            start,
+            seconds,
+            cpu.user + cpu.system,
+            process.memory_info().rss / 2**20,
+            process.num_fds(),
+            process.num_threads(),
+            sum(len(workdir.read_rows(path)) for path in directory.rglob(workdir.METRICS)),
+        )
 
 
 def _directory(words: Sequence[str]) -> Path:

@@ -205,7 +205,7 @@ def split(positions: Positions, by: str, *, seed: int = 42) -> dict[str, np.ndar
     rng = np.random.default_rng(seed)
     owner = np.arange(len(positions)) if by == "position" else positions.game
     groups = rng.permutation(np.unique(owner))
-    rank = np.empty(int(owner.max()) + 1, int)
+    rank = np.empty(int(np.max(owner)) + 1, np.int64)
     rank[groups] = np.arange(len(groups))
     order = rng.permutation(len(positions))
     share = rank[owner[order]] / len(groups)

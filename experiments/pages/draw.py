@@ -154,7 +154,7 @@ def same_height(row: Sequence[Axes]) -> None:
 
 def limit_height(axes: Axes, values: Sequence[np.ndarray], *, bottom: float | None = 0.0) -> None:
     """Scales y to the bulk of `values`; what is far above is cut off, and the axes say so."""
-    finite = np.concatenate([np.ravel(v)[np.isfinite(np.ravel(v))] for v in values] or [[]])
+    finite = np.concatenate([np.empty(0), *(v[np.isfinite(v)] for v in values)])
     if not len(finite):
         return
     bulk, top = float(np.quantile(finite, 0.95)), float(finite.max())

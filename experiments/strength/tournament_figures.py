@@ -121,7 +121,7 @@ def ratings(played: dict[str, Any]) -> Table:
 
 def share(points: np.ndarray, games: np.ndarray) -> str:
     """`53.1 %` of the points of some games."""
-    return percent(points.sum() / games.sum() if games.sum() else math.nan)
+    return percent(float(points.sum()) / float(games.sum()) if games.sum() else math.nan)
 
 
 def pairings(played: dict[str, Any]) -> tuple[np.ndarray, np.ndarray]:

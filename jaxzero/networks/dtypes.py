@@ -7,6 +7,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 from flax.linen.dtypes import promote_dtype
+from jax.typing import DTypeLike
 
 from jaxzero.networks.output import HEADS
 
@@ -14,7 +15,7 @@ _BFLOAT16_CAPABILITY = 8.0  # NVIDIA GPUs before Ampere (a free Colab's T4 is 7.
 _DTYPES = {"float32": jnp.float32, "bfloat16": jnp.bfloat16}
 
 
-def default_dtype(platform: str | None = None) -> type:
+def default_dtype(platform: str | None = None) -> DTypeLike:
     """bfloat16 where `platform` multiplies it in hardware, float32 elsewhere.
 
     Args:
@@ -29,7 +30,7 @@ def default_dtype(platform: str | None = None) -> type:
     return jnp.float32
 
 
-def resolve_dtype(name: str, platform: str | None = None) -> type:
+def resolve_dtype(name: str, platform: str | None = None) -> DTypeLike:
     """The dtype that a config calls "auto" (see `default_dtype`), "float32" or "bfloat16".
 
     Raises:

@@ -20,7 +20,7 @@ Source: Lavin and Gray, "Fast algorithms for convolutional neural networks" (201
 
 import functools
 from collections.abc import Callable
-from typing import Literal
+from typing import Any, Literal
 
 import jax
 import jax.numpy as jnp
@@ -50,8 +50,8 @@ def conv3x3(x: jax.Array, kernel: jax.Array, padding: Padding) -> jax.Array:
     """
     if not x.dtype == kernel.dtype == jnp.float32:
         raise TypeError(f"winograd convolves float32 only, got {x.dtype} and {kernel.dtype}")
-    asked = jax.config.jax_default_matmul_precision  # type: ignore[attr-defined]
-    return _convolve(x, kernel, padding, asked)
+    config: Any = jax.config  # only some versions declare what it has
+    return _convolve(x, kernel, padding, config.jax_default_matmul_precision)
 
 
 @functools.partial(jax.custom_vjp, nondiff_argnums=(2, 3))

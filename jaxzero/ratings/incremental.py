@@ -57,7 +57,7 @@ def incremental_elo(
         raise ValueError("a player can't play itself")
     if not ((scores >= 0) & (scores <= 1)).all():
         raise ValueError("scores must be in [0, 1]")
-    needed = int(players.max(initial=-1)) + 1
+    needed = int(np.max(players, initial=-1)) + 1
     count = needed if num_players is None else num_players
     if needed > count:
         raise ValueError(f"player {needed - 1} is out of range for num_players={count}")

@@ -53,7 +53,7 @@ def whole_history_ratings(
         winner = {1.0: "B", 0.5: "D", 0.0: "W"}[score]  # the package's first player is black
         base.create_game(str(int(first)), str(int(second)), winner, int(time), _FIRST)
     base.auto_iterate(precision=precision)
-    players = range(int(rows[:, :2].max()) + 1)
+    players = range(int(np.max(rows[:, :2])) + 1)
     seen = {int(player) for player in rows[:, :2].ravel()}
     return [
         np.array(base.ratings_for_player(str(p)), np.float64) if p in seen else np.empty((0, 3))

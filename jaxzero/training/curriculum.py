@@ -159,7 +159,7 @@ def describe(lesson: Lesson, progress: Progress, trajectory: Trajectory) -> dict
     if trajectory.rolled_back is not None:
         rolled_back = (trajectory.rolled_back & trajectory.active).sum() / games
     return {
-        "curriculum/fraction": lesson.fraction,
+        "curriculum/fraction": jnp.asarray(lesson.fraction, jnp.float32),
         "curriculum/random_plies": jnp.asarray(
             0 if lesson.random_plies is None else lesson.random_plies, jnp.float32
         ),

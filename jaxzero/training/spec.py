@@ -239,7 +239,7 @@ def make_hyper(config: ConfigDict) -> Hyper:
     """The traced settings of one run."""
     kinds = {float: jnp.float32, int: jnp.int32}
     by_name = {key.name: key for key in config_lib.KEYS}
-    traced = {
+    traced: dict[str, Any] = {
         name: kinds[by_name[key].kind](config_lib.get(config, key)) for name, key in _TRACED.items()
     }
     if config.arena.gate == "none":

@@ -142,7 +142,7 @@ def _in_words(now: Session, found: Analysis) -> dict[str, Any]:
     answer |= {"value": _finite(found.value), "words": analysis_text.in_words(found.value)}
     answer["first"] = answer["value"] if mover == 0 else -answer["value"]
     if found.prior is not None and found.network_value is not None:
-        alone = int(np.where(now.now.legal, found.prior, -1).argmax())
+        alone = int(np.argmax(np.where(now.now.legal, found.prior, -1)))
         words = analysis_text.in_words(found.network_value)
         answer["network"] = {"move": names[alone], "words": words}
     return answer
