@@ -126,9 +126,7 @@ def _add(sample: Sample, record: Path) -> None:
         out.writerow([round(v, 2) if isinstance(v, float) else v for v in sample])
 
 
-def _samples(
-    process: psutil.Popen, directory: Path, start: int, every: float
-) -> Iterator[Sample]:
+def _samples(process: psutil.Popen, directory: Path, start: int, every: float) -> Iterator[Sample]:
     begun = last = time.monotonic()
     while process.poll() is None:
         now = time.monotonic()
