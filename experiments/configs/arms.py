@@ -119,7 +119,7 @@ _DEFECTS: dict[str, Any] = {
     "study.seeds": 5,
     "study.tournament_games": 2,  # of each arm by itself; the arms meet on the ladder
     "study.tournament_simulations": 100,
-    "study.ladder_games": 40,
+    "study.ladder_games": 320,  # with 40 the games, not the seeds, made most of the error bars
     "study.ladder_opponents": ("random", "greedy", "mcts_50", "mcts_200"),
     "search.num_simulations": 50,
     "selfplay.episodes": 48,
