@@ -10,7 +10,7 @@ import numpy as np
 from jax.sharding import Mesh
 
 from jaxzero.networks import widening
-from jaxzero.runs import population
+from jaxzero.runs import heap, population
 from jaxzero.runs.opened import CHANNELS
 from jaxzero.runs.processes import say
 from jaxzero.training import growth, iteration
@@ -50,6 +50,7 @@ class Stages:
         say("compiling...")
         program = self._program(self._spec, restart=restart)
         self._compiled = program.iterate.lower(hypers, states, held).compile()
+        heap.trim()
         self._kind = kind
         self.seconds += time.monotonic() - started
         say(f"compiled in {time.monotonic() - started:.1f} s")
