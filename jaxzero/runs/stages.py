@@ -47,6 +47,7 @@ class Stages:
         if kind == self._kind:
             return states
         started = time.monotonic()
+        heap.trim()
         say("compiling...")
         program = self._program(self._spec, restart=restart)
         self._compiled = program.iterate.lower(hypers, states, held).compile()
