@@ -18,6 +18,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import jax
 from ml_collections import ConfigDict
 
 from experiments import ladder, loss_ablation, notebook
@@ -90,6 +91,7 @@ def train(study: StudyRun, name: str) -> None:
         return
     shell.say(f"arm {name}: {ARMS[name].meaning}")
     loss_ablation.run(study.within(own, f"arm {name}"), place, notebook.command(own, place))
+    jax.clear_caches()  # other arms have other programs
 
 
 def open_arms(config: ConfigDict, directory: Path, judge: str = PLAIN) -> dict[str, Run]:
