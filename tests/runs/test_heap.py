@@ -11,7 +11,7 @@ from jaxzero.runs import heap
 BLOCK, MANY = 4096, 50_000  # 195 MiB, in pieces that the C library keeps
 
 
-@pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="other C libraries keep nothing")
+@pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="is for the GNU C library")
 def test_what_is_free_is_given_back() -> None:
     libc = ctypes.CDLL(None)
     libc.malloc.restype, libc.free.argtypes = ctypes.c_void_p, [ctypes.c_void_p]
