@@ -50,13 +50,19 @@ def fill(study: str, number: int) -> tuple[Mapping[str, int], str | None]:
 @contextlib.contextmanager
 def _file_system(directory: Path, options: str) -> Iterator[None]:
     """With room for so much; gone at the end."""
+    if directory.is_mount():  # of a count that was killed
+        _unmount(directory)
     studies.remove(directory)
     directory.mkdir(parents=True)
     _mount(directory, options)
     try:
         yield
     finally:
-        subprocess.run(["umount", "--lazy", directory], check=True)
+        _unmount(directory)
+
+
+def _unmount(directory: Path) -> None:
+    subprocess.run(["umount", "--lazy", directory], check=True)
 
 
 def _mount(directory: Path, options: str) -> None:

@@ -1,13 +1,14 @@
 """The campaign's generators make what they say, and its checks see what is wrong."""
 
 import json
+import subprocess
 import time
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from benchmarks.reliability import configs, mutations, page, studies
+from benchmarks.reliability import configs, disk, mutations, page, studies
 from benchmarks.reliability.mutations import Case
 from benchmarks.reliability.tally import Step, Tally
 from experiments import loss_ablation
@@ -122,6 +123,25 @@ def test_a_study_that_can_not_go_on_says_so_in_a_line(
 ) -> None:
     (tmp_path / "run.log").write_text(log)
     assert (studies.refused(status, tmp_path / "run") is None) == fine
+
+
+def test_a_file_system_that_a_killed_count_left_is_unmounted_first(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    left = tmp_path / "full_1"
+    left.mkdir()
+    mounted = [left]  # and so can't be removed
+
+    def run(words: list[Any], **_: Any) -> subprocess.CompletedProcess[str]:
+        mounted.remove(left) if words[0] == "umount" else mounted.append(left)
+        return subprocess.CompletedProcess(words, 0, "", "")
+
+    monkeypatch.setattr(Path, "is_mount", lambda path: path in mounted)
+    monkeypatch.setattr(studies, "remove", lambda path: path in mounted or path.rmdir())
+    monkeypatch.setattr(disk.subprocess, "run", run)
+    with disk._file_system(left, "size=1m"):
+        assert mounted == [left]
+    assert not mounted
 
 
 def test_the_page_holds_the_committed_counts() -> None:
