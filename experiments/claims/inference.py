@@ -150,7 +150,7 @@ def _first(holds: Callable[[int], bool], low: int, high: int) -> int | None:
     """The smallest number from `low` to `high` from which a condition holds, if it holds at all."""
     top = low
     while not holds(top):
-        low, top = top + 1, 2 * top
-        if low > high:
+        if top >= high:
             return None
-    return low + bisect.bisect_left(range(low, top), True, key=holds) if top <= high else None
+        low, top = top + 1, min(2 * top, high)
+    return low + bisect.bisect_left(range(low, top), True, key=holds)

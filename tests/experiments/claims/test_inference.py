@@ -175,6 +175,10 @@ def test_seeds_needed_at_the_edges() -> None:
     assert needed(0.0, 0.0, 50.0, tests=1, equality=False) == inference.FEWEST
     assert needed(50.0, 100.0, 50.0, tests=1, equality=True) is None  # on the margin: never
     assert needed(100.0, float("nan"), 50.0, tests=1, equality=False) is None  # one seed
+    # By the normal approximation (2.8016 / effect)^2: 8721, 9941 and 10,083.
+    assert needed(0.03, 1.0, 0.0, tests=1, equality=False) == pytest.approx(8723, abs=3)
+    assert needed(0.0281, 1.0, 0.0, tests=1, equality=False) == pytest.approx(9943, abs=3)
+    assert needed(0.0279, 1.0, 0.0, tests=1, equality=False) is None  # over `MOST_SEEDS`
     one, six = (needed(100.0, 150.0, 50.0, tests=k, equality=False) for k in (1, 6))
     assert one is not None
     assert six is not None
