@@ -254,10 +254,22 @@ def append_rows(path: Path, rows: Iterable[dict[str, Any]]) -> None:
 
 
 def read_rows(path: Path) -> list[dict[str, Any]]:
-    """The whole lines of a JSONL file; a last line cut short by a crash is not one."""
+    """The whole lines of a JSONL file; a last line cut short by a crash is not one.
+
+    ConfigError: a whole line is not JSON any more.
+    """
     if not path.exists():
         return []
-    return [json.loads(line) for line in path.read_text().splitlines(True) if line.endswith("\n")]
+    *lines, _ = path.read_bytes().split(b"\n")
+    rows = []
+    for number, line in enumerate(lines, 1):
+        try:
+            rows.append(json.loads(line))
+        except ValueError as error:
+            raise ConfigError(
+                f"{path} is damaged (line {number}: {error}): put back a copy of it"
+            ) from error
+    return rows
 
 
 def drop_rows_after(path: Path, iteration: int) -> None:

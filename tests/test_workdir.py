@@ -116,6 +116,15 @@ def test_a_row_after_one_that_was_cut_short_is_whole(tmp_path: Path) -> None:
         assert [row["iteration"] for row in workdir.read_rows(path)] == [*kept, 2]
 
 
+@pytest.mark.parametrize("damage", [b'{"iter', b"\0" * 9, b"\xff"])
+def test_a_damaged_row_is_one_line(tmp_path: Path, damage: bytes) -> None:
+    path = tmp_path / workdir.METRICS
+    path.write_bytes(b'{"iteration": 1}\n' + damage + b'\n{"iteration": 3}\n')
+    with pytest.raises(ConfigError, match=r"metrics.jsonl is damaged \(line 2: "):
+        workdir.drop_rows_after(path, 1)
+    assert path.read_bytes().startswith(b'{"iteration": 1}\n' + damage)  # nothing is thrown away
+
+
 @pytest.mark.parametrize("write", [workdir.write_json, workdir.write_arrays])
 def test_two_processes_may_write_the_same_file(
     write: Callable[[Path, Any], None], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
