@@ -23,13 +23,17 @@ def rate(rows: Iterable[Mapping[str, Any]], *, published: bool) -> dict[str, Any
         else the advantage of whoever moves first, fitted.
 
     Returns:
-      `iterations` int[N], `elo` and `stderr` float64[N], the pool's mean 0; None without games.
+      `iterations` int[N], `elo` and `stderr` float64[N], the pool's mean 0; None without games, or
+      where a row is lost and the networks before it never met those after it.
     """
     games: list[list[int]] = []
+    candidates, opponents = set(), set()
     for row in rows:
         if any(row.get(name) is None for name in _NEEDED):
             continue
         new, best = int(row["iteration"]), int(row["arena/opponent"])
+        candidates.add(new)
+        opponents.add(best)
         every = [int(row[f"arena/{result}"]) for result in ("wins", "draws", "losses")]
         first = [int(row[f"arena/{r}_moving_first"]) for r in ("wins", "draws", "losses")]
         if published:
@@ -37,7 +41,7 @@ def rate(rows: Iterable[Mapping[str, Any]], *, published: bool) -> dict[str, Any
         else:
             second = [a - b for a, b in zip(every, first, strict=True)]
             games += [[new, best, *first], [best, new, *second[::-1]]]
-    if not games:
+    if len(opponents - candidates) != 1:  # the first of all; one more for each row that parts them
         return None
     results = np.array(games, np.int64)
     iterations, numbers = np.unique(results[:, :2], return_inverse=True)

@@ -18,6 +18,21 @@ from jaxzero.ratings import bayes_elo
 from tests.experiments import made_up
 
 
+def test_a_lost_row_that_parts_the_arena_games_leaves_a_run_unrated() -> None:
+    wins = {f"arena/{r}{m}": n for r, n in zip(("wins", "draws", "losses"), (6, 2, 2), strict=True)
+            for m in ("", "_moving_first")}  # fmt: skip
+    rows = {i: {"iteration": i, "arena/opponent": i - 1, **wins} for i in range(1, 6)}
+
+    def rated(*lost: int) -> list[int]:
+        kept = {i: row for i, row in rows.items() if i not in lost}
+        found = Study("s", {"runs": [{"name": "a", "target": "sum", "seed": 0}]}, {"a": kept})
+        return [at for iterations, _ in found.authors_training_elo.values() for at in iterations]
+
+    assert rated() == [0, 1, 2, 3, 4, 5]
+    assert rated(5) == [0, 1, 2, 3, 4]
+    assert rated(3) == []  # 2 and 3 never met
+
+
 def test_the_papers_pool_is_rated_without_the_others(full):
     folder, _ = full
     study = load(folder)
