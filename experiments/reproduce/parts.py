@@ -101,29 +101,40 @@ def stop() -> None:
 
 
 def _run_one(part: Part, scale: str, folder: Path, limit: list[str]) -> State:
-    """One process; its output goes to the terminal and to PART.log."""
+    """One process; its output goes to the terminal and to PART.log.
+
+    ConfigError: the log can't be written; the process has saved and ended.
+    """
     directory = directory_of(part, folder)
     words = [f"--workdir={directory}", *limit]
     begin = [sys.executable, "-m", f"{__package__}.child", str(os.getpid())]
     command = [*begin, *part.words(scale)[1:], *words]
     last = b""
-    with directory.with_name(f"{part.name}.log").open("ab") as log:
+    path = directory.with_name(f"{part.name}.log")
+    with workdir.writing(path), path.open("ab") as log:
         child = subprocess.Popen(
             command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, start_new_session=True
         )
         assert child.stdout is not None
         _running[child] = []
-        with _forwarding_signals(child):
-            while printed := child.stdout.read1():  # type: ignore[attr-defined]
-                log.write(printed)
-                log.flush()
-                # Ctrl-C may end who reads this, `2>&1 | tee`; the part is saving then.
-                with contextlib.suppress(BrokenPipeError):
-                    sys.stderr.buffer.write(printed)
-                    sys.stderr.flush()
-                last = (last + printed)[-1000:]
-            ended = child.wait()
-        del _running[child]
+        try:
+            with _forwarding_signals(child):
+                while printed := child.stdout.read1():  # type: ignore[attr-defined]
+                    log.write(printed)
+                    log.flush()
+                    # Ctrl-C may end who reads this, `2>&1 | tee`; the part is saving then.
+                    with contextlib.suppress(BrokenPipeError):
+                        sys.stderr.buffer.write(printed)
+                        sys.stderr.flush()
+                    last = (last + printed)[-1000:]
+                ended = child.wait()
+        except OSError:  # a full disk; ending now would kill the part before it has saved
+            if not _running[child]:
+                child.send_signal(signal.SIGTERM)
+            child.communicate()  # reads on, or it might wait for a reader
+            raise
+        finally:
+            del _running[child]
     status = 128 - ended if ended < 0 else ended  # of a signal before it saves, as shells say it
     lines = last.decode(errors="replace").replace("\r", "\n").strip().splitlines()
     found = _judged(directory, status, lines[-1] if lines else "")

@@ -1,8 +1,8 @@
 """A study that takes no time: it counts to a number in a file, then writes results and a report.
 
-If its directory's name begins with `fails`, it ends with status 1. SIGTERM: it saves, which takes
-a moment, and ends; a second one ends it at once. It waits after a step while there is a file `hold`
-beside its directory.
+If its directory's name begins with `fails`, it ends with status 1; one of `talks` prints a line.
+SIGTERM: it saves, which takes a moment, and ends; a second one ends it at once. It waits after a
+step while there is a file `hold` beside its directory.
 """
 
 import json
@@ -49,6 +49,8 @@ def main() -> None:
 
     signal.signal(signal.SIGTERM, save)
     steps, begun = directory / "steps", directory / "begun"
+    if directory.name.startswith("talks"):
+        print("running", flush=True)
     begun.write_text(begun.read_text() + "x" if begun.exists() else "x")
     until = time.monotonic() + 60 * float(flags.get("max-minutes", 1e9))
     while len(steps.read_text() if steps.exists() else "") < STEPS:

@@ -149,6 +149,16 @@ def test_parts_run_once_and_failures_do_not_stop_the_others(
     assert parts.state_of(made.parts[0], tmp_path).state == "unfinished"
 
 
+def test_a_part_saves_and_ends_when_its_log_cannot_be_written(tmp_path: Path) -> None:
+    part = Fake("fake", "talks", pause=0.02)
+    (tmp_path / f"{part.name}.log").symlink_to("/dev/full")
+    with pytest.raises(ConfigError, match=r"talks.log can't be written \(No space left"):
+        parts.run([part, Fake("fake", "next")], "quick", tmp_path, 0)
+    assert (tmp_path / part.name / "saved").exists()
+    assert parts._running == {}
+    assert parts.state_of(part, tmp_path).state == parts.STOPPED
+
+
 def test_a_part_that_another_process_has_ended_is_finished(tmp_path: Path) -> None:
     part = Fake("fake", "fails_beside_another", pause=0.02)
 
