@@ -190,9 +190,12 @@ def best(records: Records) -> int:
 
 def standard_error(record: Mapping[str, Any]) -> float:
     """Of `main_number`, at most: games may be drawn."""
-    share = main_number(record)
-    count = record["contested"] if "search" in record else sum(record["games"].values())
-    return float(np.sqrt(share * (1 - share) / count))
+    if "search" in record:
+        shares, counts = np.array([record["search"]]), np.array([record["contested"]])
+    else:  # a mean over opponents, who may have unlike numbers of distinct games
+        shares = np.array([*record["points"].values()])
+        counts = np.array([record["games"][name] for name in record["points"]])
+    return float(np.sqrt((shares * (1 - shares) / counts).sum()) / len(shares))
 
 
 def has_ended(records: Records, patience: int) -> bool:

@@ -93,6 +93,9 @@ def test_the_best_is_the_newest_of_those_hardly_apart_and_patience_counts_from_t
     records[8]["games"] = dict.fromkeys(("random", "greedy"), 5)
     records[8]["points"] = dict.fromkeys(("random", "greedy"), 0.72)
     assert examinations.standard_error(records[8]) == pytest.approx((0.72 * 0.28 / 10) ** 0.5)
+    few = {"points": dict.fromkeys("abc", 0.5), "games": {"a": 100, "b": 100, "c": 4}}
+    drawn = [np.random.default_rng(n).binomial(n, 0.5, 20_000) / n for n in few["games"].values()]
+    assert examinations.standard_error(few) == pytest.approx(np.mean(drawn, 0).std(), rel=0.05)
     assert examinations.best(records) == 16  # 0.6 is within an error of 0.14
     records[8] = records[12]
     assert examinations.has_ended(records, 2)
