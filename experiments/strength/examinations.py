@@ -129,7 +129,10 @@ class Examiner:
             )
         keys = jax.random.split(jax.random.key(seed), -(-games // at_once))
         bar = tqdm(disable=True)
-        rows = np.concatenate([self._ladder.play(players.params, key, bar) for key in keys])
+        earlier: list[set[bytes]] = [set() for _ in self._ladder.pairs]
+        rows = np.concatenate(
+            [self._ladder.play(players.params, key, bar, earlier) for key in keys]
+        )
         points, counted = {}, {}
         for number, name in enumerate(self._names, start=1):
             first = rows[rows[:, 1] == number][:, 2:].sum(axis=0)

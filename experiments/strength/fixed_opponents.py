@@ -1,5 +1,6 @@
 """How strong the networks of runs are over training, on one scale: fixed opponents, random = 0."""
 
+import collections
 import dataclasses
 from collections.abc import Sequence
 from typing import Any
@@ -24,6 +25,8 @@ from jaxzero.settings.config import ConfigError
 OPPONENTS = ("random", "greedy", "mcts_50", "mcts_200")
 POINTS = 12
 ZERO = "random"  # whose rating is 0
+# Games that were counted of an ordered pair of the pool: opponents meet each other at every network
+Earlier = collections.defaultdict[tuple[int, int], set[bytes]]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -94,13 +97,15 @@ def measure(opened: Sequence[Run], settings: LadderSettings) -> list[dict[str, A
         task.ladder.compile()
     numbers: dict[tuple[int, int, int], int] = {}  # of the networks, after the references
     rows = []
+    earlier: Earlier = collections.defaultdict(set)
     with tqdm(total=total, unit="game", desc="ladder", mininterval=0.5) as bar:
         for task in tasks:
             for at in task.iterations:
                 for member in task.same:
                     numbers.setdefault(task.key(member, at), len(entries) + len(numbers))
                 who = [numbers[task.key(member, at)] for member in task.same]
-                rows.append(_play(task, at, np.array([*who, *range(len(entries))]), settings, bar))
+                everyone = np.array([*who, *range(len(entries))])
+                rows.append(_play(task, at, everyone, settings, bar, earlier))
     results = np.concatenate(rows)
     ratings = tournament.fit(results, len(entries) + len(numbers))
     common = {
@@ -151,14 +156,17 @@ def _at_once(games_per_direction: int, calls: int) -> int:
     return -(-games_per_direction // parts)
 
 
-def _play(task: Task, at: int, who: np.ndarray, settings: LadderSettings, bar: tqdm) -> np.ndarray:
+def _play(
+    task: Task, at: int, who: np.ndarray, settings: LadderSettings, bar: tqdm, earlier: Earlier
+) -> np.ndarray:
     """int64[M, 5]: results of a run's networks after an iteration, with the pool's numbers."""
     params = task.candidates.params
     if at != task.iterations[0]:
         networks = contestants.networks_of(task.run, list(task.same), at)
         params = params._replace(variables=networks)
     key = jax.random.fold_in(jax.random.key(settings.seed), task.place)
-    rows = task.ladder.play(params, jax.random.fold_in(key, at), bar)
+    seen = [earlier[first, second] for first, second in who[task.ladder.pairs].tolist()]
+    rows = task.ladder.play(params, jax.random.fold_in(key, at), bar, seen)
     return np.concatenate([who[rows[:, :2]], rows[:, 2:]], axis=1)
 
 

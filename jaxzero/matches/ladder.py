@@ -77,8 +77,17 @@ class Ladder:
             lowered = self._run.lower(self._params, jax.random.key(0), jnp.int32(0))
             self._compiled = lowered.compile()
 
-    def play(self, params: Any, key: jax.Array, bar: tqdm) -> np.ndarray:
-        """int64[M, 5]: rows of distinct games of other candidates; the bar counts every game."""
+    def play(
+        self,
+        params: Any,
+        key: jax.Array,
+        bar: tqdm,
+        earlier: Sequence[set[bytes]] | None = None,
+    ) -> np.ndarray:
+        """int64[M, 5]: rows of distinct games of other candidates; the bar counts every game.
+
+        `earlier`: see `tournament.is_first_of_its_kind`.
+        """
         self.compile()
         assert self._compiled is not None
         parts = []
@@ -89,7 +98,7 @@ class Ladder:
         actions = np.concatenate([part.actions for part in parts], axis=2)
         outcome = np.concatenate([part.outcome for part in parts], axis=1)
         played = np.concatenate([part.played for part in parts], axis=1)
-        counted = tournament.is_first_of_its_kind(actions, played)
+        counted = tournament.is_first_of_its_kind(actions, played, earlier)
         return tournament.result_rows(outcome, counted, self.pairs)
 
 

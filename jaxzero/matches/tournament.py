@@ -7,6 +7,7 @@ out of the counts, so that error bars do not pretend to more games than there ar
 
 import contextlib
 import dataclasses
+from collections.abc import Sequence
 from typing import Literal
 
 import numpy as np
@@ -32,16 +33,19 @@ class Tournament:
     evaluations: float  # network evaluations made
 
 
-def is_first_of_its_kind(actions: np.ndarray, played: np.ndarray) -> np.ndarray:
+def is_first_of_its_kind(
+    actions: np.ndarray, played: np.ndarray, earlier: Sequence[set[bytes]] | None = None
+) -> np.ndarray:
     """bool[M, k]: played games that no earlier game of the same ordered pair equals.
 
     Args:
       actions: int[max_plies, M, k].
       played: bool[M, k].
+      earlier: the games of each pair in matches before this one; gets those of this one.
     """
     new = np.zeros_like(played)
     for m in range(played.shape[0]):
-        seen: set[bytes] = set()
+        seen: set[bytes] = set() if earlier is None else earlier[m]
         for g in np.flatnonzero(played[m]):
             moves = actions[:, m, g].tobytes()
             new[m, g] = moves not in seen

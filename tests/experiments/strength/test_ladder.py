@@ -1,5 +1,6 @@
 """Strength against fixed opponents: one scale, from the right games, in the right files."""
 
+import collections
 import json
 from pathlib import Path
 from typing import Any
@@ -91,6 +92,33 @@ def test_a_climb_is_part_of_the_round_robin(at_once: int) -> None:
     ]
     assert rows.tolist() == expected
     assert matches.games == 3 * len(expected)
+
+
+def test_a_game_of_an_earlier_match_is_not_counted_again() -> None:
+    candidates = scripted_players(NAME, (LOWEST,))  # after one of four random moves they repeat
+    matches = Ladder(
+        make_game(NAME), candidates, [scripted_players(NAME, (HIGHEST, MIDDLE))],
+        games_per_direction=10, opening_plies=1, at_once=10,
+    )  # fmt: skip
+    earlier: list[set[bytes]] = [set() for _ in matches.pairs]
+    with tqdm(disable=True) as bar:
+        rows = [matches.play(candidates.params, jax.random.key(k), bar, earlier) for k in range(3)]
+    assert rows[0][:, 2:].sum() > 0
+    assert (sum(part[:, 2:].sum(axis=1) for part in rows) <= 4).all()
+
+
+def test_a_pool_counts_a_game_once(saved: Path) -> None:
+    run = runs.open_run(saved / "second")
+    settings = LadderSettings(games=2, opponents=("random",))
+    _, references = fixed_opponents.opponents.build(run.spec.game, settings.opponents)
+    [task] = fixed_opponents._tasks([run], [[0, 2]], references, settings)
+    who, earlier = np.array([1, 2, 0]), collections.defaultdict(set)
+    with tqdm(disable=True) as bar:
+        first, again = (
+            fixed_opponents._play(task, 2, who, settings, bar, earlier) for _ in range(2)
+        )
+    assert (first[:, 2:].sum(axis=1) == 1).all()
+    assert not again[:, 2:].any()
 
 
 def test_other_newcomers_need_no_other_program() -> None:
