@@ -179,7 +179,7 @@ def sizes(groups: Sequence[BoardStudies]) -> Figure | None:
     by_semantics: dict[str, dict[int, dict[str, np.ndarray]]] = {}
     for group in groups:
         if found := OTHELLO.fullmatch(group.board):
-            pool = papers.ratings(merged(group))
+            pool = papers.ratings(merged(group), all_models=True)
             if set(pool) - {RANDOM}:
                 by_semantics.setdefault(group.semantics, {})[int(found[1])] = pool
     shown = {meant: pools for meant, pools in by_semantics.items() if len(pools) > 1}
@@ -231,14 +231,17 @@ def _size_lines(axes: Axes, pools: Mapping[int, Mapping[str, np.ndarray]]) -> No
 
 
 def ratings(groups: Sequence[BoardStudies]) -> Table:
-    """Mean tournament Elo in the papers' pool, by board and target, the published beside it."""
+    """Mean tournament Elo of the networks of all seeds, by board and target, the published beside.
+
+    The pool is the papers': these networks and a random player.
+    """
     theirs = {group.board: published.tournament(group.board) or {} for group in groups}
     return table(
         "Tournament Elo by board",
         [
             (title, group.board, target, found)
             for title, group in zip(titles(groups), groups, strict=True)
-            for target, found in papers.ratings(merged(group)).items()
+            for target, found in papers.ratings(merged(group), all_models=True).items()
         ],
         {
             "board": lambda row: row[0],
@@ -251,8 +254,9 @@ def ratings(groups: Sequence[BoardStudies]) -> Table:
                 else unpublished("tournament", row[1])
             ),
         },
-        "Mean ± standard error over networks; published: mean ± standard deviation of eight "
-        "entries of one model. Pool of the trained networks and the random player, mean 0.",
+        "Mean ± standard error over networks of different seeds, in published semantics too; "
+        "published: mean ± standard deviation of eight entries of one model. Pool of the trained "
+        "networks and the random player, mean 0.",
         text_columns=2,
     )
 

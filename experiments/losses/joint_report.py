@@ -94,8 +94,8 @@ def _tournaments(groups: Sequence[BoardStudies]) -> Section:
             sizes,
             "Elo over Othello's board size",
             "Wang 2023, Fig. 11. Mean tournament Elo (mean of the pool 0) of the networks of each "
-            "loss, ± standard error over seeds, over the size of the board; dotted: published "
-            "means.",
+            "loss, ± standard error over seeds (in published semantics too), over the size of the "
+            "board; dotted: published means.",
         ),
         "Elo over the size of Othello's board (Wang 2023, Fig. 11) needs finished runs on two "
         "sizes or more."

@@ -18,6 +18,9 @@ def shipped() -> Table:
         measured = card["measured"].get(name)
         return None if measured is None else number(100 * measured, 1)
 
+    solved = sorted({card["measured"].get("contested") for card in cards} - {None})
+    positions = joined([number(count) for count in solved])
+
     def points(card: Mapping[str, Any]) -> str:
         games = card["measured"]["games"]
         won = card["measured"]["points"].items()
@@ -37,6 +40,6 @@ def shipped() -> Table:
             "hardware": lambda card: card["hardware"],
             "commit": lambda card: card["commit"],
         },
-        f"Kept results: of contested positions, solved exactly; {NONE}: not measured. Games: of "
+        f"Kept results: of {positions} contested positions, solved exactly; {NONE}: not measured. Games: of "
         "self-play. Commands stand in each card, `jaxzero/pretrained/NAME/card.json`.",
     )

@@ -25,10 +25,14 @@ RANDOM: Final = "random"
 _BESIDE = 0.38  # the published mean stands to the right of our box
 
 
-def ratings(study: Study) -> dict[str, np.ndarray]:
+def ratings(study: Study, *, all_models: bool = False) -> dict[str, np.ndarray]:
     """Ratings of the final tournament among the trained networks and the random player alone.
 
-    Of the one that was played as published, if there is one.
+    Args:
+      study: what was played.
+      all_models: of the tournament among the networks of all seeds. Else of the one that was
+        played as published, if there is one: its eight entries of a loss are one network, and
+        their spread is that of games, not of seeds.
 
     Returns:
       Elo by target and of `"random"`, the mean of this pool 0; empty without such a tournament.
@@ -40,8 +44,9 @@ def ratings(study: Study) -> dict[str, np.ndarray]:
     )
     found: dict[str, list[float]] = {}
     names = [played.get("name") for played in study.tournaments]
+    wanted = AS_PUBLISHED if AS_PUBLISHED in names and not all_models else "final"
     for played in study.tournaments:  # several, where studies of other seeds were merged
-        if played.get("name") == (AS_PUBLISHED if AS_PUBLISHED in names else "final"):
+        if played.get("name") == wanted:
             for name, elo in _rated(played, as_published=as_published):
                 found.setdefault(name, []).append(elo)
     return {name: floats(found[name]) for name in style.in_order(found)}

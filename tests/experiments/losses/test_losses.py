@@ -54,6 +54,13 @@ def test_the_papers_pool_is_rated_without_the_others(full):
     )
     twice = papers_tournament.ratings(Study("s", {"tournaments": [changed, changed]}, {}))
     assert [len(found) for found in twice.values()] == [4, 4, 4, 4, 2]
+    # Beside the tournament of one model for each loss stands that of all; which one is asked for.
+    one = {**changed, "name": "published", "results": [[a, b, 500, 0, 500] for a, b, *_ in rows]}
+    both = Study("s", {"tournaments": [changed, one]}, {})
+    for name, elo_of_all in papers_tournament.ratings(both, all_models=True).items():
+        np.testing.assert_allclose(elo_of_all, pool[name])
+    as_published = np.concatenate(list(papers_tournament.ratings(both).values()))
+    np.testing.assert_allclose(as_published, 0.0, atol=1e-6)
     # As published, the first-listed is thought to have an advantage of 32.8: of equal players the
     # later one comes out stronger.
     even = [[a, b, 500, 0, 500] for a in range(10) for b in range(10) if a != b]
