@@ -40,6 +40,6 @@ def shipped() -> Table:
             "hardware": lambda card: card["hardware"],
             "commit": lambda card: card["commit"],
         },
-        f"Kept results: of {positions} contested positions, solved exactly; {NONE}: not measured. Games: of "
-        "self-play. Commands stand in each card, `jaxzero/pretrained/NAME/card.json`.",
+        f"Kept results: of {positions} contested positions, solved exactly; {NONE}: not measured. "
+        "Games: of self-play. Commands stand in each card, `jaxzero/pretrained/NAME/card.json`.",
     )
