@@ -204,16 +204,21 @@ def claim(workdir: Path, config: ConfigDict, study: str, *, fixed: Sequence[str]
     """
     wanted = plain(flatten(config)) | {"study": study}
     path = workdir / CONFIG
-    if path.exists():
-        differing = differing_keys(read_json(path), wanted, fixed)
-        if differing:
+
+    def refuse_another() -> None:
+        if not path.exists():
+            return
+        if differing := differing_keys(read_json(path), wanted, fixed):
             raise ConfigError(
                 f"--workdir={workdir} holds another run ({'; '.join(differing)}): choose another "
                 "directory or the same settings"
             )
+
+    refuse_another()
     with writing(workdir):
         workdir.mkdir(parents=True, exist_ok=True)
         _lock(workdir)
+        refuse_another()  # again: another command may have come and gone before this had the lock
         if jax.process_index() == 0:
             write_json(path, wanted)
 

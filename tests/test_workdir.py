@@ -72,6 +72,19 @@ def test_another_process_in_the_same_directory_is_refused(tmp_path: Path) -> Non
     assert "is in use by another process" in done.stderr
 
 
+def test_a_directory_that_another_command_took_meanwhile_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def lock(directory: Path) -> None:  # the other one had it, and is gone
+        workdir.write_json(directory / workdir.CONFIG, theirs)
+
+    theirs = workdir.plain(workdir.flatten(small.small_config({"seed": 3}))) | {"study": "a study"}
+    monkeypatch.setattr(workdir, "_lock", lock)
+    with pytest.raises(ConfigError, match=r"holds another run \(seed: 3 -> 0\)"):
+        workdir.claim(tmp_path, small.small_config(), "a study")
+    assert workdir.read_json(tmp_path / workdir.CONFIG) == theirs
+
+
 def test_a_cut_file_is_one_line(tmp_path: Path) -> None:
     workdir.claim(tmp_path, small.small_config(), "a study")
     (tmp_path / workdir.CONFIG).write_text("{")

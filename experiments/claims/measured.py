@@ -98,12 +98,7 @@ def _open(directory: Path) -> Study:
         raise ConfigError(
             f"{directory}: holds no {workdir.RESULTS}; name directories of finished {STUDY} runs"
         )
-    try:
-        study = study_lib.load(directory)
-    except ValueError as error:
-        raise ConfigError(
-            f"{directory / workdir.RESULTS}: is not valid JSON; run the study's command again"
-        ) from error
+    study = study_lib.load(directory)
     if study.results.get("study") != STUDY:
         raise ConfigError(
             f"{directory}: is a run of {study.results.get('study')}; claims are about {STUDY} runs"

@@ -7,6 +7,7 @@ papers there. The same command resumes; parts that are finished, for whichever p
 again. See docs/reproduce.md.
 """
 
+import math
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -59,8 +60,10 @@ def parser() -> Parser:
 def main(given_words: Sequence[str] | None = None) -> None:
     """The command; exits with 1 if a part failed, 130 and 143 after Ctrl-C and SIGTERM."""
     given = parser().parse(given_words)
-    if given.max_minutes < 0:
-        raise ConfigError(f"--max-minutes={given.max_minutes:g}: at least 0 is needed")
+    if not 0 <= given.max_minutes < math.inf:  # nan is neither
+        raise ConfigError(
+            f"--max-minutes={given.max_minutes:g}: a number of minutes is needed, 0 for no limit"
+        )
     paper = find(given.paper)
     plan.chosen(paper, given.only)  # before anything that takes time
     parse_shard(given.shard)

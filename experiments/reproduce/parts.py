@@ -93,10 +93,17 @@ _running: dict[subprocess.Popen, list[int]] = {}  # the part that runs now: sign
 
 
 def stop() -> None:
-    """Stops the part that this process runs, if there is one, and waits until it has saved."""
+    """Stops the part that this process runs, if there is one, and waits until it has saved.
+
+    For a signal's handler: what the part still prints goes to the terminal alone.
+    """
     for child, sent in _running.items():
         if not sent:  # a second signal would end it before it has saved
             child.send_signal(signal.SIGTERM)
+        assert child.stdout is not None
+        while printed := os.read(child.stdout.fileno(), 1 << 16):  # unread, a full pipe stops it
+            with contextlib.suppress(OSError):
+                os.write(sys.stderr.fileno(), printed)
         child.wait()
 
 

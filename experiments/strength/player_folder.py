@@ -18,7 +18,7 @@ _OF_THE_MACHINE = ("execution.", "tracking.")  # settings that say nothing of th
 
 def write(run: Run, at: int, folder: Path, card: Mapping[str, Any]) -> None:
     """Writes the first member's network after an iteration, in bfloat16; replaces a folder."""
-    part = folder.with_name(f".{folder.name}.part")
+    part, old = (folder.with_name(f".{folder.name}.{ending}") for ending in ("part", "old"))
     shutil.rmtree(part, ignore_errors=True)
     with workdir.writing(folder):
         (part / weights.FOLDER).mkdir(parents=True)
@@ -34,8 +34,11 @@ def write(run: Run, at: int, folder: Path, card: Mapping[str, Any]) -> None:
         workdir.write_json(part / workdir.CONFIG, kept | {"study": run.study})
         runs.write_members(part, run.config, run.members[:1])
         workdir.write_json(part / CARD, card)
-        shutil.rmtree(folder, ignore_errors=True)
+        shutil.rmtree(old, ignore_errors=True)
+        if folder.exists():
+            folder.rename(old)  # quick, unlike removing it: there is hardly a moment without one
         part.rename(folder)
+        shutil.rmtree(old, ignore_errors=True)
 
 
 def card(results: Mapping[str, Any]) -> dict[str, Any]:

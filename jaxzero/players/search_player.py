@@ -87,7 +87,7 @@ def search_players(
 
 def rollouts_of(name: str) -> int:
     """50 of `"mcts_50"`, plain MCTS with so many rollouts a move; 0 of any other name."""
-    match = re.fullmatch(r"mcts_([1-9]\d*)", name)
+    match = re.fullmatch(r"mcts_([1-9][0-9]*)", name)
     return int(match[1]) if match else 0
 
 

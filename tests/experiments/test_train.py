@@ -11,7 +11,7 @@ from ml_collections import ConfigDict
 from experiments import report, train
 from experiments.configs.train import GAMES, PRESETS, get_config
 from experiments.shell.study import StudyRun
-from experiments.strength import examinations
+from experiments.strength import examinations, player_folder
 from jaxzero import runs, workdir
 from jaxzero.settings.config import ConfigError
 from tests import small
@@ -75,6 +75,10 @@ def test_a_training_ends_with_the_best_network_as_a_player(
     assert card["iteration"] == 3
     assert card["games"] == 3 * 8
     assert card["measured"]["games"]["random"] == 4
+    folder = tmp_path / "run" / train.PLAYER
+    player_folder.write(runs.open_run(tmp_path / "run"), 3, folder, card | {"seed": 7})
+    assert workdir.read_json(folder / "card.json") == card | {"seed": 7}
+    assert not list(folder.parent.glob(f".{folder.name}*"))  # nothing is left beside it
     page = report.write(tmp_path / "run")
     assert "Strength over training" in page.read_text()
     # The same command has nothing left to train.

@@ -169,9 +169,10 @@ def test_bad_directories(tmp_path: Path) -> None:
     (one / "results.json").write_text(json.dumps(results))
     with pytest.raises(ConfigError, match="is a run of tournament"):
         measured.load([one])
-    (one / "results.json").write_text('{"study": ')
-    with pytest.raises(ConfigError, match="not valid JSON"):
-        measured.load([one])
+    for name in ("ladder.json", "results.json"):
+        (one / name).write_text('{"study": ')
+        with pytest.raises(ConfigError, match=rf"one/{name} is damaged"):
+            measured.load([one])
 
 
 def test_a_failed_run_decides_nothing_and_is_named(tmp_path: Path) -> None:

@@ -1,6 +1,7 @@
 """A study that takes no time: it counts to a number in a file, then writes results and a report.
 
-If its directory's name begins with `fails`, it ends with status 1; one of `talks` prints a line.
+If its directory's name begins with `fails`, it ends with status 1; one of `talks` prints a line,
+one of `floods` more than a pipe holds while it saves.
 SIGTERM: it saves, which takes a moment, and ends; a second one ends it at once. It waits after a
 step while there is a file `hold` beside its directory.
 """
@@ -13,6 +14,7 @@ from pathlib import Path
 from types import FrameType
 
 STEPS = 40
+FLOOD = 1 << 18  # bytes
 
 
 def report(directory: Path) -> None:
@@ -44,6 +46,8 @@ def main() -> None:
     def save(number: int, _: FrameType | None) -> None:
         signal.signal(number, signal.SIG_DFL)
         time.sleep(0.3)
+        if directory.name.startswith("floods"):
+            print("saving...\n" * (FLOOD // 10 + 1), flush=True)
         (directory / "saved").touch()
         sys.exit(128 + number)
 

@@ -1,6 +1,7 @@
 """A paper's plan, its parts run, stopped and resumed, its page: with parts that take no time."""
 
 import json
+import os
 import re
 import signal
 import subprocess
@@ -17,7 +18,7 @@ from experiments.reproduce.papers import PAPERS, SCALES, Exhibit, Paper
 from jaxzero.runs.hardware import Hardware
 from jaxzero.settings.config import ConfigError
 from tests.experiments.reproduce.fake_part import Fake
-from tests.experiments.reproduce.fake_study import STEPS
+from tests.experiments.reproduce.fake_study import FLOOD, STEPS
 
 ROOT = Path(__file__).resolve().parents[3]
 
@@ -159,6 +160,28 @@ def test_a_part_saves_and_ends_when_its_log_cannot_be_written(tmp_path: Path) ->
     assert parts.state_of(part, tmp_path).state == parts.STOPPED
 
 
+def test_a_part_that_prints_much_as_it_saves_is_waited_for(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """`stop` is called by a signal's handler, so that nobody else reads what the part prints."""
+    part = Fake("fake", "floods", pause=0.02)
+
+    def interrupt() -> None:
+        wait_for(tmp_path / part.name / "steps", 1)
+        os.kill(os.getpid(), signal.SIGUSR1)
+
+    before = signal.signal(signal.SIGUSR1, lambda *_: parts.stop())
+    thread = threading.Thread(target=interrupt)
+    thread.start()
+    try:
+        assert parts.run([part], "quick", tmp_path, 0) == 143
+    finally:
+        thread.join()
+        signal.signal(signal.SIGUSR1, before)
+    assert (tmp_path / part.name / "saved").exists()
+    assert capfd.readouterr().err.count("saving") > FLOOD / 10
+
+
 def test_a_part_that_another_process_has_ended_is_finished(tmp_path: Path) -> None:
     part = Fake("fake", "fails_beside_another", pause=0.02)
 
@@ -275,6 +298,9 @@ def test_the_command_writes_a_page_of_nothing_and_refuses(tmp_path: Path) -> Non
     words = [f"--workdir={tmp_path}"]
     with pytest.raises(ConfigError, match="--max-minutes=-1"):
         command.main(["001", "--max-minutes=-1", *words])
+    for senseless in ("nan", "inf"):
+        with pytest.raises(ConfigError, match=f"--max-minutes={senseless}"):
+            command.main(["001", f"--max-minutes={senseless}", *words])
     with pytest.raises(ConfigError, match="--shard='3/2'"):
         command.main(["001", "--shard=3/2", *words])
     with pytest.raises(ConfigError, match="--only=othelo"):
