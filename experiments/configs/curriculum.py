@@ -107,7 +107,7 @@ _QUICK_RACING_KINGS: dict[str, Any] = {
     "evaluation.heldout_simulations": 4,
     "study.seeds": 1,
     "study.reference": "engine",
-    "study.engine_nodes": 200,
+    "study.engine_nodes": 50,  # untrained networks draw, with 200 they lose all games
     "study.points": 3,
     "study.games": 10,
     "study.smoothing": 2,
@@ -220,9 +220,20 @@ KEYS: tuple[Key, ...] = (
     Key("study.smoothing", 20, "points of the moving average", low=1),
     Key("study.engine_command", ("fairy-stockfish",), "UCI engine with its arguments"),
     Key("study.engine_skill", 2, "its Skill Level, West 2020's level 2", low=-20, high=20),
-    Key("study.engine_nodes", 0, "nodes of its searches, at most; 0: no limit", low=0),
+    Key(
+        "study.engine_nodes",
+        50_000,
+        "nodes of its searches, at most: a level that no machine's speed changes; 0: no limit",
+        low=0,
+    ),
     Key("study.engine_depth", 0, "depth of its searches, at most; 0: no limit", low=0),
-    Key("study.engine_seconds", 0.1, "seconds of its moves, at most", low=0.001, high=3600),
+    Key(
+        "study.engine_seconds",
+        5.0,
+        "seconds of its moves, at most; so long that the nodes decide",
+        low=0.001,
+        high=3600,
+    ),
     Key("study.engine_processes", 2, "engines side by side", low=1, high=1000),
 )
 

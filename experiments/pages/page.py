@@ -146,8 +146,9 @@ def _read_section(stored: Mapping[str, Any], figures: Path) -> Section:
 @style.styled
 def save(figure: Figure | str, stem: Path) -> str:
     """Writes `<stem>.svg` and, of what is no SVG yet, `<stem>.png`; returns the SVG's text."""
+    drawn, image = (stem.with_name(stem.name + ending) for ending in (".svg", ".png"))
     if isinstance(figure, str):
-        stem.with_suffix(".svg").write_text(figure, encoding="utf-8")
+        drawn.write_text(figure, encoding="utf-8")
         return figure
     style.lighten(figure)
     stem.parent.mkdir(parents=True, exist_ok=True)
@@ -155,8 +156,8 @@ def save(figure: Figure | str, stem: Path) -> str:
     figure.savefig(buffer, format="svg", metadata={"Date": None, "Creator": None})
     svg = re.sub(f'<g id="{draw.HOVER}([^"]*)">', r"<g><title>\1</title>", buffer.getvalue())
     svg = _compact(svg)
-    stem.with_suffix(".svg").write_text(svg, encoding="utf-8")
-    figure.savefig(stem.with_suffix(".png"), dpi=_PNG_DPI)
+    drawn.write_text(svg, encoding="utf-8")
+    figure.savefig(image, dpi=_PNG_DPI)
     return svg
 
 

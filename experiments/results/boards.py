@@ -1,4 +1,4 @@
-"""How strong each loss's players became, board by board, in recorded loss studies."""
+"""How strong each loss's players became, and l_v against l_+, board by board, as recorded."""
 
 import math
 from collections.abc import Sequence
@@ -7,14 +7,24 @@ from typing import Final, NamedTuple
 import numpy as np
 from matplotlib.figure import Figure
 
-from experiments.claims import inference
+from experiments.claims import decision, inference
+from experiments.claims.decision import Tested
 from experiments.claims.measured import BoardStudies
+from experiments.claims.papers import Contrast
 from experiments.losses import joint_figures
 from experiments.losses.elo_figures import anchored
 from experiments.pages import draw, style
 from experiments.pages.tables import Table, table
-from experiments.pages.wording import error_of_mean, game_title, mean_and_error, number
+from experiments.pages.wording import (
+    error_of_mean,
+    game_title,
+    interval,
+    mean_and_error,
+    number,
+    plus_minus,
+)
 
+_RIVALS: Final = ("value", "sum")
 _BESIDE: Final = 4  # boards of panels that stand beside each other, not below
 
 
@@ -83,6 +93,57 @@ def strength_table(strengths: Sequence[Strength]) -> Table:
         "standard errors over seeds. Published: as the authors' programs trained; compare losses "
         "within a row. The claims are decided by a tournament among all networks, whose ratings "
         "are another scale.",
+    )
+
+
+class Rivalry(NamedTuple):
+    """The value's loss against the usual sum on a board, by Elo in the final tournament."""
+
+    board: str
+    semantics: str
+    test: Tested  # of l_v less l_+, seed by seed
+
+    @property
+    def verdict(self) -> str:
+        """Which loss is above, by the interval that decides."""
+        low, high = self.test.interval
+        if low > 0 or high < 0:
+            return f"{style.label('value' if low > 0 else 'sum')} above"
+        return decision.UNDECIDED
+
+
+def rivalries(boards: Sequence[BoardStudies]) -> list[Rivalry]:
+    """Of boards and semantics with seeds enough to decide, corrected together; in order."""
+    ratings = [(one, *(one.values("tournament_elo", t)[0] for t in _RIVALS)) for one in boards]
+    estimates = {
+        (one.board, one.semantics): inference.difference(value, total)
+        for one, value, total in sorted(
+            ratings, key=lambda its: (its[0].board, its[0].semantics == "corrected")
+        )
+        if value and total
+    }
+    enough = {key: estimate for key, estimate in estimates.items() if estimate.tested}
+    tests = decision.decide([Contrast()] * len(enough), list(enough.values()))
+    return [Rivalry(*key, test) for key, test in zip(enough, tests, strict=True)]
+
+
+def rivalry_table(rivalries: Sequence[Rivalry]) -> Table:
+    """A row for each board and semantics."""
+    estimates = {one: one.test.estimate for one in rivalries}
+    return table(
+        f"Elo of {style.label('value')} less {style.label('sum')} in the final tournament",
+        rivalries,
+        {
+            "board": lambda one: game_title(one.board),
+            "behaviour": lambda one: one.semantics,
+            "difference": lambda one: plus_minus(estimates[one].effect, estimates[one].stderr),
+            "95 % by itself": lambda one: interval(estimates[one].interval()),
+            "interval that decides": lambda one: interval(one.test.interval),
+            "verdict": lambda one: one.verdict,
+            "seeds": lambda one: number(one.test.seeds),
+        },
+        "Seed by seed, ± standard errors over seeds. The intervals that decide are corrected over "
+        "the rows, by Holm's method. A claim's verdict above is of its own boards and losses.",
     )
 
 

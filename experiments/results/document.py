@@ -60,6 +60,7 @@ def summary(groups: Mapping[str, Sequence[Recorded]]) -> str:
             f"\n## The four losses, board by board: {group}\n",
             markdown(boards.strength_table(strengths)),
             f"\n![{drawn.title}](results/{drawn.file})\n",
+            markdown(boards.rivalry_table(boards.rivalries(shown.of_losses(groups[group])[1]))),
         ]
     parts += ["\n## Training a strong player\n", markdown(players.shipped())]
     earned = findings.recipe_table(groups)
@@ -103,7 +104,7 @@ def write(root: Path = ROOT) -> list[Path]:
         stem = (root / one.file).with_suffix("")
         if (drawn := one.draw()) is not None:
             page.save(drawn, stem)
-            stem.with_suffix(".png").unlink()
+            stem.with_name(f"{stem.name}.png").unlink()
     made = pages(groups, root)
     for path, content in made.items():
         path.write_text(content, encoding="utf-8")

@@ -8,6 +8,7 @@ import collections
 import contextlib
 import dataclasses
 import importlib
+import logging
 import queue
 import shutil
 import time
@@ -23,6 +24,9 @@ INSTALL = "apt-get install fairy-stockfish"
 _GRACE = 5.0  # seconds beyond a move's time before a process counts as hung
 _POLL = 0.2  # seconds between looks at whether a process has ended unseen
 _TRIES = 3  # processes that may fail at one position
+# It logs a traceback for each move to ponder on that does not fit the move played, as Skill Level
+# makes them; nobody ponders. What goes wrong is counted in `problems`.
+logging.getLogger("chess.engine").setLevel(logging.CRITICAL)
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)

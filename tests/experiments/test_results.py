@@ -98,6 +98,31 @@ def test_strength_is_above_the_untrained_network_of_the_seed(tmp_path: Path) -> 
     assert strengths("few", 4) == []  # too few to decide
 
 
+def test_the_rivals_are_compared_seed_by_seed_and_corrected_together(tmp_path: Path) -> None:
+    alike = MEANS | {"value": 20.0}
+    places = [
+        rated_study(tmp_path / "apart", MEANS, changes={"semantics": "published"}, sd=5.0),
+        rated_study(tmp_path / "alike", alike, sd=5.0),
+        rated_study(tmp_path / "few", MEANS, seeds=range(4), board="othello_6x6", sd=5.0),
+        rated_study(tmp_path / "one", MEANS, board="gobang_5x5", sd=0.0, without=["value_seed0"]),
+    ]
+    found = boards.rivalries(measured.load(places))
+    assert [(one.board, one.semantics, one.test.seeds) for one in found] == [
+        (BOARD, "published", 8),
+        (BOARD, "corrected", 8),
+        ("gobang_5x5", "corrected", 7),
+    ]
+    assert [one.verdict for one in found] == ["value ℓᵥ above", "undecided", "value ℓᵥ above"]
+    for one, effect in zip(found, (280.0, 0.0, 280.0), strict=True):
+        assert one.test.estimate is not None
+        assert one.test.estimate.effect == pytest.approx(effect, abs=12)
+    apart = found[0].test
+    assert apart.estimate is not None
+    assert apart.interval == apart.estimate.interval(0.05 / 2)  # the second smallest of three
+    row = boards.rivalry_table(found).rows[1]
+    assert row[-2:] == ("undecided", "8")
+
+
 def test_verdicts_in_words() -> None:
     def words(verdict: str, *contrasts: tuple[str, str]) -> str | None:
         rows = [

@@ -1,6 +1,6 @@
 """A UCI engine for tests: plays the first legal move, or misbehaves as its arguments say.
 
-python fake.py [die|illegal|hang|mute] [EVERY]: misbehaves at every EVERY-th position.
+python fake.py [die|illegal|hang|mute|ponder] [EVERY]: misbehaves at every EVERY-th position.
 """
 
 import os
@@ -33,8 +33,8 @@ for line in sys.stdin:
                 os._exit(3)
             if how == "hang":
                 time.sleep(1000)
-            print({"illegal": "bestmove a1a1", "mute": "bestmove (none)"}[how], flush=True)
-        else:
-            print("bestmove", min(m.uci() for m in board.legal_moves), flush=True)
+        first = min(m.uci() for m in board.legal_moves)
+        answers = {"illegal": "a1a1", "mute": "(none)", "ponder": f"{first} ponder a1a1"}
+        print("bestmove", answers[how] if how and asked % every == 0 else first, flush=True)
     elif words[:1] == ["quit"]:
         break

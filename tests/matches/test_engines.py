@@ -63,6 +63,14 @@ def test_faults_are_survived_and_told(how: str, said: str) -> None:
     assert opened.problems[said] >= 1
 
 
+def test_a_senseless_move_to_ponder_on_is_nothing(caplog: pytest.LogCaptureFixture) -> None:
+    with engines("ponder") as opened:
+        answers = [future.result() for future in opened.ask([MODIFIED] * 3)]
+    assert all(answer.move for answer in answers)
+    assert not opened.problems
+    assert not caplog.records  # a log would be a traceback a move
+
+
 @pytest.mark.parametrize("how", ["illegal", "mute"])
 def test_an_engine_that_never_answers_ends_its_games_only(how: str) -> None:
     players = random_players(GAME)
