@@ -9,6 +9,7 @@ from matplotlib.figure import Figure
 
 from experiments.claims import decision, inference
 from experiments.claims.decision import Tested
+from experiments.claims.inference import Estimate
 from experiments.claims.measured import BoardStudies
 from experiments.claims.papers import Contrast
 from experiments.losses import joint_figures
@@ -24,7 +25,6 @@ from experiments.pages.wording import (
     plus_minus,
 )
 
-_RIVALS: Final = ("value", "sum")
 _BESIDE: Final = 4  # boards of panels that stand beside each other, not below
 
 
@@ -101,7 +101,8 @@ class Rivalry(NamedTuple):
 
     board: str
     semantics: str
-    test: Tested  # of l_v less l_+, seed by seed
+    estimate: Estimate  # of l_v less l_+, seed by seed
+    test: Tested  # of it
 
     @property
     def verdict(self) -> str:
@@ -114,30 +115,28 @@ class Rivalry(NamedTuple):
 
 def rivalries(boards: Sequence[BoardStudies]) -> list[Rivalry]:
     """Of boards and semantics with seeds enough to decide, corrected together; in order."""
-    ratings = [(one, *(one.values("tournament_elo", t)[0] for t in _RIVALS)) for one in boards]
-    estimates = {
-        (one.board, one.semantics): inference.difference(value, total)
-        for one, value, total in sorted(
-            ratings, key=lambda its: (its[0].board, its[0].semantics == "corrected")
-        )
-        if value and total
-    }
-    enough = {key: estimate for key, estimate in estimates.items() if estimate.tested}
-    tests = decision.decide([Contrast()] * len(enough), list(enough.values()))
-    return [Rivalry(*key, test) for key, test in zip(enough, tests, strict=True)]
+    enough: list[tuple[BoardStudies, Estimate]] = []
+    for one in sorted(boards, key=lambda one: (one.board, one.semantics == "corrected")):
+        value, total = (one.values("tournament_elo", target)[0] for target in ("value", "sum"))
+        if value and total and (estimate := inference.difference(value, total)).tested:
+            enough.append((one, estimate))
+    tests = decision.decide([Contrast()] * len(enough), [estimate for _, estimate in enough])
+    return [
+        Rivalry(one.board, one.semantics, estimate, test)
+        for (one, estimate), test in zip(enough, tests, strict=True)
+    ]
 
 
 def rivalry_table(rivalries: Sequence[Rivalry]) -> Table:
     """A row for each board and semantics."""
-    estimates = {one: one.test.estimate for one in rivalries}
     return table(
         f"Elo of {style.label('value')} less {style.label('sum')} in the final tournament",
         rivalries,
         {
             "board": lambda one: game_title(one.board),
             "behaviour": lambda one: one.semantics,
-            "difference": lambda one: plus_minus(estimates[one].effect, estimates[one].stderr),
-            "95 % by itself": lambda one: interval(estimates[one].interval()),
+            "difference": lambda one: plus_minus(one.estimate.effect, one.estimate.stderr),
+            "95 % by itself": lambda one: interval(one.estimate.interval()),
             "interval that decides": lambda one: interval(one.test.interval),
             "verdict": lambda one: one.verdict,
             "seeds": lambda one: number(one.test.seeds),

@@ -114,11 +114,9 @@ def test_the_rivals_are_compared_seed_by_seed_and_corrected_together(tmp_path: P
     ]
     assert [one.verdict for one in found] == ["value ℓᵥ above", "undecided", "value ℓᵥ above"]
     for one, effect in zip(found, (280.0, 0.0, 280.0), strict=True):
-        assert one.test.estimate is not None
-        assert one.test.estimate.effect == pytest.approx(effect, abs=12)
-    apart = found[0].test
-    assert apart.estimate is not None
-    assert apart.interval == apart.estimate.interval(0.05 / 2)  # the second smallest of three
+        assert one.estimate.effect == pytest.approx(effect, abs=12)
+    # the second smallest of three
+    assert found[0].test.interval == found[0].estimate.interval(0.05 / 2)
     row = boards.rivalry_table(found).rows[1]
     assert row[-2:] == ("undecided", "8")
 
