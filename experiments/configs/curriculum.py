@@ -112,8 +112,8 @@ _QUICK_RACING_KINGS: dict[str, Any] = {
     "study.games": 10,
     "study.smoothing": 2,
 }
-# One pass an iteration, five over a game: with twenty the value was memorised and on new games worse
-# than a constant (docs/results/curriculum.md).
+# One pass an iteration, five over a game: with twenty the value was memorised, and on new games
+# worse than a constant (docs/results/curriculum.md).
 _FEW_PASSES: dict[str, Any] = {"train.epochs": 1, "selfplay.curriculum_epochs": (0, 1, 4, 12)}
 _LAPTOP: dict[str, Any] = {
     **_QUICK,
