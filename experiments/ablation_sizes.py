@@ -17,7 +17,6 @@ from jaxzero.runs import hardware as hardware_lib
 from jaxzero.runs import population, runner
 from jaxzero.runs.hardware import Hardware
 from jaxzero.runs.memory import Forecast, mebibytes
-from jaxzero.settings import devices
 from jaxzero.settings.config import ConfigError, flatten, nearest
 from jaxzero.settings.switches import resolve_switches
 from jaxzero.tracking import Table
@@ -176,7 +175,7 @@ def training_minutes(config: ConfigDict, units: Cost, *, plies: float, done: int
     `units`: seconds of one unit of one run; `plies`: of a game, mean.
     """
     members, images = loss_ablation.make_members(config), make_spec(config).num_images
-    layout = population.plan(len(members), len(devices.choose(config)))
+    layout, _ = population.chosen(config, len(members))
     flat = flatten(config)
     whole, part = (
         cost_model.our_seconds(

@@ -141,7 +141,7 @@ def wall(run: Run, rows: Sequence[dict[str, Any]], timed: Calibration) -> dict[s
     Compiling and starting lie before that. Runs on different devices go on at the same time;
     devices that share a run are taken to halve, third, ... its time.
     """
-    layout = population.plan(len(run.members), len(devices.choose(run.config)))
+    layout, _ = population.chosen(run.config, len(run.members))
     share = layout.run_devices * layout.data_devices
     iterations = sorted({r["iteration"] for r in rows})
     measured = {i: max(r["seconds"] for r in rows if r["iteration"] == i) for i in iterations}

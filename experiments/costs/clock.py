@@ -216,7 +216,7 @@ def _once(program: Callable[..., Any], *given: Any) -> tuple[float, Any]:
 
 def of_members(config: ConfigDict, members: Sequence[Member], *, seconds: float = SECONDS) -> Clock:
     """A clock for untrained members of a population, as many as a device computes together."""
-    layout = population.plan(len(members), len(devices.choose(config)))
+    layout, _ = population.chosen(config, len(members))
     mode = population.resolve_mode(config.execution.population)
     own = members[: len(members) // layout.run_devices if mode == "vmap" else 1]
     spec = spec_lib.make_spec(own[0].config)

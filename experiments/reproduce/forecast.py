@@ -50,6 +50,7 @@ RATES: Final = {
 }
 _LOOK: Final = (
     "import dataclasses, json; from jaxzero.runs import hardware; "
+    "from jaxzero.settings import devices; devices.one_for_each_core(); "
     "print(json.dumps(dataclasses.asdict(hardware.look())))"
 )
 START: Final = 60.0  # seconds: to begin, to compile, to draw

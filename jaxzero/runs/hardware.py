@@ -50,7 +50,11 @@ def look(devices: Sequence[Any] | None = None) -> Hardware:
 
 def forecast(config: ConfigDict, members: Sequence[Member], hardware: Hardware) -> Forecast:
     """What a device will need for its part of a population: shapes only, nothing is compiled."""
-    layout = population.plan(len(members), config.execution.devices or hardware.count)
+    layout = population.plan(
+        len(members),
+        config.execution.devices or hardware.count,
+        share=devices_lib.share_runs(config, hardware.platform),
+    )
     mode = config.execution.population
     return memory.forecast(
         spec_lib.make_spec(members[0].config, data_devices=layout.data_devices),

@@ -15,8 +15,10 @@ import numpy as np
 from jax.experimental import multihost_utils
 from jax.sharding import AxisType, Mesh, NamedSharding, Sharding
 from jax.sharding import PartitionSpec as P
+from ml_collections import ConfigDict
 
 from jaxzero.loops import DATA_AXIS, MEMBER_AXIS, RUN_AXIS
+from jaxzero.settings import devices as devices_lib
 from jaxzero.training import iteration
 from jaxzero.training.iteration import RunState
 from jaxzero.training.spec import Hyper, Spec
@@ -31,10 +33,23 @@ class Layout(NamedTuple):
     data_devices: int
 
 
-def plan(num_runs: int, num_devices: int) -> Layout:
-    """Runs first: as many groups of devices as divide both numbers, the rest share a run."""
+def plan(num_runs: int, num_devices: int, *, share: bool = True) -> Layout:
+    """Runs first: as many groups of devices as divide both numbers, the rest share a run.
+
+    Without `share` each run is on one device, and devices may be left over.
+    """
+    if not share:
+        fitting = (n for n in range(num_devices, 0, -1) if num_runs % n == 0)
+        return Layout(next(fitting), 1)
     run_devices = math.gcd(num_runs, num_devices)
     return Layout(run_devices, num_devices // run_devices)
+
+
+def chosen(config: ConfigDict, num_runs: int) -> tuple[Layout, list[Any]]:
+    """How a study's runs lie on devices, and on which. ConfigError: see `devices.choose`."""
+    found = devices_lib.choose(config)
+    layout = plan(num_runs, len(found), share=devices_lib.share_runs(config, found[0].platform))
+    return layout, found[: layout.run_devices * layout.data_devices]
 
 
 def make_mesh(layout: Layout, devices: list[Any] | None = None) -> Mesh:

@@ -71,7 +71,7 @@ class Observer(NamedTuple):
 
 
 def prepare(config: ConfigDict) -> None:
-    """What must be set before JAX looks for devices: other processes, compilation cache, flags.
+    """What must be set before JAX looks for devices: other processes, cores, cache, flags.
 
     Programs are kept on disk where JAX has no folder for them yet. Processes find each other as
     `jax.distributed.initialize` says: by SLURM, Open MPI or a TPU's own means, or by the variables
@@ -79,7 +79,9 @@ def prepare(config: ConfigDict) -> None:
 
     ConfigError: the processes can't find each other.
     """
-    if config.execution.distributed and not jax.distributed.is_initialized():
+    if not config.execution.distributed:
+        devices_lib.one_for_each_core()
+    elif not jax.distributed.is_initialized():
         processes.join()
     if config.execution.deterministic_gpu:
         flags = os.environ.get("XLA_FLAGS", "")
@@ -131,8 +133,7 @@ def train(
       Stopped: Ctrl-C, SIGTERM or the limit of minutes; everything is saved.
     """
     started = time.monotonic()
-    devices = devices_lib.choose(config)
-    layout = population.plan(len(members), len(devices))
+    layout, devices = population.chosen(config, len(members))
     spec = _common_spec(config, members, layout.data_devices)
     teacher = teachers.of(config, members, spec, directory)
     mode = population.resolve_mode(config.execution.population)

@@ -59,7 +59,13 @@ BESIDE: tuple[Key, ...] = (
         "predicted faster there and not measured yet; on CPUs interpreted, slowly",
         choices=("loops", "kernels"),
     ),
-    Key("execution.devices", 0, "devices to use; 0: all", low=0, high=1_000_000),
+    Key(
+        "execution.devices",
+        0,
+        "devices to use; 0: all (of a CPU's cores as many as divide the runs)",
+        low=0,
+        high=1_000_000,
+    ),
     Key(
         "execution.distributed",
         False,

@@ -1,4 +1,8 @@
-"""Which devices there are, in words, and whether one lies idle."""
+"""Which devices there are, in words, and whether one lies idle.
+
+On a CPU each core is a device (`one_for_each_core`), so that runs go on side by side: the threads
+that XLA shares between cores within one operation wait for each other most of the time.
+"""
 
 import os
 import platform
@@ -11,6 +15,20 @@ import jax
 from ml_collections import ConfigDict
 
 from jaxzero.settings.config import ConfigError
+
+_COUNT = "--xla_force_host_platform_device_count"
+
+
+def one_for_each_core() -> None:
+    """Makes a CPU's cores devices, where JAX has not looked for devices and nobody chose others."""
+    flags = os.environ.get("XLA_FLAGS", "")
+    if _COUNT not in flags and "JAX_NUM_CPU_DEVICES" not in os.environ:
+        os.environ["XLA_FLAGS"] = f"{flags} {_COUNT}={cores()}".strip()
+
+
+def share_runs(config: ConfigDict, platform: str) -> bool:
+    """Whether several devices may share one run; on a CPU only where their number is asked for."""
+    return platform != "cpu" or config.execution.devices > 0 or config.execution.distributed
 
 
 def choose(config: ConfigDict) -> list[Any]:

@@ -55,6 +55,24 @@ def test_runs_are_spread_first(runs: int, devices: int, layout: tuple[int, int])
     assert runs % plan.run_devices == 0
 
 
+@pytest.mark.parametrize(
+    ("runs", "devices", "used"),
+    [(1, 8, 1), (20, 2, 2), (5, 2, 1), (5, 8, 5), (6, 4, 3), (81, 8, 3)],
+)
+def test_runs_that_share_no_device_leave_some_over(runs: int, devices: int, used: int) -> None:
+    assert population.plan(runs, devices, share=False) == (used, 1)
+
+
+def test_on_a_cpu_a_run_is_spread_only_where_devices_are_asked_for() -> None:
+    for asked, runs, layout in ((0, 1, (1, 1)), (0, 6, (6, 1)), (8, 1, (1, 8)), (4, 6, (2, 2))):
+        config = small.small_config({"execution.devices": asked})
+        found, devices = population.chosen(config, runs)
+        assert found == layout
+        assert devices == jax.devices()[: layout[0] * layout[1]]
+    together = small.small_config({"execution.devices": 0, "execution.distributed": True})
+    assert population.chosen(together, 1)[0] == (1, 8)
+
+
 def test_a_mesh_that_is_not_the_specs_is_refused() -> None:
     with pytest.raises(ValueError, match="1 data devices"):
         population.make_program(spec(), population.make_mesh(Layout(1, 2)), "map")

@@ -1,5 +1,6 @@
 """Choosing and naming devices, and noticing one that lies idle."""
 
+import os
 from pathlib import Path
 
 import jax
@@ -14,6 +15,24 @@ def test_more_devices_than_there_are_are_refused() -> None:
     with pytest.raises(ConfigError, match=r"execution\.devices=9: this machine shows 8"):
         devices.choose(small.small_config({"execution.devices": 9}))
     assert len(devices.choose(small.small_config({"execution.devices": 0}))) == 8
+
+
+def test_cores_become_devices_unless_somebody_said_how_many(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(devices, "cores", lambda: 3)
+    chosen = "--xla_force_host_platform_device_count=2"
+    for before, after in (
+        ("--xla_a=1", "--xla_a=1 --xla_force_host_platform_device_count=3"),
+        (chosen, chosen),
+    ):
+        monkeypatch.setenv("XLA_FLAGS", before)
+        devices.one_for_each_core()
+        assert os.environ["XLA_FLAGS"] == after
+    monkeypatch.setenv("XLA_FLAGS", "")
+    monkeypatch.setenv("JAX_NUM_CPU_DEVICES", "4")
+    devices.one_for_each_core()
+    assert os.environ["XLA_FLAGS"] == ""
 
 
 def test_devices_are_named_with_their_number() -> None:
