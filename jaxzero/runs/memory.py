@@ -192,15 +192,16 @@ def _training_bytes(spec: Spec, hyper: Hyper, network: Any) -> int:
 
 
 def capacity(devices: Sequence[Any]) -> int | None:
-    """Bytes of a device's memory (a CPU's: `_machine`); None where it does not tell.
+    """Bytes of a device's memory; None where it does not tell.
 
-    Of several processes each can ask its own devices only: the first of those counts.
+    A CPU's devices are cores, which share what `_machine` says. Of several processes each can ask
+    its own devices only: the first of those counts.
     """
     own = [device for device in devices if device.process_index == jax.process_index()]
     if not own:
         return None
     if own[0].platform == "cpu":
-        return _machine()
+        return _machine() // len(own)
     stats = own[0].memory_stats() or {}
     return stats.get("bytes_limit")
 
