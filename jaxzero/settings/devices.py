@@ -1,7 +1,8 @@
 """Which devices there are, in words, and whether one lies idle.
 
-On a CPU each core is a device (`one_for_each_core`), so that runs go on side by side: the threads
-that XLA shares between cores within one operation wait for each other most of the time.
+On a CPU each core is a device (`one_for_each_core`), so that runs go on side by side. Threads that
+XLA shares between cores within an operation lose time to each other where networks are small
+(docs/performance.md).
 """
 
 import os
