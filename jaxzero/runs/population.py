@@ -5,6 +5,7 @@ The run axis is spread over devices first ("run"); what is left of the devices s
 together (`vmap`). `jax.shard_map` is what `jax.pmap` is now built from.
 """
 
+import functools
 import math
 from collections.abc import Callable
 from typing import Any, NamedTuple
@@ -86,6 +87,7 @@ class Program(NamedTuple):
     replicated: NamedSharding  # of everything without
 
 
+@functools.lru_cache(maxsize=2)  # who trains the same runs on traces and compiles nothing again
 def make_program(spec: Spec, mesh: Mesh, mode: str, *, restart: int = 0) -> Program:
     """Builds (does not compile) the functions of a population, in mode map or vmap.
 
