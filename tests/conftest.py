@@ -34,6 +34,10 @@ jax.config.update("jax_compilation_cache_dir", os.environ["JAX_COMPILATION_CACHE
 jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.5)
 jax.config.update("jax_numpy_rank_promotion", "raise")
 
+# Tracing makes many objects that stay; looking through them all the time takes a seventh of a test.
+gc.freeze()
+gc.set_threshold(50_000, 20, 100)
+
 _MOST_MAPPINGS = 15_000  # of memory; the system allows 65,530, and every program takes some
 
 

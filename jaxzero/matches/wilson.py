@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
-from scipy import stats
+from scipy.special import ndtri
 
 GOING_ON, BETTER, WORSE, CLOSE = range(4)  # what `verdict` says of the first player
 
@@ -32,7 +32,7 @@ def interval(points: jax.Array, games: jax.Array, confidence: float) -> tuple[ja
     Returns:
       (low, high) float32[...] in [0, 1].
     """
-    z = jnp.float32(stats.norm.ppf((1 + confidence) / 2))
+    z = jnp.float32(ndtri((1 + confidence) / 2))
     n = jnp.maximum(jnp.asarray(games, jnp.float32), 1.0)
     p = jnp.asarray(points, jnp.float32) / n
     q = 1 - p
