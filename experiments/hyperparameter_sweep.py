@@ -123,7 +123,7 @@ def describe(
         "players": [
             setting_study.record(player, cost) for player, cost in zip(listed, costs, strict=True)
         ],
-        "parameters": [importance.describe(one, outcomes) for one in parameters],
+        "parameters": importance.describe(parameters, outcomes),
         "remarks": importance.remarks(parameters, outcomes, config.train.iterations),
     }
 

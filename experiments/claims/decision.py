@@ -149,10 +149,11 @@ def decide(
 
 
 def _p_value(contrast: Contrast, estimate: Estimate | None) -> float:
-    """Of no effect; where no effect is claimed, of one within the margin."""
+    """Of the interval that decides the claim, see `judge`."""
     assert estimate is not None
-    none_claimed = contrast.direction in ("equal", "not_greater")
-    return estimate.p_value(contrast.margin if none_claimed else 0.0)
+    return estimate.p_value(
+        inference.distance_decided(estimate.effect, contrast.margin, contrast.direction)
+    )
 
 
 def judge(estimate: Estimate | None, direction: str, margin: float, level: float) -> str:
@@ -185,6 +186,6 @@ def _needed(contrast: Contrast, estimate: Estimate | None, family: int) -> int |
         estimate.sd,
         contrast.margin,
         tests=family,
-        equality=contrast.direction in ("equal", "not_greater"),
+        direction=contrast.direction,
     )
     return None if needed is None else max(needed, estimate.seeds + 1)

@@ -44,9 +44,12 @@ class Estimate:
         reach = self.stderr * stats.t.isf(level / 2, self.freedom) if self.tested else math.nan
         return float(self.effect - reach), float(self.effect + reach)
 
-    def p_value(self, beyond: float = 0.0) -> float:
-        """Of |true effect| at most `beyond`, two-sided; 1 where not tested."""
-        distance = abs(self.effect) - beyond
+    def p_value(self, distance: float | None = None) -> float:
+        """Two-sided, of an effect that is so far from what is tested; 1 where not tested.
+
+        `distance`: from 0 by default; at most 0 where the effect is what is tested.
+        """
+        distance = abs(self.effect) if distance is None else distance
         if not self.tested or distance <= 0:
             return 1.0
         return float(2 * stats.t.sf(distance / self.stderr, self.freedom)) if self.stderr else 0.0
@@ -111,8 +114,15 @@ def holm(p_values: Sequence[float]) -> list[tuple[float, float]]:
     return found
 
 
+def distance_decided(effect: float, margin: float, direction: str) -> float:
+    """How far an effect is from where a claim of this direction is not decided."""
+    if direction == "not_greater":
+        return abs(effect - margin)
+    return abs(effect) - margin if direction == "equal" else abs(effect)
+
+
 def seeds_needed(
-    effect: float, sd: float, margin: float, *, tests: int, equality: bool
+    effect: float, sd: float, margin: float, *, tests: int, direction: str
 ) -> int | None:
     """Seeds that decide with probability 0.8 if effect and spread are the measured ones.
 
@@ -122,26 +132,30 @@ def seeds_needed(
       effect, sd: of one seed's effect.
       margin: below it there is no difference.
       tests: corrected for.
-      equality: what is claimed is that there is no difference: what decides against it is an
-        effect beyond the margin, not one that is not 0.
+      direction: claimed, see `papers.Contrast`. It says what decides: an effect that is not 0;
+        for "equal" one beyond the margin; for "not_greater" one on either side of the margin.
+        An interval inside the margins decides as well, but for "not_greater".
 
     Returns:
       At least `FEWEST`; None for more than `MOST_SEEDS`, or an unknown spread.
     """
     if not (math.isfinite(effect) and math.isfinite(sd)):
         return None
-    distance = abs(effect) - margin if equality else abs(effect)
+    distance = distance_decided(effect, margin, direction)
+    one_sided = direction == "not_greater"
 
     def decides(seeds: int) -> bool:
         error, freedom = sd / math.sqrt(seeds), seeds - 1
         if error == 0:
-            return distance > 0 or abs(effect) < margin
+            return distance > 0 or (abs(effect) < margin and not one_sided)
         bound = stats.t.isf(LEVEL / tests / 2, freedom)
         apart = stats.nct.sf(bound, freedom, distance / error) if distance > 0 else 0.0
+        if one_sided or abs(effect) >= margin:
+            return apart >= POWER
         # The interval inside the margins: two one-sided tests.
         upper = stats.nct.cdf(-bound, freedom, (abs(effect) - margin) / error)
         lower = stats.nct.cdf(bound, freedom, (abs(effect) + margin) / error)
-        return max(apart, upper - lower if abs(effect) < margin else 0.0) >= POWER
+        return max(apart, upper - lower) >= POWER
 
     return _first(decides, FEWEST, MOST_SEEDS)
 

@@ -9,6 +9,7 @@ import numpy as np
 from scipy import stats
 
 from experiments.claims import decision, inference
+from experiments.claims.inference import Estimate
 from experiments.claims.papers import Contrast
 from experiments.pages.study import floats
 
@@ -59,6 +60,22 @@ def _rated(target: str, elo: Mapping[Any, float], errors: np.ndarray) -> Rated:
     return Rated(target, elo, own, mean, stderr, sd, mean - reach, mean + reach)
 
 
+def lead(one: Rated, other: Rated) -> tuple[float, float]:
+    """(mean of one less mean of the other, standard error), seed by seed where they share seeds.
+
+    The error is no smaller than the ratings' own.
+    """
+    if len(one.elo.keys() & other.elo.keys()) > 1:
+        found = _difference(one, other)
+        return found.effect, found.stderr
+    return one.mean - other.mean, math.hypot(one.stderr, other.stderr)
+
+
+def _difference(one: Rated, other: Rated) -> Estimate:
+    own = float(np.nan_to_num(math.hypot(one.own, other.own)))
+    return inference.difference(one.elo, other.elo, own_error=own)
+
+
 def separated(
     rated: Sequence[Rated],
 ) -> tuple[list[tuple[Rated, Rated]], list[tuple[Rated, Rated]]]:
@@ -67,10 +84,7 @@ def separated(
     A family of its own (see `decision`), with errors no smaller than the ratings' own.
     """
     pairs = list(combinations(rated, 2))
-    estimates = [
-        inference.difference(a.elo, b.elo, own_error=float(np.nan_to_num(math.hypot(a.own, b.own))))
-        for a, b in pairs
-    ]
+    estimates = [_difference(a, b) for a, b in pairs]
     tests = decision.decide([Contrast()] * len(pairs), estimates)
     apart = [test.verdict == decision.REPRODUCED for test in tests]
     return (

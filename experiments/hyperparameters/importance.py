@@ -1,14 +1,15 @@
 """How much one hyper-parameter matters: Wang 2020 and 2023, Tables 3 and 4, and twelve remarks.
 
-A hyper-parameter has an effect if the span of its settings' means exceeds what the seeds' spread
-explains: Tukey's studentised range test at 5 %. The papers ran one seed, with which this cannot be
-decided.
+A hyper-parameter has an effect if the span of its settings' means exceeds what seeds explain:
+Tukey's studentised range, with seeds as blocks (a seed's settings begin alike, and those of I are
+one training at three times), corrected over the hyper-parameters of a table. The papers ran one
+seed, with which this cannot be decided.
 """
 
 import dataclasses
 import math
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from scipy import stats
@@ -17,9 +18,10 @@ from experiments.claims import decision, inference, papers
 from experiments.claims.decision import Decided
 from experiments.claims.papers import Contrast
 from experiments.hyperparameters.settings import LETTERS
+from experiments.pages.wording import plural
 
 SENSITIVE, FRIENDLY, NOT_DECIDED = "time-sensitive", "time-friendly", "not decided"
-SIMILAR, INSIGNIFICANT, ONE_SEED = "similar", "insignificant", "one seed"
+SIMILAR, INSIGNIFICANT = "similar", "insignificant"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -50,59 +52,111 @@ Outcomes = Mapping[tuple[str, int], Outcome]  # by setting and seed
 
 @dataclasses.dataclass(frozen=True)
 class Span:
-    """How far the means of some settings are apart."""
+    """How far the means of some settings are apart, over the seeds that all of them have."""
 
     means: tuple[float, ...]  # float[V], NaN for a setting without a run
     span: float  # the largest less the smallest
-    noise: float  # the span that seeds alone exceed in 5 % of the cases; NaN with one seed
-    significant: bool | None  # None where that is not known
+    seeds: int
+    noise: float  # the span that seeds alone exceed at the test's level; NaN where not tested
+    significant: bool | None  # None where not tested
 
 
-def span(samples: Sequence[np.ndarray]) -> Span:
-    """The range test of float[S_v] for each value; settings without a run are empty."""
-    means = tuple(float(np.mean(s)) if len(s) else math.nan for s in samples)
-    present = [s for s in samples if len(s)]
-    freedom = sum(len(s) - 1 for s in present)
-    if len(present) < 2:
-        return Span(means, math.nan, math.nan, None)
-    wide = float(np.nanmax(means) - np.nanmin(means))
-    if freedom < 1 or min(len(s) for s in present) < 2:
-        return Span(means, wide, math.nan, None)
-    variance = sum(((s - s.mean()) ** 2).sum() for s in present) / freedom
-    harmonic = len(present) / sum(1 / len(s) for s in present)
-    bound = stats.studentized_range.ppf(1 - inference.LEVEL, len(present), freedom)
-    noise = float(bound * math.sqrt(variance / harmonic))
-    return Span(means, wide, noise, wide > noise)
+Sample: TypeAlias = Mapping[int, float]  # by seed
 
 
-def _samples(
-    swept: Swept, outcomes: Outcomes, value: Callable[[Outcome], float]
-) -> list[np.ndarray]:
-    """float[S_v] for each value of the hyper-parameter; not finite ones left out."""
+class _Block(NamedTuple):
+    """Settings by seeds: what a seed has in common in all settings is not noise."""
+
+    values: np.ndarray  # float[V, S], settings that have runs
+    means: tuple[float, ...]  # float, of all settings
+
+    @property
+    def span(self) -> float:
+        return float(np.ptp(self.values.mean(1))) if len(self.values) > 1 else math.nan
+
+    @property
+    def tested(self) -> bool:
+        return len(self.values) > 1 and self.values.shape[1] >= inference.FEWEST
+
+    @property
+    def freedom(self) -> int:
+        return (len(self.values) - 1) * (self.values.shape[1] - 1)
+
+    @property
+    def error(self) -> float:
+        """Of one mean, from what neither its setting nor its seeds explain."""
+        x = self.values
+        rest = x - x.mean(1, keepdims=True) - x.mean(0) + x.mean()
+        return math.sqrt((rest**2).sum() / self.freedom / x.shape[1])
+
+    def p_value(self) -> float:
+        if not self.error:
+            return 0.0 if self.span else 1.0
+        q = self.span / self.error
+        return float(stats.studentized_range.sf(q, len(self.values), self.freedom))
+
+    def noise(self, level: float) -> float:
+        q = stats.studentized_range.ppf(1 - level, len(self.values), self.freedom)
+        return float(q * self.error)
+
+
+def spans(groups: Sequence[Sequence[Sample]]) -> list[Span]:
+    """The range tests of several hyper-parameters, corrected together by Holm's method.
+
+    `groups`: for each the samples of its values; settings without a run are empty.
+    """
+    blocks = [_block(samples) for samples in groups]
+    tested = [i for i, block in enumerate(blocks) if block.tested]
+    levels = dict(zip(tested, inference.holm([blocks[i].p_value() for i in tested]), strict=True))
+    found = []
+    for i, block in enumerate(blocks):
+        adjusted, level = levels.get(i, (math.nan, math.nan))
+        noise = block.noise(level) if block.tested else math.nan
+        significant = adjusted <= inference.LEVEL if block.tested else None
+        found.append(Span(block.means, block.span, block.values.shape[1], noise, significant))
+    return found
+
+
+def _block(samples: Sequence[Sample]) -> _Block:
+    present = [s for s in samples if s]
+    seeds = sorted(set.intersection(*map(set, present))) if present else []
+    values = np.array([[s[seed] for seed in seeds] for s in present], float)
+    means = tuple(
+        float(np.mean([s[x] for x in seeds])) if s and seeds else math.nan for s in samples
+    )
+    return _Block(values.reshape(len(present), len(seeds)) if seeds else np.empty((0, 0)), means)
+
+
+def _samples(swept: Swept, outcomes: Outcomes, value: Callable[[Outcome], float]) -> list[Sample]:
+    """For each value of the hyper-parameter; not finite ones left out."""
     return [
-        np.array(
-            [x for (name, _), o in outcomes.items() if name == own and math.isfinite(x := value(o))]
-        )
+        {
+            seed: x
+            for (name, seed), o in outcomes.items()
+            if name == own and math.isfinite(x := value(o))
+        }
         for own in swept.settings
     ]
 
 
-def describe(swept: Swept, outcomes: Outcomes) -> dict[str, Any]:
-    """The rows of Tables 3 and 4 of one hyper-parameter, for results.json."""
-    time = span(_samples(swept, outcomes, lambda o: o.seconds))
-    loss = span(_samples(swept, outcomes, lambda o: float(o.loss[-1])))
-    kind = {True: SENSITIVE, False: FRIENDLY, None: NOT_DECIDED}[time.significant]
-    return {
-        "letter": swept.letter,
-        "key": LETTERS[swept.letter],
-        "values": list(swept.values),
-        "settings": list(swept.settings),
-        "seconds": dataclasses.asdict(time),
-        "loss": dataclasses.asdict(loss),
-        "type": kind,
-        "best_for_loss": _best(swept, loss, INSIGNIFICANT),
-        "best_for_time": _best(swept, time, SIMILAR),
-    }
+def describe(swept: Sequence[Swept], outcomes: Outcomes) -> list[dict[str, Any]]:
+    """The rows of Tables 3 and 4, for results.json."""
+    times = spans([_samples(one, outcomes, lambda o: o.seconds) for one in swept])
+    losses = spans([_samples(one, outcomes, lambda o: float(o.loss[-1])) for one in swept])
+    return [
+        {
+            "letter": one.letter,
+            "key": LETTERS[one.letter],
+            "values": list(one.values),
+            "settings": list(one.settings),
+            "seconds": dataclasses.asdict(time),
+            "loss": dataclasses.asdict(loss),
+            "type": {True: SENSITIVE, False: FRIENDLY, None: NOT_DECIDED}[time.significant],
+            "best_for_loss": _best(one, loss, INSIGNIFICANT),
+            "best_for_time": _best(one, time, SIMILAR),
+        }
+        for one, time, loss in zip(swept, times, losses, strict=True)
+    ]
 
 
 def _best(swept: Swept, found: Span, none: str) -> str:
@@ -110,7 +164,7 @@ def _best(swept: Swept, found: Span, none: str) -> str:
     if found.significant is False or math.isnan(found.span):
         return none
     value = f"{swept.values[int(np.nanargmin(found.means))]:g}"
-    return value if found.significant else f"{value} ({ONE_SEED})"
+    return value if found.significant else f"{value} ({plural(found.seeds, 'seed')})"
 
 
 # ---- the twelve remarks
@@ -163,9 +217,11 @@ def statistic(name: str, outcome: Outcome, iterations: int) -> float:
         return float(loss[-1])
     if name == "early_loss":
         return float(loss[at <= max(1, iterations // 2)].mean())
-    if name == "late_rise":
-        before, after = at <= round(1.2 * iterations), at > round(1.2 * iterations)
-        return float(loss[after].max() - loss[before][-1]) if after.any() else math.nan
+    if name == "late_change":
+        turn = round(1.2 * iterations)
+        count = -(-(at > turn).sum() // 3)
+        before = loss[(at <= turn) & (at > turn - count)]
+        return float(loss[-count:].mean() - before.mean()) if count else math.nan
     where = np.flatnonzero(
         at == max(1, round(int(name.removeprefix("loss_at_")) * iterations / 100))
     )

@@ -10,13 +10,14 @@ from matplotlib.figure import Figure
 from experiments import published
 from experiments.claims import section as claims_section
 from experiments.claims.decision import METHOD
+from experiments.claims.ranking import lead
 from experiments.hyperparameters import report_parts
 from experiments.pages import draw, style
 from experiments.pages.bands import Band, band_of
 from experiments.pages.page import Page, plate, section
 from experiments.pages.study import Study
 from experiments.pages.tables import Table, table
-from experiments.pages.wording import duration, number, short
+from experiments.pages.wording import duration, number, plus_minus, short
 
 PAPER: Final = "wang2021_sweep"
 _SHADES: Final = ("#0072B2", "#333333", "#D55E00")  # minimum, default, maximum
@@ -88,9 +89,7 @@ def _strongest(played: Mapping[str, Any]) -> str:
     best = next(iter(trained))
     sentence = f"Strongest: {best}, {number(trained[best].mean)} Elo"
     if "default" in trained and best != "default":
-        gap = trained[best].mean - trained["default"].mean
-        error = math.hypot(trained[best].stderr, trained["default"].stderr)
-        sentence += f", {number(gap)} ± {number(error)} above the default"
+        sentence += f", {plus_minus(*lead(trained[best], trained['default']))} above the default"
         sentence += " (chosen among many: expect less of it)"
     return f"{sentence}."
 
@@ -202,8 +201,9 @@ def table_3(study: Study) -> Table:
         },
         "Cost of one run alone: its useful evaluations, gradient steps and arena games, counted, "
         "times unit seconds measured here for each phase. Time-sensitive: the span of the means "
-        "exceeds the span that seeds alone exceed in 5 % of the cases (noise; Tukey's studentised "
-        "range). With one seed this is not decided. Published: one run each on a GTX 980 Ti.",
+        "exceeds what seeds alone explain (noise; Tukey's studentised range, seed by seed, "
+        "corrected over the rows by Holm's method). From five seeds on. Published: one run each on "
+        "a GTX 980 Ti.",
         text_columns=2,
     )
 

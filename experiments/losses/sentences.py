@@ -3,7 +3,6 @@
 A sentence claims a difference only where the data separate two losses (`claims.ranking`).
 """
 
-import math
 from collections.abc import Iterator
 from typing import Any
 
@@ -12,7 +11,7 @@ import numpy as np
 from experiments import published
 from experiments.claims import decision
 from experiments.claims.measured import AS_PUBLISHED
-from experiments.claims.ranking import Rated, ranking, separated
+from experiments.claims.ranking import Rated, lead, ranking, separated
 from experiments.pages.study import Study
 from experiments.pages.style import label
 from experiments.pages.wording import joined, mean_and_error, number, plural, plus_minus, short
@@ -48,14 +47,11 @@ def key_numbers(study: Study) -> list[tuple[str, str]]:
     rated, everyone = ranking(played), ranking(played, trained_only=False)
     if not rated:
         return []
-    best, others = rated[0], [(one, one.stderr) for one in rated[1:2]]
-    others += [(one, one.own) for one in everyone if one.target == "untrained"]
+    best = rated[0]
+    others = rated[1:2] + [one for one in everyone if one.target == "untrained"]
     leads = [
-        (
-            plus_minus(best.mean - other.mean, math.hypot(best.stderr, error)),
-            f"Elo of {label(best.target)} above {label(other.target)}",
-        )
-        for other, error in others
+        (plus_minus(*lead(best, other)), f"Elo of {label(best.target)} above {label(other.target)}")
+        for other in others
     ]
     return [*leads, (number(len(study.runs)), "runs")]
 
@@ -98,8 +94,7 @@ def _separation(rated: list[Rated], over: str) -> Iterator[str]:
 def _against_untrained(played: dict[str, Any], rated: list[Rated]) -> Iterator[str]:
     everyone = {one.target: one for one in ranking(played, trained_only=False)}
     if base := everyone.get("untrained"):
-        gains = [(r, r.mean - base.mean, math.hypot(r.stderr, base.own)) for r in rated]
-        listed = ", ".join(f"{label(r.target)} {plus_minus(gain, e)}" for r, gain, e in gains)
+        listed = ", ".join(f"{label(r.target)} {plus_minus(*lead(r, base))}" for r in rated)
         yield f"Gain in Elo over the untrained network with the same search: {listed}."
 
 

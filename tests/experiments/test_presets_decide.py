@@ -163,7 +163,7 @@ def curve(claim: Claim, role: str, iterations: int, default: int, noise: float) 
         when = {
             "early_loss": at <= default // 2,
             "final_loss": at > 0.95 * default,
-            "late_rise": at > 1.2 * default,
+            "late_change": at > 1.2 * default,
         }.get(c.statistic, (at > default // 2) & (at <= 0.95 * default))
         loss[when] += lift
     return loss

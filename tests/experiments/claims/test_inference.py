@@ -110,16 +110,20 @@ def test_holm_against_its_definition() -> None:
     assert inference.holm([]) == []
 
 
-def test_verdicts_are_those_of_the_intervals_and_of_the_p_values() -> None:
+@pytest.mark.parametrize(("direction", "margin"), [("greater", 0.0), ("not_greater", 1.0)])
+def test_verdicts_are_those_of_the_intervals_and_of_the_p_values(
+    direction: str, margin: float
+) -> None:
     """The same procedure: a family decided by its intervals is the one decided by Holm's p."""
     rng = np.random.default_rng(1)
     seen = set()
     for _ in range(60):
         found = [inference.estimate([rng.normal(rng.choice([0, 2]), 1, 8)]) for _ in range(4)]
-        tests = decision.decide([Contrast(direction="greater")] * 4, found)
+        tests = decision.decide([Contrast(direction=direction, margin=margin)] * 4, found)
         for test in tests:
             low, high = test.interval
-            assert (low > 0 or high < 0) == (test.adjusted <= 0.05) == (test.verdict != UNDECIDED)
+            decided = low > margin or high < margin
+            assert decided == (test.adjusted <= 0.05) == (test.verdict != UNDECIDED)
             seen.add(test.verdict)
     assert {UNDECIDED, REPRODUCED} <= seen
 
@@ -159,10 +163,13 @@ def _share_decided(effect: float, sd: float, seeds: int, direction: str) -> floa
         (100.0, 95.0, "greater"),
         (-110.0, 90.0, "equal"),
         (5.0, 70.0, "equal"),
+        (-30.0, 100.0, "not_greater"),
+        (120.0, 90.0, "not_greater"),
+        (10.0, 60.0, "not_greater"),
     ],
 )
 def test_the_seeds_that_are_asked_for_decide(effect: float, sd: float, direction: str) -> None:
-    seeds = inference.seeds_needed(effect, sd, 50.0, tests=1, equality=direction == "equal")
+    seeds = inference.seeds_needed(effect, sd, 50.0, tests=1, direction=direction)
     assert seeds is not None
     assert 6 < seeds < 100
     assert 0.7 < _share_decided(effect, sd, seeds, direction) < 0.92  # asked for: 0.8
@@ -171,15 +178,15 @@ def test_the_seeds_that_are_asked_for_decide(effect: float, sd: float, direction
 
 def test_seeds_needed_at_the_edges() -> None:
     needed = inference.seeds_needed
-    assert needed(400.0, 1.0, 50.0, tests=1, equality=False) == inference.FEWEST
-    assert needed(0.0, 0.0, 50.0, tests=1, equality=False) == inference.FEWEST
-    assert needed(50.0, 100.0, 50.0, tests=1, equality=True) is None  # on the margin: never
-    assert needed(100.0, float("nan"), 50.0, tests=1, equality=False) is None  # one seed
+    assert needed(400.0, 1.0, 50.0, tests=1, direction="greater") == inference.FEWEST
+    assert needed(0.0, 0.0, 50.0, tests=1, direction="greater") == inference.FEWEST
+    assert needed(50.0, 100.0, 50.0, tests=1, direction="equal") is None  # on the margin: never
+    assert needed(100.0, float("nan"), 50.0, tests=1, direction="greater") is None  # one seed
     # By the normal approximation (2.8016 / effect)^2: 8721, 9941 and 10,083.
-    assert needed(0.03, 1.0, 0.0, tests=1, equality=False) == pytest.approx(8723, abs=3)
-    assert needed(0.0281, 1.0, 0.0, tests=1, equality=False) == pytest.approx(9943, abs=3)
-    assert needed(0.0279, 1.0, 0.0, tests=1, equality=False) is None  # over `MOST_SEEDS`
-    one, six = (needed(100.0, 150.0, 50.0, tests=k, equality=False) for k in (1, 6))
+    assert needed(0.03, 1.0, 0.0, tests=1, direction="greater") == pytest.approx(8723, abs=3)
+    assert needed(0.0281, 1.0, 0.0, tests=1, direction="greater") == pytest.approx(9943, abs=3)
+    assert needed(0.0279, 1.0, 0.0, tests=1, direction="greater") is None  # over `MOST_SEEDS`
+    one, six = (needed(100.0, 150.0, 50.0, tests=k, direction="greater") for k in (1, 6))
     assert one is not None
     assert six is not None
     assert one < six

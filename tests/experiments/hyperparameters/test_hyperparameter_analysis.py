@@ -5,6 +5,7 @@ import itertools
 import math
 import xml.etree.ElementTree as ElementTree
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -22,25 +23,44 @@ from tests import small
 # ---- Tables 3 and 4, the remarks
 
 
-def test_a_span_is_judged_as_scipy_does() -> None:
+def samples(*values: np.ndarray) -> list[dict[int, float]]:
+    """By seed, from 0."""
+    return [dict(enumerate(one.tolist())) for one in values]
+
+
+def test_two_settings_are_judged_as_scipy_does() -> None:
+    """Of two settings the studentised range, seed by seed, is the paired t test."""
     rng = np.random.default_rng(0)
     agreed = set()
     for _ in range(30):
-        shift = rng.choice([0.0, 1.0, 2.0])
-        samples = [rng.normal(size=8), rng.normal(size=8), rng.normal(shift, size=8)]
-        found = importance.span(samples)
-        p = stats.tukey_hsd(*samples).pvalue.min()
-        assert found.significant == (p < 0.05)
+        shared, shift = 5 * rng.normal(size=8), rng.choice([0.0, 1.0])
+        pair = shared + rng.normal(size=8), shared + shift + rng.normal(size=8)
+        [found] = importance.spans([samples(*pair)])
+        assert found.significant == (stats.ttest_rel(*pair).pvalue < 0.05)
         agreed.add(found.significant)
-        assert found.span == pytest.approx(max(found.means) - min(found.means))
+        assert found.span == pytest.approx(abs(pair[0].mean() - pair[1].mean()))
+        assert found.significant == (found.span > found.noise)
     assert agreed == {True, False}
 
 
-def test_one_seed_decides_nothing() -> None:
-    found = importance.span([np.array([1.0]), np.array([100.0]), np.array([])])
-    assert found.significant is None
-    assert (found.span, math.isnan(found.noise), math.isnan(found.means[2])) == (99, True, True)
-    assert importance.span([np.array([1.0])]).significant is None
+def test_a_table_without_effects_has_one_in_a_twentieth_of_the_cases() -> None:
+    rng = np.random.default_rng(1)
+    wrong = 0
+    for _ in range(300):
+        seeds = rng.normal(size=6)
+        table = [samples(*(seeds + rng.normal(size=(3, 6)))) for _ in range(4)]
+        wrong += any(row.significant for row in importance.spans(table))
+    assert 0.02 < wrong / 300 < 0.09  # binomial sd 0.013
+
+
+def test_few_seeds_decide_nothing() -> None:
+    for seeds in (1, 4):
+        values = [np.full(seeds, 1.0), np.full(seeds, 100.0), np.array([])]
+        [found] = importance.spans([samples(*values)])
+        assert found.significant is None
+        assert (found.span, math.isnan(found.noise), math.isnan(found.means[2])) == (99, True, True)
+    assert importance.spans([samples(np.array([1.0]))])[0].significant is None
+    assert importance.spans([[{}, {}]])[0].significant is None
 
 
 def outcomes(
@@ -64,21 +84,25 @@ EPOCHS = Swept("ep", (5, 10, 15), ("ep=5", "default", "ep=15"))
 FLAT = [1.0] * 10
 
 
+def row_of(swept: Swept, found: dict[tuple[str, int], Outcome]) -> dict[str, Any]:
+    """Of a table with this row alone."""
+    [row] = importance.describe([swept], found)
+    return row
+
+
 def test_the_rows_of_tables_3_and_4() -> None:
     curves = {"E=10": FLAT, "default": FLAT, "E=100": [1.0] * 9 + [0.2]}
     times = {"E=10": 5.0, "default": 10.0, "E=100": 20.0}
-    row = importance.describe(EPISODES, outcomes(curves, times, seeds=8, noise=0.02))
+    row = row_of(EPISODES, outcomes(curves, times, seeds=8, noise=0.02))
     assert row["type"] == importance.SENSITIVE
     assert (row["best_for_loss"], row["best_for_time"]) == ("100", "10")
     assert row["seconds"]["means"] == pytest.approx([5, 10, 20], rel=0.02)
-    row = importance.describe(
-        EPISODES, outcomes(dict.fromkeys(curves, FLAT), {}, seeds=8, noise=0.1)
-    )
+    row = row_of(EPISODES, outcomes(dict.fromkeys(curves, FLAT), {}, seeds=8, noise=0.1))
     assert row["type"] == importance.FRIENDLY
     assert (row["best_for_loss"], row["best_for_time"]) == ("insignificant", "similar")
-    row = importance.describe(EPISODES, outcomes(curves, times, seeds=1, noise=0.0))
+    row = row_of(EPISODES, outcomes(curves, times, seeds=1, noise=0.0))
     assert row["type"] == importance.NOT_DECIDED
-    assert (row["best_for_loss"], row["best_for_time"]) == ("100 (one seed)", "10 (one seed)")
+    assert (row["best_for_loss"], row["best_for_time"]) == ("100 (1 seed)", "10 (1 seed)")
 
 
 def test_statistics_of_a_run() -> None:
@@ -87,10 +111,21 @@ def test_statistics_of_a_run() -> None:
     assert importance.statistic("final_loss", long, 10) == 0.2
     assert importance.statistic("loss_at_70", long, 10) == 0.4
     assert importance.statistic("early_loss", long, 10) == pytest.approx(1.1)
-    assert importance.statistic("late_rise", long, 10) == pytest.approx(0.5 - 0.1)
+    assert importance.statistic("late_change", long, 10) == pytest.approx(0.2 - 0.1)
     short = dataclasses.replace(long, iterations=long.iterations[:5], loss=long.loss[:5])
-    assert math.isnan(importance.statistic("late_rise", short, 10))
+    assert math.isnan(importance.statistic("late_change", short, 10))
     assert math.isnan(importance.statistic("loss_at_70", short, 10))
+
+
+def test_a_loss_that_stays_does_not_rise() -> None:
+    rng = np.random.default_rng(0)
+    found = [
+        importance.statistic("late_change", Outcome(np.arange(1, 151), loss, 1.0), 100)
+        for loss in rng.normal(size=(400, 150))
+    ]
+    assert np.mean(found) == pytest.approx(0, abs=0.1)  # of which the sd is 0.022
+    rising = np.r_[np.zeros(120), np.ones(30)]
+    assert importance.statistic("late_change", Outcome(np.arange(1, 151), rising, 1.0), 100) == 1
 
 
 @pytest.mark.parametrize(
