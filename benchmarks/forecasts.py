@@ -50,8 +50,11 @@ def first_population(study: str, preset: str) -> tuple[ConfigDict, Sequence[Memb
         found.extend(args[:2])
         raise probe.Enough
 
-    module = importlib.import_module(f"experiments.{probe.MODULES.get(study, study)}")
     path = f"experiments/configs/{study}.py"
+    if not Path(path).is_file():
+        known = sorted(one.stem for one in Path("experiments/configs").glob("[a-z]*.py"))
+        raise ConfigError(f"study {study!r}: unknown; known are {', '.join(known)}")
+    module = importlib.import_module(f"experiments.{probe.MODULES.get(study, study)}")
     train, runner.train = runner.train, instead  # type: ignore[assignment]
     try:
         with tempfile.TemporaryDirectory() as folder:

@@ -103,7 +103,7 @@ def check(run: Run, settings: AbsoluteSettings) -> None:
         )
     arguments.check_at_least(settings.positions, 1, "--positions")
     arguments.check_at_least(settings.simulations, 1, "--simulations")
-    arguments.check_at_least(settings.seed, 0, "--seed")
+    arguments.check_seed(settings.seed)
     opponents.check(settings.opponents, "--opponents")
     contestants.choose_iterations(run, settings.iterations)
     plies_of(game, settings.plies)

@@ -113,6 +113,7 @@ def check(settings: TournamentSettings) -> None:
     arguments.check_games(settings.games, "--games")
     arguments.check_at_least(settings.simulations, 1, "--simulations")
     arguments.check_at_least(settings.openings, 0, "--openings")
+    arguments.check_seed(settings.seed)
     opponents.check(settings.opponents, "--opponents")
 
 

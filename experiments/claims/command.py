@@ -84,6 +84,8 @@ def main(words: Sequence[str] | None = None) -> None:
         raise ConfigError(
             f"--out={given.out}: there is no folder {given.out.parent}, make it first"
         )
+    if given.out and given.out.is_dir():
+        raise ConfigError(f"--out={given.out}: a folder, name a file")
     findings = decide(measured.load(given.runs))
     if not findings.decided:
         boards = joined(sorted({group.board for group in findings.groups}))

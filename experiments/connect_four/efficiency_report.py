@@ -95,7 +95,8 @@ def write_report(directory: Path) -> Path:
 def tables(results: Mapping[str, Any]) -> list[Table | None]:
     """What was reached at what cost, and what each ingredient earned."""
     arms = {arm["arm"]: arm for arm in results["arms"]}
-    return [accuracy_and_cost(arms, _published(results)), ingredients(arms)]
+    costs = accuracy_and_cost(arms, _published(results), AXES[_as_drawn(results)])
+    return [costs, ingredients(arms)]
 
 
 def figures(results: Mapping[str, Any]) -> dict[str, tuple[str, Callable[[], Figure]]]:
@@ -213,8 +214,11 @@ def cycle() -> Figure:
     return figure
 
 
-def accuracy_and_cost(arms: dict[str, Any], theirs: dict[str, Any]) -> Table:
-    """Best accuracy and cost of levels, a row for each arm and one for the published one."""
+def accuracy_and_cost(arms: dict[str, Any], theirs: dict[str, Any], axes: str = "") -> Table:
+    """Best accuracy and cost of levels, a row for each arm and one for the published one.
+
+    `axes`: where published networks stand, in words.
+    """
     rows: list[dict[str, Any]] = []
     lines = of_arms([*arms.values()])
     for name, arm in arms.items():
@@ -225,6 +229,7 @@ def accuracy_and_cost(arms: dict[str, Any], theirs: dict[str, Any]) -> Table:
             hours = [maybe(hours_to(x, y, level), 1) for level in LEVELS]
             own = {"runs": curve["mean_of"], "best": float(curve["best"]), "hours": hours}
             rows.append({"arm": name, "of": "Clausen 2021", **own})
+    clocks = f" Hours are those of each one's own machine. {axes}" if theirs else ""
     return table(
         "Accuracy and cost",
         rows,
@@ -244,7 +249,7 @@ def accuracy_and_cost(arms: dict[str, Any], theirs: dict[str, Any]) -> Table:
         },
         "Of the mean curve. New positions: share of the last iteration's positions that the window "
         "did not hold (all where equal ones are kept apart). A run ends when it has not "
-        "improved for study.patience iterations.",
+        "improved for study.patience iterations." + clocks,
         text_columns=2,
     )
 

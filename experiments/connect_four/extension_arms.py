@@ -26,9 +26,9 @@ _IN_PARTS = _CACHED | {"selfplay.parts": 8}
 def added(config: ConfigDict) -> dict[str, dict[str, Any]]:
     """Dotted keys by arm, beside those of the extended baseline; some depend on its size."""
     league, novelty = _leagues(config)
-    m = config.search.num_simulations
     first, *others = config.study.grow_channels
     teacher = {
+        "train.batch_size": 4 * config.train.batch_size,  # theirs 1024, the others 256
         "network.blocks": config.study.teacher_blocks,
         "network.channels": config.study.teacher_channels,
         "network.stem_filters": 4 * config.study.teacher_channels,
@@ -50,13 +50,12 @@ def added(config: ConfigDict) -> dict[str, dict[str, Any]]:
         "archive": _CACHED | _ARCHIVE,  # as retry, which the authors built on the cache
         "archive_losses": _CACHED | _ARCHIVE | {"selfplay.archive": "losses"},
         "evolve": league,  # Fig. 12
-        "kld": league  # with 350 simulations: 50, 2000, 4650
+        "kld": league
         | {
             "selfplay.league_evolves": ("kld_stop",),
-            "search.kld_step": max(1, m // 7),
-            "search.num_simulations": m * 2000 // 350,
-            "study.simulations": config.study.simulations or m,  # measured as the others
-            "selfplay.clock": m * 4650 // 350,
+            "search.kld_step": _simulations(config, 50),
+            "search.num_simulations": _simulations(config, 2000),
+            "selfplay.clock": _simulations(config, 4650),
         },
         "novel_wins": novelty | {"selfplay.league": "novel_wins"},  # Fig. 13
         "novelty": novelty,
@@ -91,11 +90,19 @@ def check(config: ConfigDict) -> None:
             )
 
 
+def _simulations(config: ConfigDict, theirs: int) -> int:
+    """As many as theirs, for a baseline that has fewer than their 343."""
+    return max(1, config.search.num_simulations * theirs // 343)
+
+
 def _leagues(config: ConfigDict) -> tuple[dict[str, Any], dict[str, Any]]:
     """The authors' leagues, of wins and of novelty: about one generation in an iteration."""
     games = config.selfplay.episodes
     players = min(50, max(8, games // 20))
     league = {
+        "search.num_simulations": _simulations(config, 350),
+        # measured as the others
+        "study.simulations": config.study.simulations or config.search.num_simulations,
         "selfplay.league": "wins",
         "selfplay.league_pairing": "skewed",
         "selfplay.league_players": players,
@@ -107,7 +114,7 @@ def _leagues(config: ConfigDict) -> tuple[dict[str, Any], dict[str, Any]]:
         "selfplay.league": "novelty",
         "selfplay.league_parents": round(0.32 * players),
         "selfplay.league_evolves": ("c_puct", "unvisited_q", "draw_value", "dirichlet_alpha"),
-        "selfplay.league_points": 6.0 * games,  # 90,000 of their 14,000 games or so
+        "selfplay.league_points": 7.5 * games,  # theirs 90,000, with the preset's 12,000 games
         "selfplay.seen_positions": min(2**27, games * plies * config.train.iterations),
     }
     return league, novelty

@@ -1,7 +1,8 @@
 """Elo explained by I, E, m and ep: a linear model on their logarithms, and the papers' claims.
 
-Settings that differ in I alone are one training seen at different times, so trainings, not players,
-are what is resampled for the intervals (cluster bootstrap).
+From `inference.FEWEST` seeds on all is fitted seed by seed: trainings of a seed begin alike. With
+fewer the intervals are about these networks alone and decide nothing; trainings, not players, are
+then resampled, as settings that differ in I alone are one training seen at different times.
 """
 
 import dataclasses
@@ -52,44 +53,60 @@ def slopes(values: np.ndarray, response: np.ndarray) -> np.ndarray:
 
 def fit(data: Data) -> dict[str, Any]:
     """The model for results.json: slopes of Elo and of log2 cost with intervals, R squared."""
-    found = _bootstrap(data, lambda d: np.concatenate([slopes(d.values, d.elo), _of_cost(d)]))
+    both = _fitted(data, lambda d: np.concatenate([slopes(d.values, d.elo), _of_cost(d)]))
+    found = [
+        {"value": one.effect, "low": low, "high": high}
+        for one, ends in both
+        for low, high in [one.interval() if ends is None else ends]
+    ]
     logs = np.log2(data.values)
     design = np.column_stack([np.ones(len(logs)), logs])
     fitted = design @ np.linalg.lstsq(design, data.elo, rcond=None)[0]
     left, all_of_it = ((data.elo - fitted) ** 2).sum(), ((data.elo - data.elo.mean()) ** 2).sum()
     return {
-        "elo_for_each_doubling": dict(zip(VARIED, map(_plain, found[:4]), strict=True)),
-        "log2_cost_for_each_doubling": dict(zip(VARIED, map(_plain, found[4:]), strict=True)),
+        "elo_for_each_doubling": dict(zip(VARIED, found[:4], strict=True)),
+        "log2_cost_for_each_doubling": dict(zip(VARIED, found[4:], strict=True)),
         "explained": float(1 - left / all_of_it) if all_of_it else math.nan,
     }
-
-
-def _plain(found: Estimate) -> dict[str, float]:
-    low, high = found.interval()
-    return {"value": found.effect, "low": low, "high": high}
 
 
 def _of_cost(data: Data) -> np.ndarray:
     return slopes(data.values, np.log2(data.total))
 
 
-def _bootstrap(data: Data, statistic: Callable[[Data], np.ndarray]) -> list[Estimate]:
-    """The statistics, their errors the spread over resampled trainings.
+def _fitted(
+    data: Data, statistic: Callable[[Data], np.ndarray]
+) -> list[tuple[Estimate, Interval | None]]:
+    """Statistics of the model over seeds; with few of them, the intervals of these networks."""
+    seeds = [np.flatnonzero(data.seed == seed) for seed in np.unique(data.seed)]
+    each = np.array([statistic(_pick(data, index)) for index in seeds])
+    samples = [column[np.isfinite(column)] for column in each.T]
+    nothing = Estimate(math.nan, math.nan, 0, math.nan)  # of a letter that does not vary
+    found = [inference.estimate([own]) if len(own) else nothing for own in samples]
+    if all(one.tested for one in found if one.seeds):
+        return [(one, None) for one in found]
+    return list(zip(found, _bootstrap(data, statistic), strict=True))
+
+
+def _bootstrap(data: Data, statistic: Callable[[Data], np.ndarray]) -> list[Interval]:
+    """Intervals over resampled trainings; NaN where there are too few.
 
     The spread is widened, and the degrees of freedom are lessened, by the model's parameters:
-    resampled residuals are too small by that. No error where there are no more trainings.
+    resampled residuals are too small by that.
     """
     rng = np.random.default_rng(0)
     members = [np.flatnonzero(data.cluster == c) for c in np.unique(data.cluster)]
     value, count = statistic(data), len(members)
-    freedom, error = count - len(VARIED) - 1, np.full_like(value, math.nan)
-    if freedom >= 1:
-        drawn = []
-        for _ in range(RESAMPLES):
-            chosen = rng.integers(count, size=count)
-            drawn.append(statistic(_pick(data, np.concatenate([members[c] for c in chosen]))))
-        error = np.std(np.array(drawn), axis=0) * math.sqrt(count / freedom)
-    return [Estimate(float(x), float(e), count, freedom) for x, e in zip(value, error, strict=True)]
+    freedom = count - len(VARIED) - 1
+    if freedom < 1:
+        return [(math.nan, math.nan)] * len(value)
+    drawn = []
+    for _ in range(RESAMPLES):
+        chosen = rng.integers(count, size=count)
+        drawn.append(statistic(_pick(data, np.concatenate([members[c] for c in chosen]))))
+    error = np.std(np.array(drawn), axis=0) * math.sqrt(count / freedom)
+    ends = [Estimate(float(x), float(e), count, freedom) for x, e in zip(value, error, strict=True)]
+    return [one.interval() for one in ends]
 
 
 def _pick(data: Data, index: np.ndarray) -> Data:
@@ -137,7 +154,7 @@ def _effect(contrast: Contrast, data: Data) -> tuple[Estimate, Interval | None]:
             each = each / _of_cost(d)
         return np.array([each[plus].mean() - (each[minus].mean() if minus else 0.0)])
 
-    return _bootstrap(data, difference)[0], None
+    return _fitted(data, difference)[0]
 
 
 def _corner(data: Data) -> tuple[Estimate, Interval | None]:

@@ -64,7 +64,7 @@ class Span:
 Sample: TypeAlias = Mapping[int, float]  # by seed
 
 
-class _Block(NamedTuple):
+class Block(NamedTuple):
     """Settings by seeds: what a seed has in common in all settings is not noise."""
 
     values: np.ndarray  # float[V, S], settings that have runs
@@ -105,7 +105,7 @@ def spans(groups: Sequence[Sequence[Sample]]) -> list[Span]:
 
     `groups`: for each the samples of its values; settings without a run are empty.
     """
-    blocks = [_block(samples) for samples in groups]
+    blocks = [block_of(samples) for samples in groups]
     tested = [i for i, block in enumerate(blocks) if block.tested]
     levels = dict(zip(tested, inference.holm([blocks[i].p_value() for i in tested]), strict=True))
     found = []
@@ -117,14 +117,15 @@ def spans(groups: Sequence[Sequence[Sample]]) -> list[Span]:
     return found
 
 
-def _block(samples: Sequence[Sample]) -> _Block:
+def block_of(samples: Sequence[Sample]) -> Block:
+    """Of the seeds that all settings with runs have."""
     present = [s for s in samples if s]
     seeds = sorted(set.intersection(*map(set, present))) if present else []
     values = np.array([[s[seed] for seed in seeds] for s in present], float)
     means = tuple(
         float(np.mean([s[x] for x in seeds])) if s and seeds else math.nan for s in samples
     )
-    return _Block(values.reshape(len(present), len(seeds)) if seeds else np.empty((0, 0)), means)
+    return Block(values.reshape(len(present), len(seeds)) if seeds else np.empty((0, 0)), means)
 
 
 def _samples(swept: Swept, outcomes: Outcomes, value: Callable[[Outcome], float]) -> list[Sample]:

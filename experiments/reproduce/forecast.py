@@ -26,6 +26,7 @@ from experiments.hyperparameters.settings import trainings
 from experiments.reproduce import papers
 from experiments.reproduce.papers import Part
 from experiments.shell import presets
+from experiments.strength import fixed_opponents
 from jaxzero.runs import Member, flops, hardware
 from jaxzero.runs.hardware import Hardware
 from jaxzero.settings.config import ConfigError
@@ -151,7 +152,8 @@ def _played(part: Part, config: ConfigDict, runs: int, spec: Spec) -> float:
     games, searched = settings * s.tournament_games, s.tournament_simulations
     if part.study == papers.LOSSES:
         searched += s.low_simulations
-        games += runs * kept * s.ladder_games * len(s.ladder_opponents)
+        measured = min(kept, fixed_opponents.POINTS)
+        games += runs * measured * s.ladder_games * len(s.ladder_opponents)
     return games * _plies(spec) * searched * (1 + (part.study == papers.CORRELATION))
 
 

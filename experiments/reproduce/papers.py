@@ -205,7 +205,12 @@ PAPERS: Final = (
                 )
             ),
             Exhibit("Section 4", "Claims on the extensions", EXTENSIONS, tables=(_CLAIMS,)),
-            Exhibit("Section 4", "What a level costs", EXTENSIONS, tables=("Hours of this",)),
+            Exhibit(
+                "Section 4",
+                "What a level costs",
+                EXTENSIONS,
+                tables=("Hours to a level", "Published: hours"),
+            ),
         ),
     ),
     Paper(

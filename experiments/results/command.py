@@ -15,10 +15,21 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from experiments.pages.wording import plural
-from experiments.results import data, document
+from experiments.results import data, document, shown
 from experiments.shell import arguments
+from jaxzero import workdir
 from jaxzero.runs.processes import say
 from jaxzero.settings.config import ConfigError
+
+
+def _check(runs: Sequence[Path]) -> None:
+    """Refuses runs of studies that the pages do not show (ConfigError)."""
+    for run in runs:
+        path = run / workdir.RESULTS
+        if path.is_file() and (study := workdir.read_json(path)["study"]) not in shown.KINDS:
+            raise ConfigError(
+                f"--add {run}: a run of {study}, but the pages show {', '.join(shown.KINDS)} only"
+            )
 
 
 def main(words: Sequence[str] | None = None) -> None:
@@ -39,6 +50,7 @@ def main(words: Sequence[str] | None = None) -> None:
         print(f"the pages are those of {plural(sum(map(len, groups.values())), 'recorded run')}")
         return
     if given.add:
+        _check(given.add)
         data.add(given.add, given.group)
     for path in document.write():
         print(f"written: {path}")

@@ -150,6 +150,8 @@ _STUDIES: Final[Mapping[str, _Study]] = {
     CURRICULUM: _Study(_curriculum_tables, _curriculum_figures),
 }
 
+KINDS: Final = (measured.STUDY, *_STUDIES)
+
 
 def tables(runs: Sequence[Recorded]) -> Iterator[Table]:
     """Of a group: what was run, and what came out."""

@@ -95,6 +95,12 @@ def check_at_least(value: int | None, least: int, said: str) -> None:
         raise ConfigError(f"{said}={value}: at least {least} is needed")
 
 
+def check_seed(value: int) -> None:
+    """Refuses what is no seed of `jax.random` (ConfigError)."""
+    if not 0 <= value < 2**31:
+        raise ConfigError(f"--seed={value}: 0 to {2**31 - 1} can be used")
+
+
 @pipes.reader_may_leave()
 def run(program: Callable[[], None]) -> None:
     """Runs a program and turns what stops it into one line and a status.

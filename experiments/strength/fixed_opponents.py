@@ -49,6 +49,7 @@ def check(settings: LadderSettings, prefix: str = "--") -> None:
     arguments.check_at_least(settings.points, 2, f"{prefix}points")
     arguments.check_at_least(settings.simulations, 1, f"{prefix}simulations")
     arguments.check_at_least(settings.openings, 0, f"{prefix}openings")
+    arguments.check_seed(settings.seed)
     opponents.check(settings.opponents, f"{prefix}opponents")
     if ZERO not in settings.opponents:
         raise ConfigError(

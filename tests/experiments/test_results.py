@@ -167,5 +167,8 @@ def test_what_cannot_be_recorded_is_refused(
     with pytest.raises(ConfigError, match="leave out runs, 10 are the most"):
         data.add([tmp_path], "laptop", tmp_path / "docs")
     assert not (tmp_path / "docs").exists()
+    (tmp_path / "results.json").write_text('{"study": "connect_four_search"}')
+    with pytest.raises(ConfigError, match="a run of connect_four_search, but the pages show"):
+        command.main(["--add", str(tmp_path), "--group=laptop"])
     with pytest.raises(ConfigError, match="--add and --group"):
         command.main([f"--add={tmp_path}"])

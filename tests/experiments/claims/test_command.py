@@ -36,6 +36,8 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
     assert "claim nothing about the losses on othello_4x4" in capsys.readouterr().err
     with pytest.raises(ConfigError, match="--out"):
         command.main([str(run), "--ouf=x"])
+    with pytest.raises(ConfigError, match=r"--out=.*: a folder, name a file"):
+        command.main([str(tmp_path), f"--out={tmp_path}"])
     with pytest.raises(ConfigError, match=r"--out=.*there is no folder"):
         command.main([str(run), f"--out={tmp_path / 'nowhere' / 'x.json'}"])
 

@@ -31,6 +31,16 @@ def test_every_arm_is_possible_in_every_preset(preset: str) -> None:
         assert arms["move1"][f"train.teacher_{name}"] == arms["teacher"][f"network.{name}"]
 
 
+def test_leagues_and_teacher_have_the_authors_numbers() -> None:
+    arms = extension_arms.added(get_config("paper"))
+    for name in ("evolve", "novelty", "novel_wins"):
+        assert arms[name]["search.num_simulations"] == 350
+    kld = (arms["kld"][key] for key in ("search.kld_step", "search.num_simulations"))
+    assert (*kld, arms["kld"]["selfplay.clock"]) == (50, 2000, 4650)
+    assert arms["novelty"]["selfplay.league_points"] == 90_000
+    assert arms["teacher"]["train.batch_size"] == 1024
+
+
 def test_an_arm_may_reckon_with_a_setting() -> None:
     """`kld` sets the simulations to a multiple of the study's own."""
     study.validate(tiny({"search.num_simulations": 7}))
@@ -49,7 +59,7 @@ def test_all_arms_are_measured_with_one_search(simulations: int) -> None:
     config = small.changed(get_config("paper"), {"study.simulations": simulations})
     study.validate(config)
     own = [config_lib.changed(config, c) for c in extension_arms.changes(config).values()]
-    assert len({one.search.num_simulations for one in own}) == 2
+    assert {one.search.num_simulations for one in own} == {343, 350, 2000}  # leagues, kld
     words = {solved_accuracy.search_in_words(one) for one in own}
     assert words == {solved_accuracy.search_in_words(config)}
 

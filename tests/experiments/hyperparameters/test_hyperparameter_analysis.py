@@ -43,14 +43,27 @@ def test_two_settings_are_judged_as_scipy_does() -> None:
     assert agreed == {True, False}
 
 
-def test_a_table_without_effects_has_one_in_a_twentieth_of_the_cases() -> None:
+def test_rows_without_an_effect_have_one_in_a_twentieth_of_the_cases() -> None:
     rng = np.random.default_rng(1)
-    wrong = 0
-    for _ in range(300):
-        seeds = rng.normal(size=6)
-        table = [samples(*(seeds + rng.normal(size=(3, 6)))) for _ in range(4)]
-        wrong += any(row.significant for row in importance.spans(table))
-    assert 0.02 < wrong / 300 < 0.09  # binomial sd 0.013
+    blocks = [
+        importance.block_of(samples(*(5 * rng.normal(size=6) + rng.normal(size=(3, 6)))))
+        for _ in range(2000)
+    ]
+    bound = stats.studentized_range.ppf(0.95, 3, 10)
+    wrong = np.mean([one.span / one.error > bound for one in blocks])
+    assert 0.035 < wrong < 0.065  # binomial sd 0.005
+    assert blocks[0].noise(0.05) == pytest.approx(bound * blocks[0].error)
+    level = blocks[0].p_value()
+    assert blocks[0].noise(level) == pytest.approx(blocks[0].span, rel=1e-3)
+
+
+def test_rows_are_corrected_together() -> None:
+    rng = np.random.default_rng(2)
+    one = samples(*(rng.normal(size=(3, 6)) + np.array([[0.0], [0.0], [2.2]])))
+    most = int(0.05 / importance.block_of(one).p_value())
+    assert most >= 1
+    assert all(row.significant for row in importance.spans([one] * most))
+    assert not any(row.significant for row in importance.spans([one] * (most + 1)))
 
 
 def test_few_seeds_decide_nothing() -> None:
@@ -192,6 +205,18 @@ def made_up(slopes: dict[str, float], *, noise: float, seed: int = 0) -> Data:
     )
 
 
+def seeds_of(parts: list[Data]) -> Data:
+    """The same settings with several seeds."""
+    return Data(
+        values=np.concatenate([d.values for d in parts]),
+        elo=np.concatenate([d.elo for d in parts]),
+        covariance=np.eye(81 * len(parts)),
+        seconds=np.concatenate([d.seconds for d in parts]),
+        cluster=np.concatenate([d.cluster + 27 * i for i, d in enumerate(parts)]),
+        seed=np.repeat(np.arange(len(parts)), 81),
+    )
+
+
 def test_slopes_are_found() -> None:
     truth = {"I": 80.0, "E": 40.0, "m": 20.0, "ep": -5.0}
     exact = made_up(truth, noise=0)
@@ -227,9 +252,29 @@ def test_intervals_cover_the_truth() -> None:
     ],
 )
 def test_verdicts_on_the_correlation(slopes: dict[str, float], verdicts: dict[str, str]) -> None:
-    found = {claim["id"]: claim["verdict"] for claim in elo_model.claims(made_up(slopes, noise=3))}
+    parts = [made_up(slopes, noise=3, seed=seed) for seed in range(5)]
+    found = {claim["id"]: claim["verdict"] for claim in elo_model.claims(seeds_of(parts))}
     assert len(found) == 8
     assert {name: found[name] for name in verdicts} == verdicts
+    claims = elo_model.claims(seeds_of(parts[:4]))
+    assert {claim["verdict"] for claim in claims} == {"undecided"}
+    assert all(claim["of_networks"] for claim in claims)
+    assert all(low <= high for low, high in (claim["interval"] for claim in claims))
+
+
+def test_slopes_that_differ_from_seed_to_seed_have_the_error_of_seeds() -> None:
+    rng = np.random.default_rng(0)
+    covered = []
+    for _ in range(100):
+        own = 20 + 8 * rng.normal(size=5)
+        parts = [
+            made_up({"I": x, "E": 0.0, "m": 0.0, "ep": 0.0}, noise=5, seed=int(rng.integers(1e9)))
+            for x in own
+        ]
+        parts = [dataclasses.replace(d, elo=d.elo + 50 * rng.normal()) for d in parts]
+        found = elo_model.fit(seeds_of(parts))["elo_for_each_doubling"]["I"]
+        covered.append(found["low"] < 20 < found["high"])
+    assert np.mean(covered) > 0.88
 
 
 def test_the_corner_and_the_front() -> None:
@@ -245,16 +290,8 @@ def test_the_corner_and_the_front() -> None:
     assert found["ep_10_beats_15"]["effect"] == pytest.approx(gap)
     low, high = found["ep_10_beats_15"]["interval"]  # errors of 1 Elo each
     assert (high - low) / 2 == pytest.approx(1.96 * math.sqrt(2), rel=0.15)
-    seeds = [dataclasses.replace(data, elo=elo, seed=np.full(81, seed)) for seed in range(6)]
     noise = np.random.default_rng(0).normal(size=(6, 81))
-    several = Data(
-        values=np.concatenate([d.values for d in seeds]),
-        elo=np.concatenate([d.elo for d in seeds]) + noise.ravel(),
-        covariance=np.eye(6 * 81),
-        seconds=np.concatenate([d.seconds for d in seeds]),
-        cluster=np.concatenate([d.cluster + 27 * d.seed for d in seeds]),
-        seed=np.concatenate([d.seed for d in seeds]),
-    )
+    several = seeds_of([dataclasses.replace(data, elo=elo + own) for own in noise])
     found = {c["id"]: c for c in elo_model.claims(several)}
     assert found["ep_10_beats_15"]["effect"] == pytest.approx(gap, abs=2)
     assert found["ep_10_beats_15"]["verdict"] == "reproduced"

@@ -1,5 +1,6 @@
 """A paper's plan, its parts run, stopped and resumed, its page: with parts that take no time."""
 
+import ast
 import json
 import os
 import re
@@ -73,6 +74,18 @@ def test_exhibits_name_studies_and_boards_of_their_paper() -> None:
             assert exhibit.about in boards
             assert bool(exhibit.study) != bool(exhibit.note)
             assert bool(exhibit.plates or exhibit.tables) == bool(exhibit.study)
+
+
+def test_tables_that_exhibits_ask_for_have_such_titles() -> None:
+    words = set()
+    for path in Path(papers.__file__).parents[1].rglob("*.py"):
+        if path.parent.name != "reproduce":
+            nodes = ast.walk(ast.parse(path.read_text()))
+            words |= {n.value for n in nodes if isinstance(n, ast.Constant) and n.value}
+    titles = tuple(word for word in words if isinstance(word, str))
+    for exhibit in (one for made in PAPERS for one in made.exhibits):
+        for asked in exhibit.tables:
+            assert any(title.startswith(asked) for title in titles), asked
 
 
 def test_the_exhibits_of_paper_002_are_figures_of_its_reports() -> None:
