@@ -44,6 +44,21 @@ TERMS: dict[str, str] = {
     "program are a population",
     "target": "which loss a run minimises",
     "preset": "a study's settings under a name; single keys can still be changed",
+    "PUCT, Gumbel": "AlphaZero's search rule; Gumbel search with sequential halving (Danihelka et "
+    "al. 2022)",
+    "mcts_N, greedy, random": "fixed opponents: plain MCTS with N simulations a move, one that "
+    "looks one ply ahead, one that does not look",
+    "ladder": "games of kept networks against fixed opponents, rated so that `random` is 0",
+    "best move": "a move with the best exact score: quickest win or slowest loss",
+    "contested position": "one in which some legal move gives the result away; to keep the result "
+    "is to choose a move that does not",
+    "value error, best constant": "mean squared error of the network's value against the exact "
+    "result; the same of the best value that does not look at the position",
+    "zeta": "share of a game, its end, that is searched and learned from (West 2020)",
+    "undecided": "the interval does not exclude what it would have to exclude; see [how claims are "
+    "decided](deviations.md#do-the-claims-hold)",
+    "alone, corrected": "an interval of one contrast by itself; of contrasts that are read "
+    "together, wider, by Holm's method",
     "semantics, switch": "`corrected` or `published`: what is right, or what the papers' programs "
     "did, one switch for each difference (see [semantics](semantics.md))",
     "Elo": "strength on a scale where 400 more means ten times the odds of winning; the mean of a "
