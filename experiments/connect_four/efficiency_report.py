@@ -84,7 +84,7 @@ def write_report(directory: Path) -> Path:
         missing=_missing(arms, _published(results)),
         facts=facts(results),
         sections=[
-            section("Accuracy against cost", _METHOD, AXES[_as_drawn(results)], *plates),
+            section("Accuracy against cost", _METHOD, AXES[as_drawn(results)], *plates),
             section("The paper's claims", claims.table(results)),
             section("Numbers", *tables(results)),
         ],
@@ -95,7 +95,7 @@ def write_report(directory: Path) -> Path:
 def tables(results: Mapping[str, Any]) -> list[Table | None]:
     """What was reached at what cost, and what each ingredient earned."""
     arms = {arm["arm"]: arm for arm in results["arms"]}
-    costs = accuracy_and_cost(arms, _published(results), AXES[_as_drawn(results)])
+    costs = accuracy_and_cost(arms, _published(results), AXES[as_drawn(results)])
     return [costs, ingredients(arms)]
 
 
@@ -112,7 +112,8 @@ def figures(results: Mapping[str, Any]) -> dict[str, tuple[str, Callable[[], Fig
     return found
 
 
-def _as_drawn(results: Mapping[str, Any]) -> bool:
+def as_drawn(results: Mapping[str, Any]) -> bool:
+    """Whether published networks stand where the paper draws them, see `AXES`."""
     return bool(results["config"]["study"].get("curves_as_drawn", False))
 
 
@@ -122,7 +123,7 @@ def _published(results: Mapping[str, Any]) -> dict[str, Any]:
         return {}
     curves = (published.load(PUBLISHED) or {}).get("curves", {})
     return {
-        name: curve | {"mean": placed(curve["mean"], as_drawn=_as_drawn(results)).T}
+        name: curve | {"mean": placed(curve["mean"], as_drawn=as_drawn(results)).T}
         for name, curve in curves.items()
     }
 

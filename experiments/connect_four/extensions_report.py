@@ -38,7 +38,7 @@ def write_report(directory: Path) -> Path:
         sections=[
             section(
                 "Accuracy by network and by cost",
-                *extension_figures.plates(ours, theirs, as_drawn=_as_drawn(results)),
+                *extension_figures.plates(ours, theirs, as_drawn=efficiency.as_drawn(results)),
             ),
             *([evolved] if evolved else []),
             section("The paper's claims", claims.table(results)),
@@ -57,17 +57,13 @@ def _arms(results: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
     return arms, {name: arm for name, arm in arms.items() if "generations" not in arm}
 
 
-def _as_drawn(results: Mapping[str, Any]) -> bool:
-    return bool(results["config"]["study"].get("curves_as_drawn", False))
-
-
 def lines(results: Mapping[str, Any]) -> tuple[Lines, Lines]:
     """Our curves by arm, and the published ones of that board."""
     _, seeds = _arms(results)
     ours = learning_lines.of_arms([*seeds.values()], results["config"]["network"]["channels"])
     if results["game"] != "connect_four_6x7":
         return ours, {}
-    return ours, learning_lines.of_paper(as_drawn=_as_drawn(results))
+    return ours, learning_lines.of_paper(as_drawn=efficiency.as_drawn(results))
 
 
 def tables(results: Mapping[str, Any]) -> list[Table]:
