@@ -8,10 +8,11 @@ through every room; code that runs outside a population finds it unbound and nee
 """
 
 from collections.abc import Callable
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 
 MEMBER_AXIS = "member"  # the vmapped axis of a population; unbound under lax.map and in solo runs
 DATA_AXIS = "data"  # devices that share one run
@@ -74,3 +75,14 @@ def where_lanes(lanes: jax.Array, new: T, old: T) -> T:
         return jnp.where(lanes.reshape(lanes.shape + (1,) * (n.ndim - 1)), n, o)
 
     return jax.tree.map(pick, new, old)
+
+
+def in_parts(ask: Callable[..., T], at_once: int, *given: Any) -> T:
+    """What `ask` says of all given, leaves [N, ...], so many at a time; traced."""
+    count = jax.tree.leaves(given)[0].shape[0]
+    if count <= at_once:
+        return ask(*given)
+    parts = -(-count // at_once)  # the last one is filled with the last of all
+    rows = np.minimum(np.arange(parts * at_once), count - 1).reshape(parts, at_once)
+    answers = jax.lax.map(lambda part: ask(*jax.tree.map(lambda x: x[part], given)), rows)
+    return jax.tree.map(lambda x: x.reshape(-1, *x.shape[2:])[:count], answers)

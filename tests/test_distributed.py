@@ -23,7 +23,7 @@ def free_port() -> int:
         return int(probe.getsockname()[1])
 
 
-def run_processes() -> str:
+def run_processes(folder: Path) -> str:
     """The output of process 0. All are stopped when one fails or takes too long."""
     environment = os.environ | {
         "XLA_FLAGS": f"{os.environ['XLA_FLAGS']} --xla_force_host_platform_device_count=1",
@@ -33,7 +33,7 @@ def run_processes() -> str:
     words = [sys.executable, "-m", "tests.distributed_worker", port]
     started = [
         subprocess.Popen(
-            [*words, str(process), str(PROCESSES)],
+            [*words, str(process), str(PROCESSES), str(folder)],
             cwd=ROOT, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
         )
         for process in range(PROCESSES)
@@ -49,8 +49,8 @@ def run_processes() -> str:
     return answers[0][0]
 
 
-def test_two_processes_equal_one() -> None:
-    answer = json.loads(run_processes().splitlines()[-1])
+def test_two_processes_equal_one(tmp_path: Path) -> None:
+    answer = json.loads(run_processes(tmp_path / "saved").splitlines()[-1])
     assert answer["devices"] == PROCESSES
     [(state, metrics)] = small.run_alone(
         small.for_devices(1), small.small_hyper(small.FOR_DEVICES), seed=0, iterations=1

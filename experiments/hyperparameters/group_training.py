@@ -143,6 +143,8 @@ def _train(group: ProgramGroup, at: Path, tracker: Tracker, study: str) -> None:
     except (ConfigError, Stopped, KeyboardInterrupt):
         raise
     except Exception as error:  # memory, a compiler's limit: the other groups can still be trained
+        if jax.process_count() > 1:
+            raise  # the other processes would train another group than this one
         reason = f"{type(error).__name__}: {str(error).splitlines()[0] if str(error) else ''}"
         traceback.print_exc()
         say(f"failed: group {group.name}: {reason}; the other groups go on")

@@ -207,6 +207,8 @@ def _refuse_contradictions(given: argparse.Namespace) -> None:
         value = getattr(given, name)
         if value is not None and value < least:
             raise ConfigError(f"--{name}={value}: choose {least} or more")
+    if given.seed >= 2**31:
+        raise ConfigError(f"--seed={given.seed}: choose {2**31 - 1} or less")
 
 
 def _is_plain(name: str) -> bool:

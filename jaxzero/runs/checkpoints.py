@@ -22,6 +22,16 @@ _NOTHING, _ALL_DAMAGED = -1, -2  # in place of an iteration
 DIGEST = "sha256.json"  # in a checkpoint's folder: every file's digest, written last
 
 
+def _alone() -> ocp.options.MultiprocessingOptions:
+    """Of a process that reads by itself: it waits for no other, which may not be reading."""
+    own = jax.process_index()
+    if jax.process_count() == 1:
+        return ocp.options.MultiprocessingOptions()
+    return ocp.options.MultiprocessingOptions(
+        primary_host=own, active_processes={own}, barrier_sync_key_prefix=f"alone{own}"
+    )
+
+
 def _is_key(x: Any) -> bool:
     return isinstance(x, jax.Array) and jax.dtypes.issubdtype(x.dtype, jax.dtypes.prng_key)
 
@@ -57,7 +67,12 @@ class Checkpoints:
         self._directory = directory.absolute()
         with _without_background_log():
             options = ocp.CheckpointManagerOptions(
-                max_to_keep=keep, create=not read_only, read_only=read_only
+                max_to_keep=keep,
+                create=not read_only,
+                read_only=read_only,
+                multiprocessing_options=_alone()
+                if read_only
+                else ocp.options.MultiprocessingOptions(),
             )
             self._manager = ocp.CheckpointManager(self._directory, options=options)
 

@@ -54,9 +54,10 @@ class Failures:
                 self._found[row["run"]] = {"iteration": row["iteration"], "reason": str(error)}
                 self._write()
                 print(f"failed: {error}; the other runs go on", file=sys.stderr, flush=True)
+        fine = [row for row in fine if row["run"] not in self._found]  # its earlier rows neither
         if not fine:
             raise FloatingPointError("; ".join(self.reasons.values()))
-        return [row for row in fine if row["run"] not in self._found]
+        return fine
 
     def _write(self) -> None:
         if jax.process_index() == 0:

@@ -51,7 +51,15 @@ def one_for_each_seed(
     Args:
       config: with the keys `seed`, the first, and `study.seeds`, how many.
       target: what they have in common.
+
+    ConfigError: a seed beyond what JAX takes.
     """
+    last = config.seed + config.study.seeds - 1
+    if last >= 2**31:
+        raise ConfigError(
+            f"config.seed={config.seed}: the last of {config.study.seeds} seeds would be {last}, "
+            f"{2**31 - 1} is the largest"
+        )
     members = []
     for seed in range(config.seed, config.seed + config.study.seeds):
         own = config.copy_and_resolve_references()
@@ -115,18 +123,7 @@ def open_run(directory: str | Path) -> Run:
             f"{directory} is no run directory ({missing[0]} is missing): give the --workdir of a "
             "study"
         )
-    stored = workdir.read_json(directory / workdir.CONFIG)
-    study = stored.pop("study")
-    config = config_lib.from_flat(stored)
-    members = tuple(
-        Member(
-            saved["name"],
-            saved["target"],
-            saved["seed"],
-            config_lib.from_flat(stored | saved["settings"]),
-        )
-        for saved in workdir.read_json(directory / workdir.MEMBERS)
-    )
+    study, config, members = _read(directory)
     saved_steps = Checkpoints.steps(directory / SNAPSHOTS)
     if not saved_steps and (saved_steps := weights.iterations(directory)):  # of an export
         members = _with_weights(directory, members)
@@ -134,6 +131,32 @@ def open_run(directory: str | Path) -> Run:
     if spec.growth.grow_at:
         spec = growth.of_width(spec, channels_after(directory, config, kept[-1]))
     return Run(directory, study, config, members, spec, kept)
+
+
+def _read(directory: Path) -> tuple[str, ConfigDict, tuple[Member, ...]]:
+    """Study, settings and members. ConfigError: the files hold something else."""
+    stored = workdir.read_json(directory / workdir.CONFIG)
+    saved = workdir.read_json(directory / workdir.MEMBERS)
+    try:
+        study = stored.pop("study")
+        config = config_lib.from_flat(stored)
+        members = tuple(
+            Member(
+                one["name"],
+                one["target"],
+                one["seed"],
+                config_lib.from_flat(stored | one["settings"]),
+            )
+            for one in saved
+        )
+        if not members:
+            raise IndexError("no run")
+    except (AttributeError, IndexError, KeyError, TypeError) as error:
+        raise ConfigError(
+            f"{directory} is damaged: {workdir.CONFIG} or {workdir.MEMBERS} is not what a study "
+            f"writes ({error}); take it from a copy, or train again in another --workdir"
+        ) from error
+    return study, config, members
 
 
 def _with_weights(directory: Path, members: tuple[Member, ...]) -> tuple[Member, ...]:

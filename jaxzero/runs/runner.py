@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 from ml_collections import ConfigDict
 from tqdm import tqdm
@@ -15,7 +16,7 @@ from tqdm import tqdm
 from jaxzero import runs, workdir
 from jaxzero.networks import widening
 from jaxzero.runs import Member, learning, memory, metrics, population, processes, teachers
-from jaxzero.runs.checkpoints import Checkpoints
+from jaxzero.runs.checkpoints import Checkpoints, to_plain, to_typed
 from jaxzero.runs.failures import Failures
 from jaxzero.runs.processes import say
 from jaxzero.runs.stages import Stages
@@ -83,13 +84,16 @@ def prepare(config: ConfigDict) -> None:
         devices_lib.one_for_each_core()
     elif not jax.distributed.is_initialized():
         processes.join()
-    if config.execution.deterministic_gpu:
-        flags = os.environ.get("XLA_FLAGS", "")
-        os.environ["XLA_FLAGS"] = f"{flags} --xla_gpu_deterministic_ops=true".strip()
+    flags = os.environ.get("XLA_FLAGS", "")
+    if config.execution.deterministic_gpu and _DETERMINISTIC not in flags:
+        os.environ["XLA_FLAGS"] = f"{flags} {_DETERMINISTIC}".strip()
     if config.execution.compilation_cache and not jax.config.values["jax_compilation_cache_dir"]:
         cache = Path.home() / ".cache" / "jaxzero" / "compilation"
         jax.config.update("jax_compilation_cache_dir", str(cache))
         jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.5)
+
+
+_DETERMINISTIC = "--xla_gpu_deterministic_ops=true"  # read when JAX starts
 
 
 class _Job(NamedTuple):
@@ -326,13 +330,11 @@ def _begin_or_resume(job: _Job, stages: Stages, first: int) -> RunState:
 
 
 def _on_one_device(states: RunState) -> RunState:
-    """The population's states on the default device, from wherever they lie."""
+    """The population's networks on the default device, from wherever they lie.
+
+    What only training needs comes as NumPy: the windows of all runs may be more than a device has.
+    """
     if jax.device_count() == 1:
         return states
-
-    def move(x: jax.Array) -> jax.Array:
-        if jax.dtypes.issubdtype(x.dtype, jax.dtypes.prng_key):
-            return jax.random.wrap_key_data(move(jax.random.key_data(x)))
-        return jax.device_put(population.fetch(x), jax.local_devices()[0])
-
-    return jax.tree.map(move, states)
+    fetched = to_typed(population.fetch(to_plain(states)), states)
+    return dataclasses.replace(fetched, learner=jax.tree.map(jnp.asarray, fetched.learner))

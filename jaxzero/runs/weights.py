@@ -44,9 +44,17 @@ def index(members: Sequence[str], iteration: int) -> dict[str, Any]:
 
 
 def iterations(directory: Path) -> list[int]:
-    """The iteration whose networks a run directory has as weights; none where it has none."""
+    """The iteration whose networks a run directory has as weights; none where it has none.
+
+    ConfigError: they are not in the format of this program.
+    """
     path = directory / FOLDER / INDEX
-    return [workdir.read_json(path)["iteration"]] if path.is_file() else []
+    if not path.is_file():
+        return []
+    found = workdir.read_json(path)
+    if not isinstance(found, dict) or found.get("format") != _FORMAT:
+        raise ConfigError(f"{path} is damaged or of another version of the program: {_REMEDY}")
+    return [int(found["iteration"])]
 
 
 def path_of(directory: Path, member: str) -> Path:

@@ -66,8 +66,9 @@ MECHANISMS: tuple[Key, ...] = (
     Key(
         "search.discount",
         1.0,
-        "of a win or loss for each ply until it, in searches and in what the value learns: below 1 "
-        "a quick win is worth more; draws and proven results are not discounted",
+        "of a win or loss for each ply until it: below 1 a quick win is worth more. Acts in "
+        "searches, but for proven results, and in labels, by plies to the game's end. Draws are "
+        "not discounted",
         low=0.5,
         high=1,
     ),

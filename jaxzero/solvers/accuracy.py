@@ -9,6 +9,7 @@ import numpy as np
 
 from jaxzero.games import Game
 from jaxzero.games.base import State
+from jaxzero.loops import in_parts
 from jaxzero.players import Players
 from jaxzero.search.evaluation import Evaluate
 from jaxzero.solvers.labels import Labelled
@@ -39,7 +40,7 @@ def chosen_moves(players: Players, states: State, key: jax.Array) -> np.ndarray:
                 live = jnp.ones((size,), bool)
                 return players.choose(params, players.remember(size), keys, states, live).action
 
-            return _in_parts(part, states, keys)
+            return in_parts(part, _AT_ONCE, states, keys)
 
         return jax.lax.map(one, params)  # not vmap: a search is slow below one
 
@@ -68,7 +69,7 @@ def network_choices(
                 logits, value = evaluate_with(variables)(jax.vmap(game.observe)(states))[:2]
                 return likeliest_action(game, states, logits), value.astype(jnp.float32)
 
-            return _in_parts(part, states)
+            return in_parts(part, _AT_ONCE, states)
 
         return jax.lax.map(one, variables)
 
@@ -159,17 +160,6 @@ def value_accuracy(
             for i in range(bins)
         ]
     return accuracy
-
-
-def _in_parts(ask: Callable[..., Any], *given: Any) -> Any:
-    """What `ask` says of all positions, leaves [N, ...], so many at a time; traced."""
-    count = _count(given)
-    if count <= _AT_ONCE:
-        return ask(*given)
-    parts = -(-count // _AT_ONCE)  # the last one is filled with the last position
-    rows = np.minimum(np.arange(parts * _AT_ONCE), count - 1).reshape(parts, _AT_ONCE)
-    answers = jax.lax.map(lambda part: ask(*jax.tree.map(lambda x: x[part], given)), rows)
-    return jax.tree.map(lambda x: x.reshape(-1, *x.shape[2:])[:count], answers)
 
 
 def _count(states: State) -> int:

@@ -5,12 +5,15 @@ the search of its own self-play, whose policy training learns from. A network im
 search knows more than it does, and the target keeps that.
 """
 
+import functools
 from typing import Any
 
 import jax
 import jax.numpy as jnp
 from flax import struct
 
+from jaxzero.games.base import Game
+from jaxzero.loops import in_parts
 from jaxzero.search import core
 from jaxzero.search.options import SearchOptions
 from jaxzero.training import learner as learner_lib
@@ -24,6 +27,7 @@ BINS = 5  # of the value, in the calibration
 STAGES = ("early", "middle", "late")
 PREFIX = "learning/"  # of the metrics
 _KEY = 20  # of the noise and of the ties in these searches: not a run's seed
+_ENTRIES = 1 << 23  # of trees, nodes times actions
 _IMPOSSIBLE = -1e9  # finite: a row of -inf would be NaN
 
 
@@ -71,13 +75,34 @@ def examine(
 
 def ask(spec: Spec, hyper: Hyper, learner: Learner, positions: Positions) -> Answers:
     """What a network answers; arguments as of `examine`."""
-    game, states = spec.game, positions.states
+    count, capacity = positions.plies.shape[0], max(spec.search.capacity, SIMULATIONS + 1)
+    keys = jax.random.split(jax.random.key(_KEY), (3, count))
+    part = functools.partial(_ask, spec, hyper, learner)
+    at_once = trees_at_once(spec.game, capacity)
+    return in_parts(part, at_once, positions.states, positions.plies, *keys)
+
+
+def trees_at_once(game: Game, capacity: int) -> int:
+    """Positions whose trees are held together: those of many actions take turns."""
+    return max(1, _ENTRIES // (capacity * game.num_actions))
+
+
+def _ask(
+    spec: Spec,
+    hyper: Hyper,
+    learner: Learner,
+    states: Any,
+    plies: jax.Array,
+    search_keys: jax.Array,
+    target_keys: jax.Array,
+    move_keys: jax.Array,
+) -> Answers:
+    """Of some positions."""
+    game = spec.game
     evaluate = learner_lib.acting(spec, learner)
     out = learner_lib.infer(spec, learner, jax.vmap(game.observe)(states))
     legal = jax.vmap(game.legal_actions)(states)
     logits = jnp.where(legal, out.policy_logits.astype(jnp.float32), _IMPOSSIBLE)
-    count = positions.plies.shape[0]
-    search_keys, target_keys, move_keys = jax.random.split(jax.random.key(_KEY), (3, count))
     common = core.run(
         game,
         evaluate,
@@ -87,7 +112,7 @@ def ask(spec: Spec, hyper: Hyper, learner: Learner, positions: Positions) -> Ans
         num_simulations=SIMULATIONS,
         c_puct=C_PUCT,
     )
-    sampled = positions.plies + 1 < hyper.temperature_plies
+    sampled = plies + 1 < hyper.temperature_plies
     m: Any = spec.num_simulations if spec.search.fixes_simulations else hyper.num_simulations
     own = core.run(
         game,

@@ -2,6 +2,7 @@
 
 import functools
 from pathlib import Path
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -10,6 +11,7 @@ import numpy as np
 from jaxzero import solvers, workdir
 from jaxzero.games import Game
 from jaxzero.games.playouts import mean_random_plies
+from jaxzero.loops import in_parts
 from jaxzero.search import core
 from jaxzero.search.options import SearchOptions
 from jaxzero.settings.config import ConfigError
@@ -76,19 +78,25 @@ def searched(spec: Spec, teacher: Learner, count: int) -> Positions:
             plies=openings.lengths(opening_keys, longest),
             kept=openings.TAKEN_BACK,
         )
-        found = core.run(
-            game,
-            learner_lib.acting(spec, teacher),
-            search_keys,
-            begun.states,
-            options=SearchOptions(capacity=LONG + 1),
-            num_simulations=LONG,
-            c_puct=examination.C_PUCT,
-        )
-        right = jax.nn.one_hot(found.action, game.num_actions, dtype=bool)
+
+        def judge(keys: jax.Array, states: Any) -> tuple[jax.Array, jax.Array]:
+            found = core.run(
+                game,
+                learner_lib.acting(spec, teacher),
+                keys,
+                states,
+                options=SearchOptions(capacity=LONG + 1),
+                num_simulations=LONG,
+                c_puct=examination.C_PUCT,
+            )
+            return found.action, found.value
+
+        at_once = examination.trees_at_once(game, LONG + 1)
+        action, value = in_parts(judge, at_once, search_keys, begun.states)
+        right = jax.nn.one_hot(action, game.num_actions, dtype=bool)
         legal = jax.vmap(game.legal_actions)(begun.states)
         several = legal.sum(-1) > 1
-        return Positions(begun.states, right, found.value, several, begun.plies)
+        return Positions(begun.states, right, value, several, begun.plies)
 
     return search(teacher)
 

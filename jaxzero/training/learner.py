@@ -219,11 +219,13 @@ def fit(
       beyond the run's), `count/gradient_steps` float32.
     """
     total = source.count * spec.num_images
+    # An empty window teaches nothing: there is no step, and its losses are NaN.
     steps = jnp.maximum(total // spec.train.batch_size, 1)
     if spec.train.passes:
         assert new is not None
         shown = spec.train.passes * (new * spec.num_images)
         steps = jnp.maximum(jnp.round(shown / spec.train.batch_size).astype(jnp.int32), 1)
+    steps = jnp.where(total > 0, steps, 0)
 
     def epoch(e: jax.Array, carry: tuple) -> tuple:
         learner, sums = carry

@@ -174,6 +174,7 @@ REFUSED: list[tuple[list[str], str]] = [
     (["--run={run}", "--versus=random", "--versus-member=x"], "--versus-member=x belongs to a net"),
     (["--run={run}", "--versus=random", "--games=0"], "--games=0: choose 1 or more"),
     (["--run={run}", "--games=2"], "--games=2 is for --versus"),
+    (["--run={run}", f"--seed={2**31}"], f"--seed={2**31}: choose {2**31 - 1} or less"),
     (["--run={run}", "--record=a.svg"], "--record=a.svg is for --versus; a person types save FILE"),
     (["--run={run}", "--versus=random", "--record={tmp}/a.png"], "a record ends in .txt (text) or"),
     (["--run={run}", "--versus=random", "--record={run}/config.json"], "a record ends in .txt"),

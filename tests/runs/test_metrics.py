@@ -42,6 +42,13 @@ def test_epochs_beyond_a_members_own_are_left_out() -> None:
     metrics.refuse_nan([row], saved=0)
 
 
+def test_an_empty_window_has_no_loss_and_ends_no_run() -> None:
+    [row] = rows(measured([np.nan], [np.nan]), {"train.epochs": 1})
+    metrics.refuse_nan([row | {"count/gradient_steps": 0.0}], saved=0)
+    with pytest.raises(FloatingPointError):
+        metrics.refuse_nan([row], saved=0)
+
+
 def test_counts_are_summed_over_the_phases() -> None:
     [row] = rows(measured([1.0], [2.0]), {"train.epochs": 1})
     assert (row["count/evaluations"], row["count/useful_evaluations"]) == (7.0, 5.0)

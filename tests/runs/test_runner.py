@@ -24,6 +24,16 @@ from tests.runs.trained import members_of, own, rows_of, train
 from tests.small import assert_equal
 
 
+def test_seeds_beyond_jax_are_refused() -> None:
+    config = small.small_config({"seed": 2**31 - 2})
+    with config.unlocked():
+        config.study = ConfigDict({"seeds": 2})
+    assert [m.seed for m in runs.one_for_each_seed(config, "sum")] == [2**31 - 2, 2**31 - 1]
+    config.study.seeds = 3
+    with pytest.raises(ConfigError, match=r"the last of 3 seeds would be 2147483648"):
+        runs.one_for_each_seed(config, "sum")
+
+
 def test_interrupted_and_resumed_is_bit_equal(
     uninterrupted: tuple[Path, Trained], tmp_path: Path
 ) -> None:

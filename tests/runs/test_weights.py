@@ -122,6 +122,37 @@ def test_members_without_weights_are_named_and_left_out(
     small.assert_close(runs.networks(run), rest, 2**-8)
 
 
+@pytest.mark.parametrize("index", ["[]", "{}", '{"format": "jaxzero weights 2", "iteration": 7}'])
+def test_another_format_is_refused(
+    exported: tuple[Path, Learner], tmp_path: Path, index: str
+) -> None:
+    copy = shutil.copytree(exported[0], tmp_path / "copy", ignore=lambda *_: {runs.SNAPSHOTS})
+    (copy / weights.FOLDER / weights.INDEX).write_text(index)
+    with pytest.raises(ConfigError, match=r"index\.json is damaged or of another version"):
+        runs.open_run(copy)
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("config.json", "[]"),
+        ("config.json", "{}"),
+        ("config.json", '{"study": "x", "train.epochs": "ten"}'),
+        ("members.json", "[]"),
+        ("members.json", "{}"),
+        ("members.json", '[{"name": "a"}]'),
+        ("members.json", "7"),
+    ],
+)
+def test_files_that_hold_something_else_are_damaged(
+    exported: tuple[Path, Learner], tmp_path: Path, name: str, content: str
+) -> None:
+    copy = shutil.copytree(exported[0], tmp_path / "copy", ignore=lambda *_: {runs.SNAPSHOTS})
+    (copy / name).write_text(content)
+    with pytest.raises(ConfigError):
+        runs.open_run(copy)
+
+
 @pytest.mark.parametrize("damage", ["missing", "cut", "changed", "other", "endless", "nan"])
 def test_what_is_not_the_network_is_refused(
     damage: str, exported: tuple[Path, Learner], tmp_path: Path

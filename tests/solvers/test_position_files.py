@@ -2,7 +2,6 @@
 
 from pathlib import Path
 
-import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
@@ -10,7 +9,7 @@ import pytest
 from jaxzero import solvers
 from jaxzero.games import ConnectFour, make_game
 from jaxzero.settings.config import ConfigError
-from jaxzero.solvers import ILLEGAL, accuracy, position_files
+from jaxzero.solvers import ILLEGAL, position_files
 
 USUAL = make_game("connect_four_6x7")
 # The first lines of a test set that solvers of the usual board share.
@@ -82,11 +81,3 @@ def test_what_is_no_such_file_is_refused(tmp_path: Path) -> None:
     for game in (make_game("othello_6x6"), ConnectFour(4, 10)):
         with pytest.raises(ConfigError, match="at most 9 columns"):
             solvers.read_positions(file_of(tmp_path, SHARED), game)
-
-
-def test_many_positions_are_asked_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
-    states = np.arange(10)
-    monkeypatch.setattr(accuracy, "_AT_ONCE", 4)
-    said = jax.jit(lambda x: accuracy._in_parts(lambda part: (part * 2, part[:, None]), x))(states)
-    np.testing.assert_array_equal(said[0], 2 * states)
-    np.testing.assert_array_equal(said[1], states[:, None])

@@ -71,6 +71,19 @@ def test_passes_count_what_is_new_whatever_the_window_holds(
         assert found["drawn"][:steps].max() < 2 * sum(counts)
 
 
+@pytest.mark.parametrize("changes", [{}, {"train.passes": 1.5, "train.epochs": 1}])
+def test_an_empty_window_teaches_nothing(
+    monkeypatch: pytest.MonkeyPatch, changes: dict[str, Any]
+) -> None:
+    Recorded(monkeypatch)
+    one, hyper = small.small_spec(changes), small.small_hyper(changes | {"replay.window": 1})
+    found, metrics = fit_of(one)(
+        hyper, Recorded.empty(16), window_of(one, 31, 0), jax.random.key(1)
+    )
+    assert found["steps"] == metrics["count/gradient_steps"] == 0
+    assert np.isnan(metrics["loss/policy"]).all()
+
+
 @pytest.mark.parametrize("sampling", ["replacement", "epoch"])
 def test_an_epoch_is_as_long_as_it_should_be(
     monkeypatch: pytest.MonkeyPatch, sampling: str

@@ -1,5 +1,6 @@
 """What an examination says of answers that are known: perfect, uniform, and the network's own."""
 
+import functools
 from typing import Any
 
 import jax
@@ -108,6 +109,20 @@ def test_solved_positions_are_those_of_the_solver(tmp_path: Any) -> None:
     loaded = examined_positions.load(tmp_path / "positions.npz", game)
     assert jax.tree.structure(loaded) == jax.tree.structure(solved)
     jax.tree.map(np.testing.assert_array_equal, loaded, solved)
+
+
+def test_many_positions_take_turns(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(examination, "SIMULATIONS", 8)
+    spec, hyper = small.small_spec(), small.small_hyper()
+    learner = small.compiled_init(spec)(0).learner
+    solved = examined_positions.solved(spec.game, 13)
+    found = []
+    for entries in (1 << 23, 4 * 9 * spec.game.num_actions):  # all, four at a time
+        monkeypatch.setattr(examination, "_ENTRIES", entries)
+        ask = functools.partial(examination.ask, spec, hyper)
+        found.append(jax.jit(ask)(learner, solved))
+    assert examination.trees_at_once(spec.game, 9) == 4
+    small.assert_close(found[1], found[0], 1e-5)
 
 
 def test_where_nothing_solves_a_long_search_says_what_is_right(

@@ -2,10 +2,10 @@
 
 import dataclasses
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from jaxzero.games import make_game
+from jaxzero.games import Game, make_game
 from jaxzero.play.display import drawing, film, svg
 from jaxzero.play.display.notation import make_notation
 from jaxzero.play.display.session import Session, replay
@@ -57,11 +57,11 @@ def _one_text(record: Record) -> str:
     return "\n".join(lines) + "\n"
 
 
-def parse(text: str, source: str) -> list[Record]:
+def parse(text: str, source: str, make: Callable[[str], Game] = make_game) -> list[Record]:
     """The games of a text, each played again by the rules; numbers of moves may be left out.
 
-    `source`: where it comes from, for messages. ConfigError: it is no record, or its moves or its
-    result are impossible.
+    `source`: where it comes from, for messages; `make`: the rules of a board by its name.
+    ConfigError: it is no record, or its moves or its result are impossible.
     """
     lines = [line.strip() for line in text.splitlines()]
     starts = [i for i, line in enumerate(lines) if line == HEADER]
@@ -69,15 +69,15 @@ def parse(text: str, source: str) -> list[Record]:
         raise ConfigError(f"{source} is no record of a game: its first line must be {HEADER!r}")
     ends = [*starts[1:], len(lines)]
     return [
-        _parse_one(lines[start + 1 : end], f"{source}, game {number}")
+        _parse_one(lines[start + 1 : end], f"{source}, game {number}", make)
         for number, (start, end) in enumerate(zip(starts, ends, strict=True), 1)
     ]
 
 
-def _parse_one(lines: list[str], source: str) -> Record:
+def _parse_one(lines: list[str], source: str, make: Callable[[str], Game]) -> Record:
     fields, moves = _fields(lines, source)
     try:
-        game = make_game(fields["game"])
+        game = make(fields["game"])
     except (ValueError, ImportError) as error:
         raise ConfigError(f"{source}: {error}") from error
     notation = make_notation(game)

@@ -87,8 +87,8 @@ class Answers:
 
     def record(self, given: Given) -> dict[str, Any]:
         """The first game of a text that `records` wrote."""
-        [read, *_] = records.parse(_text(given, "text"), "the file")
-        game = self._catalogue.game(read.session.game.name)
+        [read, *_] = records.parse(_text(given, "text"), "the file", self._catalogue.game)
+        game = read.session.game
         names = make_notation(game).names
         moves = [names[action] for action in read.session.actions]
         return {"game": game.name, "moves": moves, "players": read.players}

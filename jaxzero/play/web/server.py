@@ -61,6 +61,8 @@ class Site:
             response = _refusal(str(error.description), error.code or 400)
         except ConfigError as error:
             response = _refusal(str(error), 400)
+        except RecursionError:
+            response = _refusal("send an object that is not nested so deeply", 400)
         response.headers.update(self._headers)
         return response(environ, start_response)
 

@@ -198,3 +198,10 @@ def test_failed_runs_are_noted_and_left_out(tmp_path: Any, capsys: Any) -> None:
         again.sift([row("a", 4), row("b", 4, float("inf"))], 0)
     again.forget_after(1)  # training goes on from before
     assert again.reasons == Failures(tmp_path).reasons == {}
+
+
+def test_nobody_is_left_if_all_fail_in_the_first_iteration(tmp_path: Any) -> None:
+    """Their finite rows from before it do not count."""
+    rows = [row("a", 0), row("a", 1, float("nan")), row("b", 0), row("b", 1, float("nan"))]
+    with pytest.raises(FloatingPointError, match=r"run a .*; .*run b"):
+        Failures(tmp_path).sift(rows, 0)

@@ -240,6 +240,17 @@ def test_a_group_that_breaks_stops_no_other(
     reasons = set(group_training.failed_in(tmp_path).values())
     assert reasons == {"RuntimeError: RESOURCE_EXHAUSTED: out of memory"}
     assert len(group_training.failed_in(tmp_path)) == 2
+    # Of several processes the others would train another group: it ends.
+    monkeypatch.setattr(group_training.jax, "process_count", lambda: 2)
+    with pytest.raises(RuntimeError, match="RESOURCE_EXHAUSTED"):
+        group_training.train_all(
+            planned.groups,
+            tmp_path / "two",
+            NoTracker(),
+            study="test",
+            retry=False,  # type: ignore[arg-type]
+        )
+    assert not group_training.failed_in(tmp_path / "two")
 
 
 @pytest.mark.parametrize(

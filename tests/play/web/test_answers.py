@@ -70,6 +70,10 @@ def test_what_another_page_can_send_unasked_is_refused(site: Site) -> None:
     assert Client(site).get("position", base_url=BASE).status_code == 404
     big = Client(site).post("position", base_url=BASE, json={"moves": "1" * 100_000})
     assert big.status_code == 413
+    deep = Client(site).post(
+        "position", base_url=BASE, data="[" * 60_000, content_type="application/json"
+    )
+    assert deep.status_code == 400
 
 
 def test_the_page_brings_all_that_it_needs(site: Site) -> None:
@@ -200,6 +204,10 @@ def test_files_are_the_records(site: Site) -> None:
         texts = {text.text for text in ElementTree.fromstring(got[name].text).iter(f"{SVG}text")}
         assert {"<script>", 'a"b'} <= texts
     assert ask(site, "record", {"text": "no record"})[0] == 400
+    other = got["game.txt"].text.replace(f"game: {GAME}", "game: gobang_7x7")
+    status, said = ask(site, "record", {"text": other})
+    assert status == 400
+    assert "the page was started without gobang_7x7" in said["error"]
 
 
 def test_what_is_asked_for_begins(tmp_path: Path) -> None:
