@@ -1,5 +1,6 @@
 """Cost: Equation 2 against sums written out, counted work, the clock's units, equal cost."""
 
+import dataclasses
 import json
 from pathlib import Path
 from typing import Any
@@ -52,6 +53,10 @@ def test_equation_2_is_the_sum_written_out() -> None:
     found = cost_model.seconds(JOB, Cost(selfplay=2.0, arena=5.0, training=3.0))
     assert found == Cost(2 * selfplay, 5 * arena, 3 * training)
     assert found.total == 2 * selfplay + 5 * arena + 3 * training
+    whole = cost_model.work(dataclasses.replace(JOB, batch_size=1000))
+    assert whole.training == 5 * 2  # one minibatch in each epoch, however little there is
+    ours = cost_model.our_seconds(JOB, Cost(selfplay=2.0, arena=5.0, training=3.0))
+    assert ours == pytest.approx((2.2 * selfplay, 5.5 * arena, 3 * training, 0))  # m + 1 a move
 
 
 def test_without_a_gate_there_is_no_arena() -> None:
@@ -182,6 +187,10 @@ def test_strength_between_kept_networks() -> None:
     )  # fmt: skip
     assert cost_strength.strength_at(course, "flops", 10.0) == (150.0, 15.0)
     assert cost_strength.strength_at(course, "flops", 40.0) == (300.0, 30.0)
+    alike = [course._replace(target=t, seed=seed) for t in ("sum", "value") for seed in range(5)]
+    equal = cost_strength.at_equal_cost(alike, "flops")
+    errors = [row["stderr"] for row in (*equal["targets"], *equal["differences"])]
+    assert errors == pytest.approx([30 / 5**0.5] * 2 + [30 * (2 / 5) ** 0.5])  # the ratings' own
 
 
 def test_a_network_beyond_the_metrics_is_left_out(tmp_path: Path) -> None:

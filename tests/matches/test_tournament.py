@@ -118,6 +118,7 @@ def test_a_pool_in_which_the_second_mover_never_wins_is_rated() -> None:
     assert np.isfinite(rated.ratings.elo).all()
     assert rated.ratings.advantage > 0
     assert rated.ratings.draw_elo == tournament.DEFAULT_DRAW_ELO
+    assert tournament.rate(made_up_match(outcomes), 3, advantage=0.0).ratings.advantage == 0
 
 
 SEEN = (1, 0, 1, 0, 2, 1)  # once: no finite draw_elo explains them best

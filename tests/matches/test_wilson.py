@@ -70,6 +70,7 @@ def test_no_game_says_nothing():
         (205, 410, CLOSE),
         (700, 1400, CLOSE),
         (760, 1400, BETTER),  # narrow as well, but decided
+        (640, 1400, WORSE),
     ],
 )
 def test_when_it_stops(points, games, said):

@@ -1,5 +1,6 @@
 """Trees kept between moves: the same counts as a plain-Python tree that is kept, move for move."""
 
+import dataclasses
 import functools
 from collections.abc import Callable
 from typing import Any
@@ -150,8 +151,14 @@ def test_advance_numbers_nodes_without_gaps() -> None:
     keys = jax.random.split(jax.random.key(0), GAMES)
     nobody = np.zeros(GAMES, bool)
     result = run(keys, states, trees, nobody, ~nobody)
-    moved, exists = jax.device_get(advance(result.tree, result.action))
+    tree = result.tree  # where draws move, values did
+    extra = dataclasses.replace(
+        tree.extra_data, draws=tree.children_values, raw_draws=tree.raw_values
+    )
+    moved, exists = jax.device_get(advance(tree.replace(extra_data=extra), result.action))
     assert exists.all()
+    np.testing.assert_array_equal(moved.extra_data.draws, moved.children_values)
+    np.testing.assert_array_equal(moved.extra_data.raw_draws, moved.raw_values)
     for lane in range(GAMES):
         size = int(moved.extra_data.size[lane])
         children, parents = moved.children_index[lane], moved.parents[lane]

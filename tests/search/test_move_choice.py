@@ -55,6 +55,13 @@ def test_sampled_plies_follow_the_visits(one_hot: bool) -> None:
     np.testing.assert_allclose(targets, np.tile(VISITS / 10, (GAMES, 1)), rtol=1e-6)
 
 
+def test_moves_are_sampled_from_visits_that_no_target_has() -> None:
+    pruned = np.array([0.0, 0.0, 1.0, 0.0], np.float32)  # as of forced playouts
+    actions, targets = choose(result_of(VISITS, 2, pruned), True, one_hot=False)
+    np.testing.assert_allclose(np.bincount(actions, minlength=4) / GAMES, VISITS / 10, atol=0.06)
+    np.testing.assert_array_equal(targets, np.tile(pruned, (GAMES, 1)))
+
+
 def test_greedy_plies_play_the_most_visited_and_keep_the_distribution() -> None:
     actions, targets = choose(result_of(VISITS, 2), False, one_hot=False)
     assert (actions == 2).all()

@@ -67,6 +67,12 @@ def test_the_fraction_is_the_share_of_noise() -> None:
     )
     whole = noisy_priors(dirichlet_fraction=1.0, dirichlet_alpha=1.0)
     np.testing.assert_allclose(whole[:, LEGAL].mean(0), 1 / 3, atol=0.03)
+    log_prior, key = jnp.log(jnp.maximum(PRIOR, 1e-30)), jax.random.key(0)
+    half, quarter = (
+        core.add_root_noise(key, log_prior, LEGAL, options_of(dirichlet_fraction=share), scale)
+        for share, scale in ((0.5, 0.5), (0.25, 1.0))
+    )
+    np.testing.assert_allclose(half, quarter, rtol=1e-6)
 
 
 def test_off_by_default() -> None:

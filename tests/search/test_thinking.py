@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from jaxzero.search import SearchOptions, thinking
+from jaxzero.search.options import Numbers
 from jaxzero.settings.config import ConfigError
 from jaxzero.training import selfplay
 from tests import small
@@ -70,8 +71,9 @@ def test_a_search_ends_where_a_plain_rule_ends_it() -> None:
 
 
 def test_a_clock_is_spent_and_each_turn_adds_a_step() -> None:
+    """Each has its own: the first player ends every search at once, the second none."""
     games, clock, most = 8, 24, 24
-    game = game_named(SMALL)
+    game, stops = game_named(SMALL), jnp.full((games, 2), -90.0).at[:, 0].set(90.0)
 
     def run(keys: jax.Array) -> tuple:
         return selfplay.play(
@@ -79,7 +81,8 @@ def test_a_clock_is_spent_and_each_turn_adds_a_step() -> None:
             jax_stub_evaluate(game.num_actions, 5),
             keys,
             jnp.ones((games,), bool),
-            options=SearchOptions(capacity=most + 1, kld_step=STEP, kld_stop=-90.0),
+            options=SearchOptions(capacity=most + 1, kld_step=STEP),
+            players=Numbers(*jnp.ones((4, games, 2)), stops),
             num_simulations=most,
             c_puct=1.0,
             temperature_plies=99,
@@ -92,12 +95,12 @@ def test_a_clock_is_spent_and_each_turn_adds_a_step() -> None:
         left = [clock, clock]
         for ply in range(plies):
             left[ply % 2] += STEP
-            used = min(left[ply % 2] // STEP * STEP, most)
+            used = min(left[ply % 2] // STEP * STEP, most) if ply % 2 else STEP
             left[ply % 2] -= used
             expected += used
             without += most
     # A search whose step changes nothing ends before its time is up.
-    assert 0.7 * expected < costs.simulations <= expected < 0.9 * without
+    assert 0.9 * expected < costs.simulations <= expected < 0.7 * without
 
 
 @pytest.mark.parametrize(

@@ -25,6 +25,7 @@ from jaxzero.training import episodes, gate, learner, selfplay
 from jaxzero.training.spec import Spec
 from tests import small
 from tests.experiments.losses.test_loss_ablation import tiny
+from tests.small import assert_equal
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -200,6 +201,32 @@ def test_a_gate_of_draws(on: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     accepted, metrics = gate.gate(spec, small.small_hyper(), network, network, jax.random.key(0))
     assert bool(accepted) is on
     assert float(metrics["arena/draws"]) == spec.arena.games
+
+
+@pytest.mark.parametrize("winner", [0, 1])
+def test_the_gate_is_passed_by_a_candidate_that_wins(
+    winner: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The whole gate, its games replaced: the candidate is player 0, who wins all or none."""
+    spec, seen = small.small_spec(), []
+    first = jnp.broadcast_to(jnp.array([[1.0], [-1.0]]), (2, spec.arena.games // 2))
+    first = first * (1 - 2 * winner)  # player 0 moves first in the first row
+    match = Match(
+        outcome=jnp.stack([first, -first], -1),
+        played=jnp.ones(first.shape, bool),
+        actions=jnp.zeros((spec.game.max_plies, *first.shape), jnp.int16),
+        cost=no_cost(),
+    )
+    monkeypatch.setattr(gate, "network_players", lambda *given: seen.append(given[2]))
+    monkeypatch.setattr(arena, "play_match", lambda *_, **options: match)
+    candidate, best = (small.compiled_init(spec)(seed).learner for seed in (0, 1))
+    accepted, metrics = gate.gate(spec, small.small_hyper(), candidate, best, jax.random.key(0))
+    assert bool(accepted) == (winner == 0)
+    counts = [float(metrics[f"arena/{kind}"]) for kind in ("wins", "losses")]
+    assert counts == [spec.arena.games * (winner == who) for who in (0, 1)]
+    assert_equal(jax.tree.map(lambda x: x[0], seen[0].params), candidate.params)
+    broken = candidate.replace(params=jax.tree.map(lambda x: x * jnp.nan, candidate.params))
+    assert not gate.gate(spec, small.small_hyper(), broken, best, jax.random.key(0))[0]
 
 
 @pytest.mark.parametrize("on", [False, True])

@@ -67,7 +67,9 @@ def test_moves_are_counted() -> None:
 
 
 def test_values_are_compared_with_the_truth() -> None:
-    found = solvers.value_accuracy(TRUTH, np.array([1.0, 0.5, -0.9]), bins=4)["all"]
+    by_stage = solvers.value_accuracy(TRUTH, np.array([1.0, 0.5, -0.9]), bins=4)
+    assert by_stage["early"]["constant_mse"] == 0  # one position: a constant can be right
+    found = by_stage["all"]
     assert found["mse"] == pytest.approx((0 + 0.25 + 0.01) / 3)
     assert found["constant_mse"] == pytest.approx(2 / 3)
     assert [b["positions"] for b in found["bins"]] == [1, 0, 0, 2]

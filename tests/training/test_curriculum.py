@@ -16,6 +16,7 @@ from jaxzero.training.curriculum import Lesson, Progress
 from jaxzero.training.openings import random_openings
 from jaxzero.training.selfplay import Trajectory
 from jaxzero.training.spec import ReplaySettings, SelfPlaySettings, make_spec
+from jaxzero.training.windows import Batch
 from tests import small
 
 LANES = 48
@@ -234,6 +235,32 @@ def test_trimming_drops_the_early_plies_of_each_game():
     np.testing.assert_array_equal(curriculum.trim(games, jnp.float32(1.0)).recorded, games.valid)
 
 
+def test_trimmed_games_without_draws_are_learned_from(monkeypatch):
+    games, lessons, learned = made_up([10, 10, 10], sees=0), [], []
+    games = games.replace(outcome=jnp.array([[1.0, -1.0], [0.0, 0.0], [-1.0, 1.0]]))
+    changes = {"selfplay.curriculum_drop": "trim", "selfplay.drop_draws": 1.0}
+    chosen = small.small_spec({"selfplay.curriculum": "schedule"} | changes)
+
+    def play(*given):
+        lessons.append(given[4])
+        return games, {}
+
+    def stop(given, *_, **__):
+        learned.append(given)
+        raise StopIteration
+
+    monkeypatch.setattr(episodes, "self_play", play)
+    monkeypatch.setattr(episodes.replay, "from_trajectory", stop)
+    kept = curriculum.begin(chosen.selfplay)
+    with pytest.raises(StopIteration):  # zeta is 0.5 after 100 epochs
+        episodes.play_batch(
+            chosen, small.small_hyper(), None, kept, jnp.int32(100), jax.random.key(0)
+        )
+    assert lessons[0].random_plies is None
+    late = np.arange(10) >= 5
+    np.testing.assert_array_equal(learned[0].recorded.T, [late, np.zeros(10), late])
+
+
 @pytest.mark.parametrize(("share", "kept"), [(1.0, 0), (0.0, 400), (0.5, 200)])
 def test_drawn_games_are_dropped_by_lot_and_others_never(share, kept):
     games = made_up([3] * 600, sees=0)
@@ -262,6 +289,22 @@ def test_the_oldest_games_leave():
     one = game_window.GameWindowState(jnp.int32(1), jnp.int32(1), jnp.full((12,), 50))
     assert int(game_window.leave(dataclasses.replace(plan, leaving=1.0), one).oldest) == 1
     assert [int(game_window.goal(plan, jnp.int32(i))) for i in (1, 2, 3, 9)] == [350, 500, 500, 500]
+
+
+def test_a_full_window_makes_room_for_a_batch():
+    changes = {"replay.minimum_games": (24,), "replay.window": 3}  # of 8 games each
+    window = game_window.Games(small.small_spec(changes))
+
+    def play(progress, key):
+        count = jnp.int32(5)
+        return Batch(window.room(window.spec.positions), count, jnp.int32(8), progress, {})
+
+    held, found = window.begin(), []
+    for number in (1, 2):
+        _, held = window.take_in(held, play, (), jnp.int32(number), jax.random.key(0))
+        found.append((int(held.filled.oldest), int(held.filled.newest)))
+    assert found == [(1, 3), (2, 4)]
+    assert int(window.source(held, jnp.int32(2), jnp.int32(9)).count) == 3 * 5
 
 
 # Everything of 004: curriculum, filled window, Wilson's gate, no images.

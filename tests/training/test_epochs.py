@@ -10,7 +10,7 @@ import pytest
 
 from jaxzero.loops import MEMBER_AXIS
 from jaxzero.runs import population
-from jaxzero.training import learner, replay
+from jaxzero.training import learner, replay, schedules
 from jaxzero.training.spec import Spec
 from tests import small
 from tests.small import assert_equal
@@ -120,6 +120,28 @@ def test_an_epoch_is_as_long_as_it_should_be(
             assert len(set(by_epoch.ravel().tolist())) > total // 2
             repeats = [len(numbers) - len(set(numbers.tolist())) for numbers in by_epoch]
             assert (min(repeats) > 0) == (sampling == "replacement")
+
+
+def test_rate_and_momentum_run_over_all_epochs_of_an_iteration(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def step(
+        spec: Spec, hyper: Any, state: Any, index: jax.Array, key: jax.Array, *, momentum: Any
+    ) -> Any:
+        seen = state["seen"].at[state["steps"]].set(jnp.stack([hyper.learning_rate, momentum]))
+        return {"seen": seen, "steps": state["steps"] + 1}, (jnp.float32(0), jnp.float32(0))
+
+    Recorded(monkeypatch)
+    monkeypatch.setattr(learner, "train_step", step)
+    changes = {"train.optimizer": "sgd", "train.schedule": "cyclic", "train.anneal_to": 0.4}
+    one, hyper = small.small_spec(changes), small.small_hyper({"train.learning_rate": 0.2})
+    start = {"seen": jnp.zeros((Recorded.STEPS, 2)), "steps": jnp.int32(0)}
+    found, _ = fit_of(one)(hyper, start, window_of(one, 0, 40), jax.random.key(0))
+    assert found["steps"] == 2 * 5
+    for k, row in enumerate(found["seen"][:10]):
+        rate = schedules.learning_rate_factor(one.train, jnp.int32(2), jnp.float32(k / 10))
+        momentum = schedules.momentum(one.train, jnp.float32(k / 10))
+        np.testing.assert_allclose(row, [0.2 * rate, momentum], rtol=1e-5)
 
 
 def test_together_every_member_has_its_own_length(monkeypatch: pytest.MonkeyPatch) -> None:

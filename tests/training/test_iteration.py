@@ -10,7 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from jaxzero.training import iteration, learner, replay
+from jaxzero.training import episodes, iteration, learner, replay
 from jaxzero.training.iteration import RunState
 from jaxzero.training.spec import Spec
 from tests import small
@@ -165,6 +165,16 @@ def test_unseen_losses_are_those_before_training_on_the_newest_games() -> None:
         valid = jnp.arange(spec().positions) < state.replay.count[number % 2]
         for name, value in evaluate(network, (examples, valid)).items():
             np.testing.assert_allclose(metrics[f"unseen/{name}"], value, rtol=1e-5)
+
+
+def test_a_curriculum_counts_the_epochs_that_were_trained(monkeypatch: pytest.MonkeyPatch) -> None:
+    def stop(*given: Any) -> Any:
+        raise StopIteration(int(given[4]))
+
+    monkeypatch.setattr(episodes, "play_batch", stop)
+    state = small.compiled_init(spec())(0).replace(iteration=jnp.int32(3))
+    with pytest.raises(StopIteration, match=r"^6$"):  # of two epochs each
+        iteration.iterate(spec(), small.small_hyper(), state, small.heldout(spec().game))
 
 
 def test_nothing_is_compiled_again() -> None:

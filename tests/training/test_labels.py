@@ -3,15 +3,18 @@
 Games are replayed with the plain-Python rules.
 """
 
+import functools
 import itertools
 from collections.abc import Callable
 from typing import Any
 
 import chex
+import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from jaxzero.search import SearchOptions
 from jaxzero.search.tree import UNKNOWN
 from jaxzero.training import labels
 from tests.games.boards import plain_game
@@ -19,9 +22,11 @@ from tests.training.stub_games import (
     ALWAYS,
     LANES,
     LINE,
+    LINE3,
     SIMULATIONS,
     moves,
     play,
+    signed,
 )
 
 
@@ -126,6 +131,22 @@ def test_labels_by_what_was_known() -> None:
     is_first = np.array([True, False, True, False])[:, None] & np.ones((4, 2), bool)
     found = labels.by_known(jnp.asarray(value), jnp.asarray(known), jnp.asarray(is_first))
     np.testing.assert_array_equal(found, [[-1, 0], [1, 0], [1, 0], [-1, 0]])
+
+
+def test_what_is_said_after_the_end_is_no_label() -> None:
+    game = signed(LINE3)
+    state = functools.reduce(game.step, jnp.array([0, 1, 0, 1, 0]), game.init())  # a column of 3
+    valid = np.arange(8)[:, None] < 5
+    value, _ = labels.of_plies(
+        game,
+        jax.tree.map(lambda x: x[None], state),
+        jnp.arange(8)[:, None] % 2 == 0,
+        jnp.asarray(valid),
+        options=SearchOptions(),
+        known=jnp.where(valid, UNKNOWN, 0),
+        first_player_always_loses=False,
+    )
+    np.testing.assert_array_equal(value[:5, 0], [1, -1, 1, -1, 1])
 
 
 def test_labels_by_what_was_known_are_the_results_of_who_plays_by_it() -> None:

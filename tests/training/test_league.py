@@ -2,6 +2,8 @@
 
 import dataclasses
 import math
+from types import SimpleNamespace
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -54,6 +56,23 @@ def test_ratings_are_those_of_elo_one_game_after_another() -> None:
     games = [(int(a), int(b), s) for (a, b), s, on in zip(who, score, active, strict=True) if on]
     np.testing.assert_allclose(found, plain_elo(before.rating.tolist(), games), atol=0.01)
     np.testing.assert_allclose(found.sum(), before.rating.sum(), rtol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("kind", "points"), [("novelty", {2: 4.0, 5: 3.0, 8: 3.0}), ("novel_wins", {2: 4.0})]
+)
+def test_points_are_for_new_positions_of_the_newest_players(
+    kind: str, points: dict[int, float]
+) -> None:
+    before = dataclasses.replace(made_up(), rating=jnp.zeros(24))  # every third is of generation 2
+    games: Any = SimpleNamespace(
+        active=jnp.array([True, True, False]),
+        outcome=jnp.array([[1.0, -1.0], [0.0, 0.0], [1.0, -1.0]]),
+    )
+    own, who = dataclasses.replace(OWN, league=kind), jnp.array([[2, 0], [5, 8], [2, 5]])
+    after = league.rate(own, before, who, games, jnp.array([4.0, 3.0, 9.0]))
+    assert {i: x for i, x in enumerate(after.rating.tolist()) if x} == points
+    assert after.given == sum(points.values())
 
 
 @pytest.mark.parametrize("pairing", ["even", "skewed"])

@@ -2,6 +2,7 @@
 
 import functools
 import math
+from types import SimpleNamespace
 from typing import Any
 
 import jax
@@ -16,7 +17,7 @@ from jaxzero.search import rules, search
 from jaxzero.search.options import SearchOptions
 from jaxzero.search.tree import ILLEGAL, Node
 from jaxzero.settings.config import ConfigError
-from jaxzero.training import learner, losses, replay, selfplay
+from jaxzero.training import episodes, learner, losses, replay, selfplay
 from jaxzero.training import spec as spec_lib
 from jaxzero.training.replay import Examples
 from jaxzero.training.selfplay import PlayoutCaps, Trajectory
@@ -162,7 +163,7 @@ def games(caps: PlayoutCaps, **options: Any) -> Trajectory:
 
 def test_playout_caps() -> None:
     """A share of the plies has few simulations and is not recorded; all plies are played."""
-    played = games(PlayoutCaps(0.75, 3, 0.1))
+    played = games(PlayoutCaps(0.75, 3, 0.0), dirichlet_fraction=0.5)
     assert (played.recorded <= played.valid).all()
     valid = int(played.valid.sum())
     share = 1 - played.recorded.sum() / valid
@@ -171,10 +172,40 @@ def test_playout_caps() -> None:
     for plies, visits in ((fast, 3), (played.recorded, 12)):
         counts = played.policy[plies] * visits  # shares of so many visits are whole numbers
         np.testing.assert_allclose(counts, np.round(counts), atol=1e-4)
+    begun = [{row.tobytes() for row in played.policy[0, plies[0]]} for plies in (fast, ~fast)]
+    assert len(begun[0]) == 1 < len(begun[1])  # the root noise is in the others alone
     np.testing.assert_array_equal(played.plies, played.valid.sum(0))
     found, count = replay.from_trajectory(played, LANES * GAME.max_plies)
     assert count == played.recorded.sum()
     assert (np.asarray(found.policy[:count]).sum(-1) > 0.999).all()
+
+
+@pytest.mark.parametrize(
+    ("changes", "option", "expected"),
+    [
+        ({"selfplay.fast_share": 0.5, "selfplay.fast_simulations": 2}, "caps", (0.5, 2, 0.1)),
+        ({"search.propagate_results": True, "selfplay.known_labels": True}, "known_labels", True),
+        ({"search.kld_step": 2, "selfplay.clock": 40}, "clock", 40),
+        ({"train.root_value_share": 0.25}, "root_value_share", 0.25),
+    ],
+)
+def test_settings_reach_the_games_and_what_is_learned_from_them(
+    changes: dict[str, Any], option: str, expected: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def stop(*_: Any, **options: Any) -> Any:
+        seen.update(options)
+        raise StopIteration
+
+    seen: dict[str, Any] = {}
+    spec, network = spec_of(changes), learner.Learner({}, {}, ())
+    if option == "root_value_share":
+        played = SimpleNamespace(plies=jnp.zeros(3))
+        monkeypatch.setattr(episodes, "self_play", lambda *_: (played, {}))
+    monkeypatch.setattr(selfplay, "play", stop)
+    monkeypatch.setattr(replay, "from_trajectory", stop)
+    with pytest.raises(StopIteration):
+        episodes.play_batch(spec, small.small_hyper(), network, (), jnp.int32(0), jax.random.key(0))
+    assert seen[option] == expected
 
 
 def test_without_caps_every_ply_is_recorded() -> None:
@@ -198,6 +229,13 @@ def test_reply_targets_are_the_policies_of_the_next_ply() -> None:
             assert int(found.played[row].argmax()) == played.action[ply, lane]
             row += 1
     assert row == count
+    # The next ply may be one that is not learned from.
+    even = played.valid & (np.arange(len(played.valid)) % 2 == 0)[:, None]
+    fewer, some = replay.from_trajectory(
+        played.replace(recorded=even), LANES * GAME.max_plies, extras=("reply",)
+    )
+    rows = np.flatnonzero(even.T[played.valid.T])
+    np.testing.assert_array_equal(fewer.reply[:some], found.reply[rows])
 
 
 def test_the_searchs_value_in_the_target() -> None:
@@ -268,6 +306,20 @@ def test_pruning_by_hand() -> None:
         expected.append(left if left > 1 else 0)
     found = rules.pruned_visits(node, jnp.float32(1.0), options)
     np.testing.assert_array_equal(found[0], [*expected, 0.0])
+
+
+def test_visits_are_owed_to_visited_moves_alone() -> None:
+    """Of 13 visits, with k P = 0.6: sqrt(7.8) to a move that has one."""
+    for visits, expected in (((10, 3, 0), 0), ((11, 2, 0), 1)):
+        node = Node(
+            visits=jnp.array([visits]),
+            q=jnp.array([[1.0, -1.0, 0.0]]),
+            log_prior=jnp.log(jnp.array([[0.3, 0.3, 0.4]])),
+            raw_value=jnp.zeros((1,)),
+        )
+        options = SearchOptions(forced_playouts=2.0)
+        select = rules.puct_root(jnp.float32(0.01), options, None)
+        assert int(select(node, jnp.int32(0))[0]) == expected
 
 
 def test_squeeze_excite_and_heads_have_the_papers_size() -> None:

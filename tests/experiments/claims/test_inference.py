@@ -5,7 +5,7 @@ import pytest
 from scipy import stats
 
 from experiments.claims import decision, inference
-from experiments.claims.decision import REPRODUCED, UNDECIDED
+from experiments.claims.decision import CONTRADICTED, EQUIVALENT, REPRODUCED, UNDECIDED
 from experiments.claims.inference import Estimate
 from experiments.claims.papers import Contrast
 
@@ -77,6 +77,7 @@ def test_errors_of_the_values_bound_the_spread_from_below() -> None:
     assert inference.estimate([values], own_error=20.0).stderr == 20.0
     assert inference.estimate([values]).stderr < 1
     assert inference.estimate([values[:1]], own_error=20.0).stderr == 20.0
+    assert inference.estimate([np.full(6, 400.0)], own_error=20.0).freedom == 5
 
 
 def test_few_seeds_decide_nothing() -> None:
@@ -190,3 +191,8 @@ def test_seeds_needed_at_the_edges() -> None:
     assert one is not None
     assert six is not None
     assert one < six
+
+
+def test_the_verdict_on_a_claim_is_the_worst_of_its_contrasts() -> None:
+    order = (CONTRADICTED, UNDECIDED, EQUIVALENT, REPRODUCED)
+    assert [decision.all_of(order[i:][::-1]) for i in range(4)] == [*order]

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from experiments.claims import losses, measured
+from experiments.claims import effort, losses, measured
 from experiments.claims.decision import Decided
 from jaxzero.settings.config import ConfigError
 from tests.experiments.made_up import TARGETS
@@ -105,6 +105,9 @@ def test_a_trend_over_boards(tmp_path: Path) -> None:
     first = falls.tests[0].estimate
     assert first is not None
     assert first.effect == pytest.approx(200.0, abs=30)
+    findings = losses.decide(measured.load(runs))
+    spent = [effort.fraction(group.studies[0]) or 0.0 for group in findings.groups[:2]]
+    assert findings.compute(falls, falls.tests[0].contrast) == min(spent) < max(spent)
 
 
 def test_what_is_missing_is_named_and_the_rest_reported(tmp_path: Path) -> None:
@@ -180,7 +183,18 @@ def test_a_failed_run_decides_nothing_and_is_named(tmp_path: Path) -> None:
     run = rated_study(tmp_path / "run", means)
     noted = {"value_seed2": {"iteration": 2, "reason": "loss/policy is nan"}}
     (run / "failed.json").write_text(json.dumps(noted))
+    curve = {"iterations": [0, 1, 2], "elo": [0.0, 10.0, 20.0]}
+    (run / "ladder.json").write_text(json.dumps({"runs": {"value_seed2": curve}}))
+    [group] = measured.load([run])
+    assert group.studies[0].results["ladder"]["runs"]["value_seed2"]["elo"] == [0, 10]
     best = verdicts(run)["value_best", "corrected"]
     assert "value_seed2 of run: failed in iteration 2" in best.missing
     assert [test.estimate.seeds for test in best.tests if test.estimate] == [7, 7, 7]
     assert best.verdict == "reproduced"
+
+
+def test_runs_are_paired_within_a_directory(tmp_path: Path) -> None:
+    runs = [rated_study(tmp_path / target, {target: 0.0}) for target in ("value", "sum")]
+    [group] = measured.load(runs)
+    found = [group.values("tournament_elo", target)[0] for target in ("value", "sum")]
+    assert [set(one) for one in found] == [{(at, seed) for seed in range(8)} for at in (0, 1)]

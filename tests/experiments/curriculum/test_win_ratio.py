@@ -1,5 +1,7 @@
 """Pooled curves, their intervals, and what decides 004's claims."""
 
+import dataclasses
+
 import numpy as np
 import pytest
 
@@ -9,6 +11,7 @@ from experiments.configs.curriculum import PRESETS, get_config
 from experiments.curriculum import claims, win_ratio
 from experiments.curriculum.win_ratio import Curve, Point
 from experiments.pages.bands import mean_between
+from tests import small
 
 
 def line(arm, seed, height, *, count=21, games=30, last=100.0):
@@ -59,9 +62,12 @@ def test_differences_are_taken_seed_by_seed_over_what_all_reached():
         points += line("curriculum", seed, lambda s: min(1.0, 0.2 + s), last=200.0)
         points += line("baseline", seed, lambda s: s, last=100.0)
     points += line("baseline", 99, lambda s: s)  # a seed of one arm alone
+    points += line("trim", 0, lambda s: s, last=10.0)  # plays no part
     found = win_ratio.differences(points, "minutes", (0.0, 0.5), 0.0)
     assert len(found) == 6
     np.testing.assert_allclose(found, 0.2 + 0.125 - 0.25, atol=0.02)
+    late = win_ratio.differences(points, "minutes", (0.5, 1.0), 0.0)
+    np.testing.assert_allclose(late, 0.2 + 0.375 - 0.75, atol=0.02)
 
 
 def test_where_the_leader_is_overtaken():
@@ -74,14 +80,22 @@ def test_where_the_leader_is_overtaken():
 
 
 def test_skill_lost_where_the_curriculum_ends():
-    points = []
+    """Compared with what was shortly before, whatever came long before and comes long after."""
+    points, heights = [], (0.1, 0.6, 0.4, 0.9)  # by quarter
     for seed in range(5):
-        points += line("curriculum", seed, lambda s: 0.6 if s <= 0.5 else 0.4)
-        points += line("baseline", seed, lambda s: 0.4)
-    lost = win_ratio.after_curriculum(points, 50.0, 20.0, 0.0)
+        points += line("curriculum", seed, lambda s: heights[min(int(4 * s), 3)], last=2000.0)
+        points += line("baseline", seed, lambda s: 0.4, last=2000.0)
+    lost = win_ratio.after_curriculum(points, 1000.0, 400.0, 0.0)
     assert len(lost) == 5
     assert (lost < -0.15).all()
-    assert not len(win_ratio.after_curriculum(points, 100.0, 20.0, 0.0))  # nobody went on
+    found = {v.claim.id: v for v in claims.decide(get_config("paper_racing_kings"), points)}
+    assert found["skill_lost"].tests[0].estimate.effect < -0.15  # the whole game from 1000 on
+    late = found["converge"].tests[0].estimate.effect
+    assert late == pytest.approx(0.5, abs=0.01)  # the last fifth
+    config = small.changed(get_config("paper_racing_kings"), {"study.draw_points": 1.0})
+    drawn = [dataclasses.replace(p, draws=p.losses, losses=0) for p in points]
+    assert all(v.tests[0].estimate.effect == 0 for v in claims.decide(config, drawn))
+    assert not len(win_ratio.after_curriculum(points, 2000.0, 400.0, 0.0))  # nobody went on
 
 
 @pytest.mark.parametrize(

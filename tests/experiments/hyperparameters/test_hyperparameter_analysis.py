@@ -112,6 +112,11 @@ def test_the_rows_of_tables_3_and_4() -> None:
     assert row["seconds"]["means"] == pytest.approx([5, 10, 20], rel=0.02)
     row = row_of(EPISODES, outcomes(dict.fromkeys(curves, FLAT), {}, seeds=8, noise=0.1))
     assert row["type"] == importance.FRIENDLY
+    lost = outcomes(curves, times, seeds=8, noise=0.02)
+    lost["E=10", 0] = dataclasses.replace(lost["E=10", 0], loss=np.array([1.0, math.nan]))
+    row = row_of(EPISODES, lost)  # a run that diverged, and its seed, are left out
+    assert (row["loss"]["seeds"], row["best_for_loss"]) == (7, "100")
+    row = row_of(EPISODES, outcomes(dict.fromkeys(curves, FLAT), {}, seeds=8, noise=0.1))
     assert (row["best_for_loss"], row["best_for_time"]) == ("insignificant", "similar")
     row = row_of(EPISODES, outcomes(curves, times, seeds=1, noise=0.0))
     assert row["type"] == importance.NOT_DECIDED
@@ -125,6 +130,8 @@ def test_statistics_of_a_run() -> None:
     assert importance.statistic("loss_at_70", long, 10) == 0.4
     assert importance.statistic("early_loss", long, 10) == pytest.approx(1.1)
     assert importance.statistic("late_change", long, 10) == pytest.approx(0.2 - 0.1)
+    less = dataclasses.replace(long, iterations=long.iterations[:14], loss=long.loss[:14])
+    assert importance.statistic("late_change", less, 10) == pytest.approx(0.3 - 0.1)
     short = dataclasses.replace(long, iterations=long.iterations[:5], loss=long.loss[:5])
     assert math.isnan(importance.statistic("late_change", short, 10))
     assert math.isnan(importance.statistic("loss_at_70", short, 10))
@@ -221,7 +228,10 @@ def test_slopes_are_found() -> None:
     truth = {"I": 80.0, "E": 40.0, "m": 20.0, "ep": -5.0}
     exact = made_up(truth, noise=0)
     np.testing.assert_allclose(elo_model.slopes(exact.values, exact.elo), list(truth.values()))
-    found = elo_model.fit(made_up(truth, noise=10))["elo_for_each_doubling"]
+    noisy = made_up(truth, noise=10)
+    fitted = elo_model.fit(noisy)
+    assert fitted["explained"] == pytest.approx(1 - 100 / noisy.elo.var(), abs=0.01)
+    found = fitted["elo_for_each_doubling"]
     for letter, slope in truth.items():
         assert found[letter]["value"] == pytest.approx(slope, abs=8), letter
         assert 2 < found[letter]["high"] - found[letter]["low"] < 25
@@ -231,11 +241,16 @@ def test_slopes_are_found() -> None:
 
 def test_intervals_cover_the_truth() -> None:
     truth = {"I": 50.0, "E": 30.0, "m": 20.0, "ep": 10.0}
-    covered = []
+    covered, widths = [], []
     for seed in range(12):
         found = elo_model.fit(made_up(truth, noise=30, seed=seed))["elo_for_each_doubling"]
         covered += [found[x]["low"] < truth[x] < found[x]["high"] for x in elo_model.VARIED]
+        widths += [(found[x]["high"] - found[x]["low"]) / 2 for x in elo_model.VARIED]
     assert np.mean(covered) > 0.85
+    # The classical ones of as many trainings: 27, less 5 parameters.
+    errors = 30 / (9 * np.log2(made_up(truth, noise=0).values).std(0))
+    ratio = np.reshape(widths, (12, 4)) / errors / stats.t.isf(0.025, 22)
+    assert ratio.mean() == pytest.approx(1, abs=0.05)
 
 
 @pytest.mark.parametrize(
@@ -260,6 +275,26 @@ def test_verdicts_on_the_correlation(slopes: dict[str, float], verdicts: dict[st
     assert {claim["verdict"] for claim in claims} == {"undecided"}
     assert all(claim["of_networks"] for claim in claims)
     assert all(low <= high for low, high in (claim["interval"] for claim in claims))
+
+
+def test_elo_at_equal_cost_is_the_slope_over_that_of_the_cost() -> None:
+    """Of networks whose Elo is 40 for each doubling of the cost."""
+    data = made_up(dict.fromkeys(elo_model.VARIED, 0.0), noise=0)
+    players = [
+        {"training": "one", "seed": 0, "values": dict(zip(elo_model.VARIED, row, strict=True))}
+        | {"seconds": dict(zip(("selfplay", "training"), seconds, strict=True))}
+        for row, seconds in zip(data.values, data.seconds, strict=True)
+    ]
+    data = elo_model.collect(players, 40 * np.log2(data.total), data.covariance)
+    several = seeds_of([data] * 5)
+    fitted = elo_model.fit(several)["log2_cost_for_each_doubling"]
+    cost = {letter: one["value"] for letter, one in fitted.items()}
+    assert (cost["I"], cost["E"]) == pytest.approx((1, 1))
+    assert cost["ep"] > 0.1
+    found = {claim["id"]: claim["effect"] for claim in elo_model.claims(several)}
+    assert found["outer_over_inner"] == pytest.approx(40 - 20 * (cost["m"] + cost["ep"]))
+    assert found["outer_over_inner_at_cost"] == pytest.approx(0, abs=1e-9)
+    np.testing.assert_array_equal(data.seconds[:, 0], data.values[:, :3].prod(1) / 1000)
 
 
 def test_slopes_that_differ_from_seed_to_seed_have_the_error_of_seeds() -> None:

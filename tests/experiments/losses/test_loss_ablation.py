@@ -3,6 +3,7 @@
 import json
 import shutil
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ from experiments import loss_ablation, loss_report
 from experiments.configs.loss_ablation import PRESETS, get_config
 from experiments.strength import pool
 from jaxzero import workdir
+from jaxzero.ratings import bayes_elo
 from jaxzero.runs import players as network_players
 from jaxzero.runs import population
 from jaxzero.runs.runner import Trained
@@ -209,6 +211,15 @@ def test_a_failed_run_is_in_no_tournament() -> None:
             networks.params["policy"]["kernel"][place],
             states[number].learner.params["policy"]["kernel"],
         )
+
+
+def test_points_and_leads_are_those_of_the_given_players() -> None:
+    rows = np.array([[0, 1, 3, 1, 0], [1, 0, 0, 2, 1], [2, 1, 9, 0, 0]])
+    points = np.array([1, 1, 1, 1, 0.5, 0.5, 0.5])  # of 0 against 1, whoever moved first
+    found = pool.score(rows, [0], [1])
+    assert found == pytest.approx((points.mean(), points.std() / 7**0.5))
+    rated: Any = SimpleNamespace(ratings=bayes_elo(rows))
+    assert pool.contrast(rated, [2], [0]) == pytest.approx(rated.ratings.difference(2, 0))
 
 
 @pytest.mark.parametrize("preset", PRESETS)

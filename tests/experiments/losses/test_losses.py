@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy import stats
 
 from experiments.claims import ranking
 from experiments.losses import elo_figures as elo
@@ -208,3 +209,25 @@ def test_losses_are_called_different_only_when_separated(gap, seeds, apart):
     said = " ".join(sentences.sentences(Study("s", {"tournaments": [played]}, {})))
     assert ("Separated at the 5 % level" in said) == apart
     assert ("No difference between the losses can be seen" in said) != apart
+
+
+def test_leads_are_taken_seed_by_seed_where_seeds_are_shared():
+    def rated(elo, *, error=1.0, first=0):
+        seeds = range(first, first + len(elo))
+        players = [{"kind": "trained", "target": "sum", "seed": seed} for seed in seeds]
+        played = {"players": players, "elo": [*elo], "stderr": [error] * len(elo)}
+        [one] = ranking.ranking(played)
+        return one
+
+    rng = np.random.default_rng(0)
+    one, other = 300 * rng.normal(size=6) + np.array([[0.0] * 6, 10 + 5 * rng.normal(size=6)])
+    low, high = stats.t.interval(0.95, 5, one.mean(), stats.sem(one))
+    assert (rated(one).low, rated(one).high) == pytest.approx((low, high))
+    lead = ranking.lead(rated(other), rated(one))
+    assert lead == pytest.approx(((other - one).mean(), stats.sem(other - one)))
+    apart = ranking.lead(rated(other, first=6), rated(one))
+    errors = math.hypot(stats.sem(one), stats.sem(other))
+    assert apart == pytest.approx(((other - one).mean(), errors))
+    both = rated(one, error=30.0), rated(one + 20, error=40.0)
+    assert ranking.lead(*both) == pytest.approx((-20, 50 / math.sqrt(6)))
+    assert ranking.separated(both)[0] == []  # alike from seed to seed, but not surely rated so
