@@ -5,6 +5,7 @@ from typing import Final, NamedTuple
 
 import jax.numpy as jnp
 
+from experiments import published
 from jaxzero import pretrained, runs
 from jaxzero.games.base import Game
 from jaxzero.players import (
@@ -40,6 +41,20 @@ class Entry(NamedTuple):
     run: str | None = None  # of a network, the label of its run directory where there are several
     iteration: int | None = None  # of a network, how long it was trained
     simulations: int | None = None  # m of a search
+
+
+def listed_as_published(players: Sequence[Entry]) -> list[int]:
+    """Their numbers in the order of the papers' list: random, l_+, l_p, l_v, l_x, then others.
+
+    The authors' release (pitresult/) lists them so, and its ratings depend on it.
+    """
+    kinds = published.LISTED
+
+    def place(number: int) -> int:
+        kind = players[number].target or players[number].kind
+        return kinds.index(kind) if kind in kinds else len(kinds)
+
+    return sorted(range(len(players)), key=place)
 
 
 def check(names: Sequence[str], flag: str) -> tuple[str, ...]:

@@ -19,6 +19,7 @@ from experiments.pages import draw, style
 from experiments.pages.bands import floats
 from experiments.pages.study import Study
 from experiments.pages.wording import number, unpublished
+from experiments.strength.opponents import Entry, listed_as_published
 from jaxzero.matches.tournament import fit, merge_colours
 
 RANDOM: Final = "random"
@@ -70,8 +71,9 @@ def _rated(played: dict[str, Any], *, as_published: bool) -> list[tuple[str, flo
     if len(kept) < 2 or len(met) < len(kept):
         return []
     results = np.array(rows, np.int64)
+    listed = listed_as_published([Entry(**players[old]) for old in kept])
     rated = fit(
-        merge_colours(results) if as_published else results,
+        merge_colours(results, listed) if as_published else results,
         len(kept),
         advantage=published.ADVANTAGE if as_published else "fit",
         draw_elo=published.DRAW_ELO if as_published else "fit",

@@ -114,7 +114,7 @@ class Pool:
     def play(self, simulations: Sequence[int], key: Any, title: str | None = None) -> Tournament:
         """A match, rated."""
         published = self.spec.switches.elo_first_listed_advantage
-        return rate(self.match(simulations, key, title), len(self.entries), published=published)
+        return rate(self.match(simulations, key, title), self.entries, published=published)
 
     def entry(self, played: Tournament, name: str, title: str, m: int | None) -> dict[str, Any]:
         """A tournament of this pool in results.json; `m`: None where each network has its own."""
@@ -140,14 +140,14 @@ def of_trained(config: ConfigDict, trained: Trained, members: Sequence[Member]) 
     )
 
 
-def rate(match: Match, num_players: int, *, published: bool) -> Tournament:
-    """Rated with the mover's advantage and the draw rate fitted, or with BayesElo's defaults."""
+def rate(match: Match, players: Sequence[Entry], *, published: bool) -> Tournament:
+    """Rated with the mover's advantage and the draw rate fitted, or as published."""
     return tournament.rate(
         match,
-        num_players,
+        len(players),
         advantage=ADVANTAGE if published else "fit",
         draw_elo=DRAW_ELO if published else "fit",
-        first_listed=published,
+        listed=opponents.listed_as_published(players) if published else None,
     )
 
 

@@ -71,7 +71,7 @@ def rate(
     *,
     advantage: float | Literal["fit"] = "fit",
     draw_elo: float | Literal["fit"] = "fit",
-    first_listed: bool = False,
+    listed: Sequence[int] | None = None,
 ) -> Tournament:
     """Counts and rates a finished match.
 
@@ -80,13 +80,13 @@ def rate(
       num_players: P.
       advantage, draw_elo: of `ratings.bayes_elo`. Where one side never wins, "fit" keeps draw_elo
         at BayesElo's default (the one used stands in the ratings).
-      first_listed: rate as Wang 2019, 2020, 2023 did: one row for each pair, whoever moved first,
-        and the advantage to the player with the lower number.
+      listed: rate as Wang 2019, 2020, 2023 did: one row for each pair, whoever moved first, and
+        the advantage to the player who comes first in this list of all players.
     """
     actions, played = np.asarray(match.actions), np.asarray(match.played)
     counted = is_first_of_its_kind(actions, played)
     rows = result_rows(np.asarray(match.outcome), counted, arena.ordered_pairs(num_players))
-    rated = merge_colours(rows) if first_listed else rows
+    rated = rows if listed is None else merge_colours(rows, listed)
     return Tournament(
         results=rows,
         ratings=fit(rated, num_players, advantage=advantage, draw_elo=draw_elo),
@@ -117,11 +117,17 @@ def fit(
     return bayes_elo(rows, advantage=advantage, draw_elo=draw_elo, num_players=num_players)
 
 
-def merge_colours(rows: np.ndarray) -> np.ndarray:
-    """int64[P (P - 1) / 2, 5]: both colours of a pair in one row, the lower number first."""
+def merge_colours(rows: np.ndarray, listed: Sequence[int]) -> np.ndarray:
+    """int64[P (P - 1) / 2, 5]: both colours of a pair in one row, whom `listed` has earlier first.
+
+    Args:
+      rows: int[M, 5], as `Tournament.results`.
+      listed: the P players in some order.
+    """
+    place = {player: n for n, player in enumerate(listed)}
     merged: dict[tuple[int, int], np.ndarray] = {}
     for first, second, *counts in rows.tolist():
-        swapped = first > second
+        swapped = place[first] > place[second]
         pair = (second, first) if swapped else (first, second)
         seen = counts[::-1] if swapped else counts
         merged[pair] = merged.get(pair, np.zeros(3, np.int64)) + np.array(seen)

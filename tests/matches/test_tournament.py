@@ -53,8 +53,10 @@ def test_merged_colours() -> None:
         [[0, 1, 5, 1, 0], [0, 2, 1, 2, 3], [1, 0, 2, 0, 4], [1, 2, 0, 0, 6], [2, 0, 1, 1, 1],
          [2, 1, 6, 0, 0]]
     )  # fmt: skip
-    merged = tournament.merge_colours(rows)
+    merged = tournament.merge_colours(rows, [0, 1, 2])
     np.testing.assert_array_equal(merged, [[0, 1, 9, 1, 2], [0, 2, 2, 3, 4], [1, 2, 0, 0, 12]])
+    other = tournament.merge_colours(rows, [2, 0, 1])
+    np.testing.assert_array_equal(other, [[0, 1, 9, 1, 2], [2, 0, 4, 3, 2], [2, 1, 12, 0, 0]])
     assert merged[:, 2:].sum() == rows[:, 2:].sum()
 
 
@@ -78,10 +80,11 @@ def test_elo_first_listed_advantage() -> None:
     corrected = tournament.rate(match, 3)
     np.testing.assert_allclose(corrected.ratings.elo, 0, atol=1e-6)
     assert corrected.ratings.advantage > 100
-    published = tournament.rate(match, 3, advantage=32.8, draw_elo=97.3, first_listed=True)
-    assert published.ratings.elo[0] < -5 < 5 < published.ratings.elo[2]
+    listed = [1, 0, 2]
+    published = tournament.rate(match, 3, advantage=32.8, draw_elo=97.3, listed=listed)
+    assert published.ratings.elo[1] < -5 < 5 < published.ratings.elo[2]
     np.testing.assert_array_equal(published.results, corrected.results)
-    merged = tournament.merge_colours(published.results)
+    merged = tournament.merge_colours(published.results, listed)
     expected = bayes_elo(merged, advantage=32.8, draw_elo=97.3, num_players=3)
     np.testing.assert_array_equal(published.ratings.elo, expected.elo)
 

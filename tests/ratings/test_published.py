@@ -9,6 +9,8 @@ import numpy as np
 import pytest
 
 from experiments import published
+from experiments.strength.opponents import Entry, listed_as_published
+from jaxzero.matches.tournament import merge_colours
 from jaxzero.ratings import bayes_elo
 
 TOURNAMENT = Path(__file__).parents[1] / "data" / "tournament_connect_four_5x5.json"
@@ -50,3 +52,46 @@ def test_no_other_settings_reproduce_them(other: dict[str, float]) -> None:
     options = {"advantage": 32.8, "draw_elo": 97.3, "prior": 2.0} | other
     ours = bayes_elo(tournament()["results"], **options)
     assert np.sqrt(np.mean((ours.elo - np.array(tournament()["elo"])) ** 2)) > 0.5
+
+
+def _elo_of_sorted_colours(players: list[Entry], listed: list[int] | None) -> dict[str, float]:
+    """Mean rating by kind from the papers' counts, halved by colour and players in our order."""
+    names = tournament()["players"]
+    ours = {names.index(player.name): n for n, player in enumerate(players)}
+    rows = []
+    for first, second, wins, draws, losses in tournament()["results"]:
+        a, b, half = ours[first], ours[second], (wins // 2, draws // 2, losses // 2)
+        rows.append([a, b, *half])
+        rows.append([b, a, losses - half[2], draws - half[1], wins - half[0]])
+    merged = merge_colours(np.array(sorted(rows)), listed or range(len(players)))
+    elo = bayes_elo(merged, advantage=32.8, draw_elo=97.3).elo
+    kinds = [player.target or player.kind for player in players]
+    return {k: float(elo[[kind == k for kind in kinds]].mean()) for k in dict.fromkeys(kinds)}
+
+
+def test_players_are_listed_as_the_papers_listed_them() -> None:
+    """Their means come out of counts by colour in an order of ours; without their list they don't:
+    the first-listed player's advantage moves l_v against l_+ by some 40 Elo."""
+    targets = ("policy", "value", "sum", "product")
+    players = [Entry(f"{t}_{s}", "trained", t, s) for t in targets for s in range(8)]
+    players.append(Entry("random", "random"))
+    theirs = published.tournament("connect_four_5x5")
+    assert theirs is not None
+    expected = {name: elo.mean() for name, elo in theirs.items()}
+    found = _elo_of_sorted_colours(players, listed_as_published(players))
+    assert found == pytest.approx(expected, abs=1.0)
+    other = _elo_of_sorted_colours(players, None)
+    gaps = [elo["value"] - elo["sum"] for elo in (found, other)]
+    assert abs(gaps[0] - gaps[1]) > 25
+
+
+def test_players_that_the_papers_do_not_have_are_listed_last() -> None:
+    players = [
+        Entry("untrained_seed0", "untrained", None, 0),
+        Entry("product_seed0", "trained", "product", 0),
+        Entry("sum_seed1", "trained", "sum", 1),
+        Entry("sum_seed0", "trained", "sum", 0),
+        Entry("mcts_50", "rollouts"),
+        Entry("random", "random"),
+    ]
+    assert listed_as_published(players) == [5, 2, 3, 1, 0, 4]
