@@ -36,8 +36,11 @@ COLOURS: Final = {
 # What may share an axis: Elo of a tournament and of training differ by a factor of ten.
 _KINDS: Final = (
     ("tournament Elo", ("tournament_elo",)),
-    ("training Elo", ("training_elo_gain", "training_elo_bias")),
-    ("loss", ("epoch_fall", *LOSSES)),
+    (
+        "training Elo",
+        ("training_elo_gain", "second_half_training_elo_gain", "training_elo_bias"),
+    ),
+    ("loss", ("epoch_fall", "value_less_policy", *LOSSES)),
 )
 _CAPTION: Final = (
     "A line is one contrast, seed by seed, as written on the left with what is claimed; bar: the "

@@ -174,6 +174,15 @@ def _training_elo_gain(study: Study, run: Run) -> float | None:
     return None if rated is None else float(rated[1][-1] - rated[1][0])
 
 
+def _second_half_gain(iterations: np.ndarray, elo: np.ndarray) -> float:
+    return -_fall(0.5)(iterations, elo)
+
+
+def _second_half_training_elo_gain(study: Study, run: Run) -> float | None:
+    rated = study.training_elo(run.name)
+    return None if rated is None else _second_half_gain(*rated[:2])
+
+
 def _training_elo_bias(study: Study, run: Run) -> float | None:
     trained, gain = _tournament_elo(study, run), _training_elo_gain(study, run)
     untrained = rating(study, "untrained", target=None, seed=run.seed)
@@ -199,6 +208,7 @@ def _fall(share: float = 0.0, *, after: int = 1) -> Callable[[np.ndarray, np.nda
 # By statistic: which training loss, and what of its curve, values by iteration.
 LOSSES: Final[dict[str, tuple[str, Callable[[np.ndarray, np.ndarray], float]]]] = {
     "loss_fall": ("minimised", _fall()),
+    "second_half_loss_fall": ("minimised", _fall(0.5)),
     "late_loss_fall": ("minimised", _fall(0.75)),
     "policy_loss_fall": ("policy", _fall()),
     "value_loss_fall": ("value", _fall()),
@@ -218,6 +228,11 @@ def _of_loss(statistic: str) -> Callable[[Study, Run], float | None]:
     return measured
 
 
+def _value_less_policy(study: Study, run: Run) -> float | None:
+    value, policy = (_of_loss(f"final_{name}_loss")(study, run) for name in ("value", "policy"))
+    return None if value is None or policy is None else value - policy
+
+
 def _epoch_fall(study: Study, run: Run) -> float | None:
     """l_p + l_v of the first epoch less that of the last, mean over the iterations."""
     falls = [
@@ -233,6 +248,8 @@ STATISTICS: Final[dict[str, Callable[[Study, Run], float | None]]] = {
     "tournament_elo": _tournament_elo,
     "training_elo_gain": _training_elo_gain,
     "training_elo_bias": _training_elo_bias,
+    "second_half_training_elo_gain": _second_half_training_elo_gain,
+    "value_less_policy": _value_less_policy,
     "epoch_fall": _epoch_fall,
     **{name: _of_loss(name) for name in LOSSES},
 }
@@ -255,9 +272,17 @@ def published_value(statistic: str, board: str, target: str) -> float | None:
     if statistic == "tournament_elo":
         ratings = (published.tournament(board) or {}).get(target)
         return None if ratings is None else float(ratings.mean())
-    if statistic == "training_elo_gain":
+    if statistic in ("training_elo_gain", "second_half_training_elo_gain"):
         curve = (published.training_elo(board) or {}).get(target)
-        return None if curve is None else float(curve.mean[-1] - curve.mean[0])
+        if curve is None:
+            return None
+        late = _second_half_gain(curve.iterations, curve.mean)
+        return late if statistic != "training_elo_gain" else float(curve.mean[-1] - curve.mean[0])
+    if statistic == "value_less_policy":
+        value, policy = (
+            published_value(f"final_{name}_loss", board, target) for name in ("value", "policy")
+        )
+        return None if value is None or policy is None else value - policy
     if statistic not in LOSSES:
         return None
     curves = published.loss_curves(board) or published.losses_in_words(board) or {}

@@ -10,11 +10,14 @@ from experiments import published
 from experiments.claims import decision, inference, papers
 from experiments.claims.decision import Decided
 from experiments.claims.papers import CURRICULUM, Claim
+from experiments.configs.curriculum import get_config
 from experiments.curriculum import win_ratio
 from experiments.curriculum.win_ratio import PAIR, Point
 from experiments.pages.bands import mean_between
 
 CURVES = "west2019_curriculum"
+_PRESETS = {"fig4": "paper_racing_kings", "fig5": "paper", "fig6": "paper_racing_kings_gate"}
+_REACH = 0.3  # epochs compared before and after the end of the curriculum, a share of those before
 
 
 def figure_of(config: ConfigDict) -> str | None:
@@ -68,22 +71,25 @@ def _sample(config: ConfigDict, claim: Claim, points: Sequence[Point]) -> np.nda
         change = end_of_curriculum(config)
         if change is None:
             return np.empty(0)
-        return win_ratio.after_curriculum(points, change, 0.3 * change, draw_points)
+        return win_ratio.after_curriculum(points, change, _REACH * change, draw_points)
     return win_ratio.differences(points, claim.raw["axis"], _span(claim), draw_points)
 
 
 def published_effects(claim: Claim) -> dict[str, float]:
     """The same difference in the paper's curves, by figure."""
-    if claim.raw["statistic"] == "after_curriculum":
-        return {}
     found = {}
     for figure in claim.raw["figures"]:
         curves = published_curves(figure)[claim.raw["axis"]]
         lines = [[np.asarray(curves[arm][side]) for side in ("x", "y")] for arm in PAIR]
-        end = min(x[-1] for x, _ in lines)
-        low, high = (share * end for share in _span(claim))
-        means = [mean_between(x, y, max(low, x[0]), high) for x, y in lines]
-        found[figure] = float(means[0] - means[1])
+        if claim.raw["statistic"] == "after_curriculum":
+            change = end_of_curriculum(get_config(_PRESETS[figure]))
+            assert change is not None
+            each = [win_ratio.gain_around(x, y, change, _REACH * change) for x, y in lines]
+        else:
+            end = min(x[-1] for x, _ in lines)
+            low, high = (share * end for share in _span(claim))
+            each = [mean_between(x, y, max(low, x[0]), high) for x, y in lines]
+        found[figure] = float(each[0] - each[1])
     return found
 
 

@@ -142,12 +142,17 @@ def after_curriculum(
     """
 
     def gain(x: np.ndarray, y: np.ndarray) -> float:
-        if not len(x) or x[-1] <= change:
-            return np.nan
-        after = mean_between(x, y, change, min(change + reach, x[-1]))
-        return after - mean_between(x, y, max(change - reach, x[0]), change)
+        return gain_around(x, y, change, reach)
 
     return _paired(points, "epochs", draw_points, gain)
+
+
+def gain_around(x: np.ndarray, y: np.ndarray, change: float, reach: float) -> float:
+    """Mean of a curve in the reach after the change less that before; NaN where it ends earlier."""
+    if not len(x) or x[-1] <= change:
+        return np.nan
+    after = mean_between(x, y, change, min(change + reach, x[-1]))
+    return after - mean_between(x, y, max(change - reach, x[0]), change)
 
 
 def meeting(ahead: Curve, behind: Curve, margin: float = 0.0) -> float | None:

@@ -134,7 +134,7 @@ def claims(data: Data) -> list[dict[str, Any]]:
         found.append(
             {key: claim.raw[key] for key in kept}
             | {"verdict": test.verdict, "effect": estimate.effect, "interval": ends}
-            | {"of_networks": of_networks is not None}
+            | {"seeds": estimate.seeds, "of_networks": of_networks is not None}
         )
     return found
 

@@ -170,7 +170,8 @@ def claims_table(findings: Sequence[Finding]) -> Table:
     note = (
         "In brackets: effects with the intervals that decide, verdicts where contrasts are many. "
         f"All {plural(sum(verdicts.values()), 'verdict')} ({', '.join(counts)}), each contrast and "
-        "where the papers have it: [recorded runs](results/recorded.md)."
+        "where the papers have it: [recorded runs](results/recorded.md). The time of the sweep and "
+        "the correlation is that of training alone."
     )
     return table(
         "Claims of which something is decided",

@@ -26,6 +26,10 @@ def test_published_numbers():
     assert (said.iterations.tolist(), said.mean.tolist()) == ([1, 200], [2.5, 1.25])
     assert measured.published_value("policy_loss_fall", "gobang_5x5", "policy") == 1.25
     assert measured.published_value("value_loss_fall", "gobang_5x5", "value") is None
+    value = published.training_elo("connect_four_6x6")["value"]  # type: ignore[index]
+    late = measured.published_value("second_half_training_elo_gain", "connect_four_6x6", "value")
+    assert late == value.mean[100] - value.mean[50]
+    assert measured.published_value("value_less_policy", "gobang_5x5", "policy") == 0.5 - 1.25
     assert published.is_pictured("tournament", "othello_8x8")
     assert not published.is_pictured("tournament", "othello_6x6")
     assert published.load("no_such_paper") is None
@@ -72,4 +76,6 @@ def test_the_claims_are_well_formed_and_agree_with_the_published_numbers() -> No
         ("iterations_lower_the_loss", "othello_6x6", "sum"),  # still falls, in the mean of eight
         ("value_loss_vanishes", "othello_5x5", "product"),  # to 0.06, not 0.05 below 0.1
         ("gobang_value_loss_low", "gobang_5x5", "value"),  # "lower than 0.1" is taken as 0.1
+        ("large_othello_combinations", "othello_6x6", "sum"),  # l_v ends 0.06 lower
+        ("large_othello_combinations", "othello_6x6", "product"),  # 0.12
     }

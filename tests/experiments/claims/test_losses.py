@@ -7,6 +7,7 @@ import pytest
 
 from experiments.claims import effort, losses, measured
 from experiments.claims.decision import Decided
+from experiments.pages.study import Run, Study
 from jaxzero.settings.config import ConfigError
 from tests.experiments.made_up import TARGETS
 from tests.experiments.made_up_ratings import BOARD, rated_study
@@ -198,3 +199,19 @@ def test_runs_are_paired_within_a_directory(tmp_path: Path) -> None:
     [group] = measured.load(runs)
     found = [group.values("tournament_elo", target)[0] for target in ("value", "sum")]
     assert [set(one) for one in found] == [{(at, seed) for seed in range(8)} for at in (0, 1)]
+
+
+def test_statistics_of_the_second_half_and_of_both_losses() -> None:
+    rows = {
+        i: {"loss/minimised": 8.0 - i, "loss/value": 1.0 - 0.1 * i, "loss/policy": 2.0 - 0.3 * i}
+        for i in range(1, 7)
+    }
+    rated = {"iterations": [0, 1, 2, 3, 4, 5, 6], "elo": [-90, 0, 10, 40, 45, 48, 50]}
+    results = {"training_elo": {"a": rated | {"stderr": [1] * 7}}}
+    study, run = Study("s", results, {"a": rows}), Run("a", "sum", 0)
+    found = {name: measure(study, run) for name, measure in measured.STATISTICS.items()}
+    assert found["second_half_training_elo_gain"] == 50 - 40  # from iteration 3 of 6
+    assert found["training_elo_gain"] == 140
+    assert found["second_half_loss_fall"] == pytest.approx(3)
+    assert found["value_less_policy"] == pytest.approx(0.4 - 0.2)
+    assert measured.STATISTICS["value_less_policy"](Study("s", {}, {}), run) is None

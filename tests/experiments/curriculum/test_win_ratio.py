@@ -124,6 +124,7 @@ def test_the_papers_own_curves_lead_early():
     assert all(value > 0.02 for value in theirs["faster_in_steps"].values())
     assert all(abs(value) < 0.1 for value in theirs["converge"].values())
     assert set(theirs["faster_in_time"]) == {"fig4", "fig5", "fig6"}
+    assert {**theirs["skill_lost"]} == {"fig4": pytest.approx(-0.11, abs=0.02)}  # around epoch 1000
 
 
 def test_the_paper_presets_have_the_papers_values():

@@ -258,18 +258,20 @@ def test_intervals_cover_the_truth() -> None:
     [
         (
             {"I": 80.0, "E": 60.0, "m": 15.0, "ep": 15.0},
-            {"more_I": "reproduced", "outer_over_inner": "reproduced"},
+            {"more_I": "reproduced", "outer_over_inner": "reproduced"}
+            | {"iterations_over_rest_at_cost": "reproduced"},
         ),
         (
             {"I": -40.0, "E": 0.0, "m": 60.0, "ep": 60.0},
-            {"more_I": "contradicted", "more_E": "equivalent", "outer_over_inner": "contradicted"},
+            {"more_I": "contradicted", "more_E": "equivalent", "outer_over_inner": "contradicted"}
+            | {"iterations_over_rest_at_cost": "contradicted"},
         ),
     ],
 )
 def test_verdicts_on_the_correlation(slopes: dict[str, float], verdicts: dict[str, str]) -> None:
     parts = [made_up(slopes, noise=3, seed=seed) for seed in range(5)]
     found = {claim["id"]: claim["verdict"] for claim in elo_model.claims(seeds_of(parts))}
-    assert len(found) == 8
+    assert len(found) == 9
     assert {name: found[name] for name in verdicts} == verdicts
     claims = elo_model.claims(seeds_of(parts[:4]))
     assert {claim["verdict"] for claim in claims} == {"undecided"}
