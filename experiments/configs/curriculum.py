@@ -152,7 +152,8 @@ _GPU_RACING_KINGS: dict[str, Any] = {
 
 
 def _gate(settings: dict[str, Any], games: int, batch: int) -> dict[str, Any]:
-    return {**settings, "arena.gate": "wilson", "arena.games": games, "arena.batch": batch}
+    own = {"gate": "wilson", "games": games, "batch": batch, "continue_from": "latest"}
+    return settings | {f"arena.{name}": value for name, value in own.items()}
 
 
 PRESETS: dict[str, Preset] = {

@@ -94,7 +94,7 @@ def forecast(spec: Spec, hyper: Hyper, heldout: Any, *, members: int, together: 
     tree = size_of(trees)
     kept = spec.switches.keep_tree
     games = jax.eval_shape(lambda: selfplay.empty_record(spec.game, episodes, spec.search))
-    trained = (state.learner, getattr(state, "beside", ()))
+    trained = (state.learner, getattr(state, "beside", ()), getattr(state, "latest", ()))
     # Together, the best and the candidates. One after another, those given and those made lie in
     # different arrays, as windows do, and the member at work has a few copies.
     copies = 2 * members + (0 if together else 5)

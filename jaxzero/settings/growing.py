@@ -55,3 +55,8 @@ def conflicts(config: ConfigDict) -> Iterator[tuple[Any, str, str]]:
         f"a network from random weights is not held to config.arena.gate={config.arena.gate!r}, "
         "set that to none or choose net2net",
     )
+    yield (
+        at and config.arena.gate != "none" and config.arena.continue_from != "best",
+        "arena.continue_from",
+        "of networks that grow there is only the best, choose best",
+    )

@@ -270,6 +270,13 @@ KEYS: tuple[Key, ...] = (
         low=2,
         high=200_000,
     ),
+    Key(
+        "arena.continue_from",
+        "best",
+        "the network that training goes on from where a candidate was rejected: the best, or that "
+        "candidate, while the best plays (West 2020)",
+        choices=("best", "latest"),
+    ),
     Key("arena.threshold", 0.6, "share of decisive games to win", "u", low=0, high=1),
     Key(
         "arena.opening_plies",

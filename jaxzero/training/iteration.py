@@ -29,7 +29,7 @@ class RunState:
 
     Attributes:
       learner: the best network so far with its optimiser. A candidate exists only inside an
-        iteration: it takes this place, or it is dropped.
+        iteration: it takes this place, or it is dropped (but see `Gated`).
       replay, filled: what the window holds, see `windows.Held`.
       key: typed random key.
       iteration: int32, iterations done.
@@ -44,6 +44,17 @@ class RunState:
     best: jax.Array
     progress: Any = ()
     filled: Any = ()
+
+
+@struct.dataclass
+class Gated(RunState):
+    """A run that trains its latest network although the best one plays (West 2020, Fig. 3b).
+
+    Attributes:
+      latest: the last candidate, accepted or not, a learner.
+    """
+
+    latest: Any = ()
 
 
 @struct.dataclass
@@ -80,8 +91,9 @@ def init(spec: Spec, seed: jax.Array) -> RunState:
     """A run before its first iteration. Runs with equal seeds start from equal weights."""
     key, weights_key = jax.random.split(jax.random.key(seed))
     held = window_of(spec).begin()
-    return RunState(
-        learner=learner.init(spec, weights_key),
+    first = learner.init(spec, weights_key)
+    state = RunState(
+        learner=first,
         replay=held.examples,
         key=key,
         iteration=jnp.int32(0),
@@ -89,6 +101,9 @@ def init(spec: Spec, seed: jax.Array) -> RunState:
         progress=past.begin(spec, jax.random.fold_in(weights_key, _PAST)),
         filled=held.filled,
     )
+    if spec.arena.games and spec.arena.continue_from == "latest":
+        return Gated(**vars(state), latest=first)
+    return state
 
 
 def iterate(
@@ -122,11 +137,12 @@ def iterate(
     )
     source = window.source(held, iteration, hyper.window)
     given = (source, iteration, fit_key, batch.count)
-    trained = best
+    trained = state.latest if isinstance(state, Gated) else best
     if restart:
         trained = growth.fresh(spec, restart, jax.random.fold_in(fit_key, _RESTART))
     candidate, fit_metrics = learner.fit(spec, hyper, trained, *given)
-    accepted, arena_metrics = gate(spec, hyper, candidate, trained, arena_key)
+    kept = best if isinstance(state, Gated) else trained
+    accepted, arena_metrics = gate(spec, hyper, candidate, kept, arena_key)
     after = window.forget(held)
 
     is_new = jnp.arange(spec.positions) < batch.count
@@ -139,7 +155,7 @@ def iterate(
     metrics["replay/effective_share"] = _effective_share(spec, source)
     metrics["arena/opponent"] = state.best.astype(jnp.float32)
     later = RunState(
-        learner=jax.tree.map(lambda new, old: jnp.where(accepted, new, old), candidate, trained),
+        learner=jax.tree.map(lambda new, old: jnp.where(accepted, new, old), candidate, kept),
         replay=after.examples,
         key=key,
         iteration=iteration,
@@ -147,6 +163,8 @@ def iterate(
         progress=batch.progress,
         filled=after.filled,
     )
+    if isinstance(state, Gated):
+        later = Gated(**vars(later), latest=candidate)
     if isinstance(state, Accompanied):
         beside, other = learner.fit(spec, hyper, state.beside, *given)
         metrics["growth/loss_beside"] = other["loss/minimised"][hyper.epochs - 1]

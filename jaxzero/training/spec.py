@@ -118,6 +118,7 @@ class ArenaSettings:
 
     gate: str
     games: int
+    continue_from: str
     opening_plies: int
     confidence: float
     width: float

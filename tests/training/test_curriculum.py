@@ -320,6 +320,7 @@ EVERYTHING = {
     "train.sampling": "epoch",
     "replay.images": "none",
     "arena.gate": "wilson",
+    "arena.continue_from": "latest",
     "arena.games": 8,
     "arena.batch": 2,
     "arena.confidence": 0.6,

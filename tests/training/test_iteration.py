@@ -53,6 +53,31 @@ def test_rejection_restores_everything_but_the_examples() -> None:
     assert len({metrics["heldout/value"].tobytes() for _, metrics in history(2.0)}) == 3
 
 
+def test_training_goes_on_from_the_latest_where_that_is_asked_for() -> None:
+    """As in West 2020: the best network plays, whoever is trained."""
+    own = small.small_spec({"arena.continue_from": "latest"})
+
+    def run(threshold: float) -> list[tuple[Any, Metrics]]:
+        hyper = dataclasses.replace(small.small_hyper(), threshold=jnp.float32(threshold))
+        return small.run_alone(own, hyper, seed=0, iterations=3)
+
+    before, steps = small.compiled_init(own)(0), 0.0
+    assert_equal(before.latest, before.learner)
+    rejected = run(2.0)
+    for (state, metrics), (other, _) in zip(rejected, history(2.0), strict=True):
+        steps += metrics["count/gradient_steps"]
+        assert_equal(state.learner, before.learner)
+        assert_equal(state.replay, other.replay)  # the same games: by the network that is best
+        assert optimiser_steps(state.replace(learner=state.latest)) == steps
+        assert (int(state.best), metrics["arena/opponent"]) == (0, 0)
+    assert_equal(rejected[0][1], history(2.0)[0][1])
+    # Who is always accepted is the best and the latest.
+    for (state, metrics), (other, measured) in zip(run(0.0), history(0.0), strict=True):
+        assert_equal(state.latest, state.learner)
+        assert_equal(state.learner, other.learner)
+        assert_equal(metrics, measured)
+
+
 def test_an_iteration_is_traced_once() -> None:
     """Whatever `Hyper` holds and however old the run is."""
 
