@@ -16,6 +16,7 @@ from ml_collections import ConfigDict
 
 from experiments.connect_four.solved_accuracy import answers_of
 from jaxzero import solvers
+from jaxzero.loops import in_parts
 from jaxzero.networks import likeliest_result
 from jaxzero.settings.features import Features
 from jaxzero.solvers import Labelled
@@ -226,25 +227,15 @@ def epoch(
 
 def accuracy(spec: Spec, network: Learner, asked: Questions) -> tuple[jax.Array, jax.Array]:
     """Shares of positions with a right move and with a right result, float32 scalars."""
-    count = asked.result.shape[0]
-    chunk = min(count, _CHUNK)
-    chunks = -(-count // chunk)
 
-    def pad(x: jax.Array) -> jax.Array:
-        widths = [(0, chunks * chunk - count)] + [(0, 0)] * (x.ndim - 1)
-        return jnp.pad(x, widths).reshape(chunks, chunk, *x.shape[1:])
+    def one(part: Questions) -> tuple[jax.Array, jax.Array]:
+        out = learner.infer(spec, network, part.observation)
+        action = jnp.where(part.legal, out.policy_logits, -1e9).argmax(-1)
+        move = jnp.take_along_axis(part.best, action[:, None], 1)[:, 0]
+        return move, likeliest_result(out.value, out.draw_probability) == part.result
 
-    def one(part: tuple[Questions, jax.Array]) -> jax.Array:
-        asked, counts = part
-        out = learner.infer(spec, network, asked.observation)
-        action = jnp.where(asked.legal, out.policy_logits, -1e9).argmax(-1)
-        move = jnp.take_along_axis(asked.best, action[:, None], 1)[:, 0]
-        result = likeliest_result(out.value, out.draw_probability) == asked.result
-        return jnp.stack([(move & counts).sum(), (result & counts).sum()])
-
-    padded = jax.tree.map(pad, (asked, jnp.ones((count,), bool)))
-    right = jax.lax.map(one, padded).sum(0) / count
-    return right[0], right[1]
+    move, result = in_parts(one, _CHUNK, asked)
+    return move.mean(dtype=jnp.float32), result.mean(dtype=jnp.float32)
 
 
 def rows(

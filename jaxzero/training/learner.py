@@ -14,7 +14,7 @@ import jax
 import jax.numpy as jnp
 from flax import struct
 
-from jaxzero.loops import DATA_AXIS, masked, repeat
+from jaxzero.loops import DATA_AXIS, in_parts, masked, repeat
 from jaxzero.networks import NetworkOutput, dtypes, widening
 from jaxzero.search.evaluation import ChunkedEvaluate, Evaluate
 from jaxzero.training import features, losses, replay, schedules
@@ -86,11 +86,16 @@ def acting(spec: Spec, learner: Learner) -> Evaluate:
     return evaluate
 
 
+def each_loss(spec: Spec, output: NetworkOutput, examples: Examples) -> tuple:
+    """(l_p, l_v) of each example, float32[N]."""
+    legal = examples.legal if spec.train.policy_softmax == "legal" else None
+    policy = losses.policy_loss(output.policy_logits, examples.policy, legal)
+    return policy, losses.value_loss(output, examples.value, examples.draw)
+
+
 def mean_losses(spec: Spec, output: NetworkOutput, examples: Examples) -> tuple:
     """(l_p, l_v), float32 scalars: means over the minibatch, over all devices of the run."""
-    legal = examples.legal if spec.train.policy_softmax == "legal" else None
-    policy = losses.policy_loss(output.policy_logits, examples.policy, legal).mean()
-    value = losses.value_loss(output, examples.value, examples.draw).mean()
+    policy, value = (loss.mean() for loss in each_loss(spec, output, examples))
     if spec.data_devices > 1:  # before they are multiplied: l_x is a product of means
         policy, value = jax.lax.pmean((policy, value), DATA_AXIS)
     return policy, value
@@ -301,21 +306,12 @@ def evaluate_losses(
     Returns:
       `policy`, `value`, `sum`, `product`: float32 means, as in `fit`.
     """
-    chunk = min(valid.shape[0], EVALUATION_CHUNK)
-    padded = -(-valid.shape[0] // chunk) * chunk
 
-    def pad(x: jax.Array) -> jax.Array:
-        widths = [(0, padded - x.shape[0])] + [(0, 0)] * (x.ndim - 1)
-        return jnp.pad(x, widths).reshape(-1, chunk, *x.shape[1:])
+    def one(part: Examples) -> tuple:
+        return each_loss(spec, infer(spec, learner, part.observation), part)
 
-    def one(part: tuple[Examples, jax.Array]) -> jax.Array:
-        examples, valid = part
-        out = infer(spec, learner, examples.observation)
-        legal = examples.legal if spec.train.policy_softmax == "legal" else None
-        policy = losses.policy_loss(out.policy_logits, examples.policy, legal)
-        value = losses.value_loss(out, examples.value, examples.draw)
-        return jnp.stack([(policy * valid).sum(), (value * valid).sum()])
-
-    sums = jax.lax.map(one, jax.tree.map(pad, (examples, valid))).sum(0)
-    policy, value = sums / jnp.maximum(valid.sum(), 1)
+    count = jnp.maximum(valid.sum(), 1)
+    policy, value = (
+        (loss * valid).sum() / count for loss in in_parts(one, EVALUATION_CHUNK, examples)
+    )
     return {"policy": policy, "value": value, "sum": policy + value, "product": policy * value}
