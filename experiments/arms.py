@@ -21,7 +21,7 @@ from typing import Any
 import jax
 from ml_collections import ConfigDict
 
-from experiments import ladder, loss_ablation, notebook
+from experiments import ladder, loss_ablation
 from experiments.configs.arms import (
     ARMS,
     DEFECT_ARMS,
@@ -31,9 +31,9 @@ from experiments.configs.arms import (
     arm_config,
     defect_arms,
 )
-from experiments.losses import variant_effects, variant_report
+from experiments.losses import arms_effects, arms_report
 from experiments.losses.report import write_report
-from experiments.shell import cli
+from experiments.shell import cli, presets
 from experiments.shell import study as shell
 from experiments.shell.study import StudyRun
 from experiments.strength import fixed_opponents
@@ -86,11 +86,12 @@ def run(config: ConfigDict, directory: Path, command: str | None = None) -> None
 def train(study: StudyRun, name: str) -> None:
     """One arm in its own directory, or its rest. Stopped: by a signal, or the minutes are over."""
     own, place = arm_config(study.config, name), study.directory / name
-    if notebook.is_finished(own, place):
+    if shell.is_finished(own, place):
         shell.say(f"arm {name}: finished already")
         return
     shell.say(f"arm {name}: {ARMS[name].meaning}")
-    loss_ablation.run(study.within(own, f"arm {name}"), place, notebook.command(own, place))
+    command = presets.command(loss_ablation.STUDY, own, place)
+    loss_ablation.run(study.within(own, f"arm {name}"), place, command)
     jax.clear_caches()  # other arms have other programs
 
 
@@ -123,7 +124,7 @@ def compare(study: StudyRun) -> None:
             settings = dataclasses.replace(settings, iterations="last", openings=0)
             ladders = fixed_opponents.measure(list(judged.values()), settings)
             results["judged_as_published"] = _measured(judged, ladders, results["runs"])
-    study.conclude(results, variant_report.write_report)
+    study.conclude(results, arms_report.write_report)
 
 
 def _measured(
@@ -135,8 +136,8 @@ def _measured(
         for name, rated in zip(opened, ladders, strict=True)
         for run, curve in rated["runs"].items()
     }
-    strengths = variant_effects.final_strengths(runs, curves)
-    return {"ladder": ladders[0] | {"runs": curves}, "effects": variant_effects.effects(strengths)}
+    strengths = arms_effects.final_strengths(runs, curves)
+    return {"ladder": ladders[0] | {"runs": curves}, "effects": arms_effects.effects(strengths)}
 
 
 def describe(config: ConfigDict, directory: Path, opened: dict[str, Run]) -> dict[str, Any]:

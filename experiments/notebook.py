@@ -1,7 +1,6 @@
 """A study from a notebook: the same run directory as from the command line."""
 
 import io
-import shlex
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Protocol
@@ -13,10 +12,11 @@ from experiments.costs import clock
 from experiments.costs.clock import Cost
 from experiments.pages import page
 from experiments.shell import presets
+from experiments.shell import study as shell
 from jaxzero import workdir
 from jaxzero.runs import hardware, runner
 from jaxzero.runs.stopping import Stopped
-from jaxzero.settings.config import ConfigError, flatten, nearest
+from jaxzero.settings.config import ConfigError, nearest
 from jaxzero.tracking import Table
 
 _TIMED = 2.0  # seconds of each phase
@@ -67,46 +67,21 @@ def settings(study: Study, preset: str, changes: Mapping[str, Any]) -> ConfigDic
     return config
 
 
-def words(config: ConfigDict, directory: Path, study: Study = loss_ablation) -> list[str]:
-    """The command line's words for these settings, the program's name left out."""
-    usual = flatten(presets.settings(study.STUDY, config.preset))
-    changes = [
-        f"--config.{key}={value}"
-        for key, value in flatten(config).items()
-        if usual[key] != value and value is not None
-    ]
-    preset = f"--config=experiments/configs/{study.STUDY}.py:{config.preset}"
-    return [preset, f"--workdir={directory}", *changes]
-
-
-def command(config: ConfigDict, directory: Path, study: Study = loss_ablation) -> str:
-    """The command line that does what these settings say in this run directory."""
-    program = ["python", "-m", f"experiments.{study.STUDY}"]
-    return shlex.join([*program, *words(config, directory, study)])
-
-
-def is_finished(config: ConfigDict, directory: Path) -> bool:
-    """Has the directory results of as many iterations as are wanted?"""
-    path = directory / workdir.RESULTS
-    if not path.exists():
-        return False
-    return workdir.read_json(path)["config"]["train"]["iterations"] == config.train.iterations
-
-
 def run(config: ConfigDict, directory: Path, study: Study = loss_ablation) -> bool:
     """Runs a study, or the rest of it; says how to resume it. Returns whether it is finished.
 
     ConfigError: settings that cannot work, or a directory of other ones.
     """
     print("the same from a terminal:")
-    print(command(config, directory, study))
+    command = presets.command(study.STUDY, config, directory)
+    print(command)
     runner.prepare(config)
     workdir.claim(directory, config, study.STUDY)  # refuses a directory of another run
-    if is_finished(config, directory):
+    if shell.is_finished(config, directory):
         print(f"{directory} is finished: nothing left to do")
         return True
     try:
-        study.run(config, directory, command(config, directory, study))
+        study.run(config, directory, command)
     except Stopped as stopped:
         print(str(stopped).replace("the same command", "running this cell again"))
         return False
@@ -151,7 +126,7 @@ def figure(directory: Path, name: str) -> bytes:
 
 def estimate(config: ConfigDict, directory: Path) -> str:
     """How long the rest of the study takes here, in words: Equation 2, its units timed here."""
-    if is_finished(config, directory):
+    if shell.is_finished(config, directory):
         return f"{directory} is finished"
     runner.prepare(config)
     done = [row["iteration"] for row in workdir.read_rows(directory / workdir.METRICS)]

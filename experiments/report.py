@@ -19,7 +19,7 @@ from jaxzero.settings.config import ConfigError
 
 # Where each study's `write_report(directory) -> page` is; imported when it is asked for.
 REPORTS: Final = {
-    "arms": "experiments.losses.variant_report",
+    "arms": "experiments.losses.arms_report",
     "connect_four_efficiency": "experiments.connect_four.efficiency_report",
     "connect_four_extensions": "experiments.connect_four.extensions_report",
     "connect_four_search": "experiments.connect_four.search_report",

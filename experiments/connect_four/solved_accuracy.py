@@ -18,12 +18,11 @@ from experiments.connect_four import solved_positions, solved_set
 from experiments.connect_four.solved_games import Recipe
 from jaxzero import runs, solvers, workdir
 from jaxzero.games import ConnectFour
-from jaxzero.players import solver
 from jaxzero.runs import Run
 from jaxzero.runs.processes import say
 from jaxzero.search import SearchOptions
 from jaxzero.settings.config import ConfigError
-from jaxzero.solvers import Labelled
+from jaxzero.solvers import Labelled, bitbully
 from jaxzero.training import learner, parts
 from jaxzero.training.learner import Learner
 from jaxzero.training.spec import Spec
@@ -61,7 +60,7 @@ def check(config: ConfigDict, *, beside: int = 0) -> None:
     if held is None:
         made = solved_positions.describe(folder / solved_set.default_directory(RECIPE).name)
         if made is None or made["positions"] < count:
-            solver.check_installed()
+            bitbully.check_installed()
     elif held["positions"] < count:
         others = f" and config.study.fitness_positions={beside}" if beside else ""
         raise ConfigError(

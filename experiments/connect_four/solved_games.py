@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from jaxzero.players import solver
+from jaxzero.solvers import bitbully
 
 NO_MOVE = 255  # behind the last move of a row of `Solved.moves`
 LATER = 5  # moves that are kept behind a position, with which two more of its player are reached
@@ -45,7 +45,7 @@ class Solved(NamedTuple):
 def play_part(recipe: Recipe, part: int) -> Solved:
     """The positions of some games: the same for the same recipe and number of the part, from 0."""
     rng = random.Random(f"{recipe.seed} {part}")
-    perfect = solver.perfect_solver()
+    perfect = bitbully.perfect_solver()
     seen: set[int] = set()
     rows: list[tuple[int, list[int], list[int], int]] = []
     for i in range(recipe.games_per_part):
@@ -56,7 +56,7 @@ def play_part(recipe: Recipe, part: int) -> Solved:
 
 
 def _play_all(
-    perfect: solver.PerfectSolver, rng: random.Random, p: float, seen: set[int]
+    perfect: bitbully.PerfectSolver, rng: random.Random, p: float, seen: set[int]
 ) -> list[tuple[int, list[int], list[int]]]:
     """(ply, moves of the game, scores) of all its new positions that have a wrong move."""
     board, moves, contested = perfect.board(), list[int](), []
@@ -65,15 +65,15 @@ def _play_all(
         if board.uid() not in seen and _has_wrong_move(scores):
             contested.append((len(moves), moves, scores))
         seen.add(board.uid())
-        best = [c for c in range(solver.COLUMNS) if scores[c] == max(scores)]
-        column = rng.choice(best if rng.random() < p else solver.legal_columns(board))
+        best = [c for c in range(bitbully.COLUMNS) if scores[c] == max(scores)]
+        column = rng.choice(best if rng.random() < p else bitbully.legal_columns(board))
         moves.append(column)
         if _ends_game(board, column):
             return contested
 
 
 def _play_one(
-    perfect: solver.PerfectSolver, rng: random.Random, p: float, seen: set[int]
+    perfect: bitbully.PerfectSolver, rng: random.Random, p: float, seen: set[int]
 ) -> list[tuple[int, list[int], list[int]]]:
     """The same of one of them, each as likely; nothing if there is none."""
     board, moves, new = perfect.board(), list[int](), []
@@ -81,7 +81,7 @@ def _play_one(
         if board.uid() not in seen:
             new.append((len(moves), board.copy()))
             seen.add(board.uid())
-        legal = solver.legal_columns(board)
+        legal = bitbully.legal_columns(board)
         column = perfect.sample_best(board, rng) if rng.random() < p else rng.choice(legal)
         moves.append(column)
         if _ends_game(board, column):
@@ -94,7 +94,7 @@ def _play_one(
     return []
 
 
-def _scores(perfect: solver.PerfectSolver, board: Any) -> list[int]:
+def _scores(perfect: bitbully.PerfectSolver, board: Any) -> list[int]:
     if board.countTokens() > _REMEMBERED:
         return perfect.board_scores(board)
     key = board.uid()
@@ -104,16 +104,16 @@ def _scores(perfect: solver.PerfectSolver, board: Any) -> list[int]:
 
 
 def _has_wrong_move(scores: list[int]) -> bool:
-    return any(solver.ILLEGAL < score < max(scores) for score in scores)
+    return any(bitbully.ILLEGAL < score < max(scores) for score in scores)
 
 
 def _ends_game(board: Any, column: int) -> bool:
     board.play(column)
-    return board.hasWin() or board.countTokens() == solver.SQUARES
+    return board.hasWin() or board.countTokens() == bitbully.SQUARES
 
 
 def _as_arrays(rows: list[tuple[int, list[int], list[int], int]]) -> Solved:
-    moves = np.full((len(rows), solver.SQUARES), NO_MOVE, np.uint8)
+    moves = np.full((len(rows), bitbully.SQUARES), NO_MOVE, np.uint8)
     later = np.full((len(rows), LATER), NO_MOVE, np.uint8)
     for i, (ply, played, _, _) in enumerate(rows):
         moves[i, :ply] = played[:ply]
@@ -122,7 +122,7 @@ def _as_arrays(rows: list[tuple[int, list[int], list[int], int]]) -> Solved:
     scores = np.array([scores for _, _, scores, _ in rows], np.int16)
     return Solved(
         moves,
-        scores.reshape(-1, solver.COLUMNS),
+        scores.reshape(-1, bitbully.COLUMNS),
         np.array([number for *_, number in rows], np.int32),
         later,
     )

@@ -11,8 +11,8 @@ from tqdm import tqdm
 
 from experiments.connect_four import solved_positions
 from experiments.connect_four.solved_games import Recipe, Solved, play_part
-from jaxzero.players import solver
 from jaxzero.settings import devices
+from jaxzero.solvers import bitbully
 
 ROOT = Path("runs/positions")
 
@@ -38,7 +38,7 @@ def make(recipe: Recipe, positions: int, directory: Path, *, processes: int = 0)
     record = solved_positions.describe(directory)
     if record and record["recipe"] == recipe._asdict() and record["positions"] == positions:
         return
-    solver.check_installed()
+    bitbully.check_installed()
     solved_positions.check_recipe(directory, recipe)
     processes = processes or devices.cores()
     known: set[bytes] = set()

@@ -18,7 +18,7 @@ from experiments.pages.tables import Table, table
 from experiments.pages.wording import maybe, number, percent, plural
 from jaxzero import workdir
 from jaxzero.runs import learning
-from jaxzero.training.examination import STAGES
+from jaxzero.solvers.accuracy import STAGES
 
 TITLE: Final = "Is it learning?"
 CLEARLY: Final = 0.02  # of the positions: less is no improvement

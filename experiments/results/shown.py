@@ -29,12 +29,12 @@ from experiments.hyperparameter_correlation import STUDY as CORRELATION
 from experiments.hyperparameter_sweep import STUDY as SWEEP
 from experiments.hyperparameters import correlation_report, sweep_report
 from experiments.losses import (
+    arms_figures,
+    arms_report,
+    arms_results,
     joint_figures,
-    variant_figures,
-    variant_report,
-    variant_results,
 )
-from experiments.losses.variant_results import SearchVariants
+from experiments.losses.arms_results import ArmsStudy
 from experiments.pages.study import Study
 from experiments.pages.tables import Table, table
 from experiments.pages.wording import ABSENT, duration
@@ -58,12 +58,12 @@ def _recipe_figures(study: Study) -> Figures:
 
 
 def _arms_figures(study: Study) -> Figures:
-    variants = SearchVariants(study.name, study.results, {})
-    draw: dict[str, Callable[[SearchVariants], Figure | None]] = {"": variant_figures.final}
+    arms = ArmsStudy(study.name, study.results, {})
+    draw: dict[str, Callable[[ArmsStudy], Figure | None]] = {"": arms_figures.final}
     if study.results.get("judged_as_published"):
-        draw["defects"] = variant_figures.defects
-    titles = {"": variant_report.STRENGTH_TITLE, "defects": variant_report.DEFECTS_TITLE}
-    return {name: (titles[name], functools.partial(one, variants)) for name, one in draw.items()}
+        draw["defects"] = arms_figures.defects
+    titles = {"": arms_report.STRENGTH_TITLE, "defects": arms_report.DEFECTS_TITLE}
+    return {name: (titles[name], functools.partial(one, arms)) for name, one in draw.items()}
 
 
 def _extensions_figures(study: Study) -> Figures:
@@ -133,7 +133,7 @@ class _Study(NamedTuple):
 
 _STUDIES: Final[Mapping[str, _Study]] = {
     ARMS: _Study(
-        lambda study: variant_report.tables(SearchVariants(study.name, study.results, {})),
+        lambda study: arms_report.tables(ArmsStudy(study.name, study.results, {})),
         _arms_figures,
     ),
     RECIPE: _Study(_recipe_tables, _recipe_figures),
@@ -213,7 +213,7 @@ def of_losses(
 def _shown(runs: Sequence[Recorded]) -> Iterator[Recorded]:
     """The runs with tables and figures of their own; of arms those that go together as one."""
     arms = [one for one in runs if one.kind == ARMS]
-    for study in variant_results.together([one.study for one in arms]):
+    for study in arms_results.together([one.study for one in arms]):
         yield Recorded(study.name, study)
     yield from (one for one in runs if one.kind in _STUDIES and one.kind != ARMS)
 

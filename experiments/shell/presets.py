@@ -1,12 +1,14 @@
 """A study's presets by name, and settings as the command line makes them of one and changes."""
 
 import importlib
+import shlex
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 from ml_collections import ConfigDict
 
-from jaxzero.settings.config import KEYS, ConfigError, nearest
+from jaxzero.settings.config import KEYS, ConfigError, flatten, nearest
 from jaxzero.settings.keys import table
 
 
@@ -31,3 +33,20 @@ def settings(study: str, preset: str, changes: Mapping[str, Any] | None = None) 
         except (TypeError, ValueError) as error:
             raise known[key].refusal(repr(value)) from error
     return config
+
+
+def words(study: str, config: ConfigDict, directory: Path) -> list[str]:
+    """The command line's words for these settings, the program's name left out."""
+    usual = flatten(settings(study, config.preset))
+    changes = [
+        f"--config.{key}={value}"
+        for key, value in flatten(config).items()
+        if usual[key] != value and value is not None
+    ]
+    preset = f"--config=experiments/configs/{study}.py:{config.preset}"
+    return [preset, f"--workdir={directory}", *changes]
+
+
+def command(study: str, config: ConfigDict, directory: Path) -> str:
+    """The command line that does what these settings say in this run directory."""
+    return shlex.join(["python", "-m", f"experiments.{study}", *words(study, config, directory)])

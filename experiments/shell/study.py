@@ -110,6 +110,14 @@ def claim(directory: Path, config: ConfigDict, name: str, *, fixed: Sequence[str
         workdir.write_json(directory / workdir.ENVIRONMENT, workdir.environment())
 
 
+def is_finished(config: ConfigDict, directory: Path) -> bool:
+    """Has the directory results of as many iterations as are wanted?"""
+    path = directory / workdir.RESULTS
+    if not path.exists():
+        return False
+    return workdir.read_json(path)["config"]["train"]["iterations"] == config.train.iterations
+
+
 def check(config: ConfigDict, keys: Iterable[Key], *distinct: str) -> None:
     """Refuses what no study with these keys can do, before anything compiles.
 

@@ -16,9 +16,9 @@ from experiments.pages.page import Section, plate, section
 from experiments.pages.study import Study
 from experiments.pages.tables import Table
 from experiments.pages.wording import NO_DATA, NONE, number, plural, plus_minus
+from jaxzero.solvers.accuracy import STAGES
 
 TITLE: Final = "Absolute strength"
-STAGES: Final = ("early", "middle", "late")
 _DIAGONAL: Final[dict[str, Any]] = {"color": "#999999", "linewidth": 0.9, "linestyle": draw.DASHES}
 _FEWEST = 5  # positions in a bin from which its mean is drawn
 _COLUMNS: Final = (

@@ -95,10 +95,10 @@ def uniform(labelled: Labelled) -> np.ndarray:
     return legal / legal.sum(axis=1, keepdims=True)
 
 
-def stages(labelled: Labelled) -> dict[str, np.ndarray]:
-    """bool[N] for each of `STAGES`: thirds of the plies that the positions span."""
-    first, last = labelled.plies.min(), labelled.plies.max()
-    third = (labelled.plies - first) * len(STAGES) // (last - first + 1)
+def stages(plies: Any) -> dict[str, Any]:
+    """bool[N] for each of `STAGES`: thirds of the plies int[N] that the positions span."""
+    first, last = plies.min(), plies.max()
+    third = (plies - first) * len(STAGES) // (last - first + 1)
     return {name: third == i for i, name in enumerate(STAGES)}
 
 
@@ -114,7 +114,9 @@ def move_accuracy(labelled: Labelled, policy: np.ndarray) -> dict[str, dict[str,
       best score). NaN where there are no positions.
     """
     every = np.ones_like(labelled.contested)
-    contested = {f"contested_{n}": s & labelled.contested for n, s in stages(labelled).items()}
+    contested = {
+        f"contested_{n}": s & labelled.contested for n, s in stages(labelled.plies).items()
+    }
     return means_of(
         {"all": every, "contested": labelled.contested} | contested,
         weak=(policy * labelled.weak).sum(axis=1),
@@ -146,7 +148,7 @@ def value_accuracy(
     """
     exact = labelled.value.astype(float)
     predicted = np.asarray(values, float)
-    groups = {"all": np.ones(len(exact), bool)} | stages(labelled)
+    groups = {"all": np.ones(len(exact), bool)} | stages(labelled.plies)
     edges = np.linspace(-1.0, 1.0, bins + 1)
     place = np.clip(np.digitize(predicted, edges) - 1, 0, bins - 1)
     accuracy: dict[str, dict[str, Any]] = {}

@@ -187,7 +187,11 @@ def groups(labelled: Labelled) -> dict[str, np.ndarray]:
     """bool[N] for `all`, every stage and every difficulty."""
     best = np.minimum(labelled.strong.sum(axis=1), len(DIFFICULTIES))
     every = {"all": np.ones(len(best), bool)}
-    return every | stages(labelled) | {name: best == i + 1 for i, name in enumerate(DIFFICULTIES)}
+    return (
+        every
+        | stages(labelled.plies)
+        | {name: best == i + 1 for i, name in enumerate(DIFFICULTIES)}
+    )
 
 
 def mistakes(

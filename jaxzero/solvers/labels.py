@@ -13,9 +13,8 @@ import numpy as np
 from jaxzero import workdir
 from jaxzero.games import ConnectFour, Game, make_game
 from jaxzero.games.playouts import random_playout
-from jaxzero.players import solver as perfect
 from jaxzero.settings.config import ConfigError
-from jaxzero.solvers import boards
+from jaxzero.solvers import bitbully, boards
 from jaxzero.solvers.bounds import ILLEGAL
 
 _GAMES_AT_ONCE = 256
@@ -86,7 +85,7 @@ def label(
       game: of `boards.solver_of`.
       states: unfinished, leaves [N, ...].
       progress: for a bar.
-      solver: the game's own by default; `jaxzero.players.solver` has one that knows the usual
+      solver: the game's own by default; `jaxzero.solvers.bitbully` has one that knows the usual
         Connect Four board from its first move.
 
     Raises:
@@ -117,8 +116,8 @@ def solver_from(game: Game, ply: int) -> boards.Solver | None:
     The usual Connect Four board is solved from its first stone with the extra `solver`.
     """
     with contextlib.suppress(ConfigError):  # a game without a solver, or bitbully is missing
-        if game.name == "connect_four_6x7":
-            return perfect.perfect_solver()
+        if game.name == bitbully.BOARD:
+            return bitbully.perfect_solver()
     with contextlib.suppress(ConfigError):
         if ply >= default_plies(game).start:
             return boards.solver_of(game)

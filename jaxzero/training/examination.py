@@ -16,6 +16,7 @@ from jaxzero.games.base import Game
 from jaxzero.loops import in_parts
 from jaxzero.search import core
 from jaxzero.search.options import SearchOptions
+from jaxzero.solvers.accuracy import stages
 from jaxzero.training import learner as learner_lib
 from jaxzero.training import moves
 from jaxzero.training.learner import Learner
@@ -24,7 +25,6 @@ from jaxzero.training.spec import Hyper, Spec
 # One search for all networks: PUCT without noise and without known results.
 SIMULATIONS, C_PUCT = 64, 1.5
 BINS = 5  # of the value, in the calibration
-STAGES = ("early", "middle", "late")
 PREFIX = "learning/"  # of the metrics
 _KEY = 20  # of the noise and of the ties in these searches: not a run's seed
 _ENTRIES = 1 << 23  # of trees, nodes times actions
@@ -166,9 +166,7 @@ def score(answers: Answers, positions: Positions) -> dict[str, jax.Array]:
         "target_divergence": _mean((answers.target * (log_target - log_prior)).sum(-1), everywhere),
         "search_value_error": _mean((answers.searched_value - positions.value) ** 2, everywhere),
     }
-    first, last = positions.plies.min(), positions.plies.max()
-    stage = (positions.plies - first) * len(STAGES) // (last - first + 1)
-    groups = {f"_{name}": stage == i for i, name in enumerate(STAGES)}
+    groups = {f"_{name}": group for name, group in stages(positions.plies).items()}
     for name, group in ({"": everywhere} | groups).items():
         constant = _mean(positions.value, group)
         found[f"value_error{name}"] = _mean((answers.value - positions.value) ** 2, group)

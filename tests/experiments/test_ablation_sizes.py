@@ -11,7 +11,8 @@ from experiments import ablation_sizes as sizes
 from experiments import loss_ablation, notebook
 from experiments.costs import cost_model
 from experiments.costs.clock import Cost
-from experiments.shell import cli
+from experiments.shell import cli, presets
+from experiments.shell import study as shell
 from jaxzero import workdir
 from jaxzero.runs.hardware import Hardware
 from jaxzero.settings.config import ConfigError, flatten
@@ -83,7 +84,9 @@ def test_the_printed_command_has_the_same_settings(
     size: sizes.Size, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     config = sizes.settings(size, {"game": "othello_6x6", "study.targets": ("sum", "value")})
-    monkeypatch.setattr(sys, "argv", ["study", *notebook.words(config, Path("runs/x"))])
+    monkeypatch.setattr(
+        sys, "argv", ["study", *presets.words(loss_ablation.STUDY, config, Path("runs/x"))]
+    )
     asked: list[Any] = []
     cli.run(lambda *given: asked.extend(given), "loss_ablation")
     parsed, directory, _ = asked
@@ -97,12 +100,12 @@ def test_finished_directories_are_left_alone(
     config = tiny()
     workdir.claim(tmp_path, config, loss_ablation.STUDY)
     workdir.write_json(tmp_path / workdir.RESULTS, {"config": config.to_dict()})
-    assert notebook.is_finished(config, tmp_path)
+    assert shell.is_finished(config, tmp_path)
     assert notebook.run(config, tmp_path)
     assert "nothing left to do" in capsys.readouterr().out
     assert notebook.estimate(config, tmp_path) == f"{tmp_path} is finished"
     longer = tiny({"train.iterations": 3})
-    assert not notebook.is_finished(longer, tmp_path)
+    assert not shell.is_finished(longer, tmp_path)
     with pytest.raises(ConfigError, match="holds another run"):
         notebook.run(tiny({"train.learning_rate": 0.5}), tmp_path)
 

@@ -11,6 +11,7 @@ from experiments import hyperparameter_sweep, notebook
 from experiments.pages import page
 from experiments.pages.page import Page, plate, section
 from experiments.pages.tables import Table
+from experiments.shell import presets
 from jaxzero.runs import hardware
 from jaxzero.runs.hardware import Hardware
 from jaxzero.settings.config import ConfigError
@@ -61,7 +62,7 @@ def test_the_size_is_that_of_the_device(
 def test_the_command_is_that_of_the_study() -> None:
     changes = {"study.c_puct": (), "train.epochs": 3}
     config = notebook.settings(hyperparameter_sweep, "quick", changes)
-    assert notebook.command(config, Path("runs/x"), hyperparameter_sweep) == (
+    assert presets.command(hyperparameter_sweep.STUDY, config, Path("runs/x")) == (
         "python -m experiments.hyperparameter_sweep "
         "--config=experiments/configs/hyperparameter_sweep.py:quick --workdir=runs/x "
         "'--config.study.c_puct=()' --config.train.epochs=3"

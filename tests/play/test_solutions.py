@@ -10,6 +10,7 @@ from jaxzero.play.display import session
 from jaxzero.play.display.session import Session
 from jaxzero.play.terminal import solutions
 from jaxzero.play.terminal.dialogue import Table, respond, start
+from jaxzero.solvers import bitbully
 from tests.games.sessions import find_game, random_game
 from tests.play.test_dialogue import first_legal, type_in
 
@@ -66,7 +67,7 @@ def test_the_dialogue_has_it() -> None:
 
 
 def test_the_usual_board_needs_the_extra_at_first_only(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(solutions, "_book", lambda: None)
+    monkeypatch.setattr(bitbully, "perfect_solver", bitbully.check_installed)
     monkeypatch.setitem(sys.modules, "bitbully", None)
     table = Table(make_game(USUAL), *[first_legal(USUAL)] * 2)
     [line] = type_in(table, "solve")[1]

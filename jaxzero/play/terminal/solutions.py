@@ -10,9 +10,8 @@ from jaxzero.games import ConnectFour, Game
 from jaxzero.play.display import boards
 from jaxzero.play.display.notation import make_notation
 from jaxzero.play.display.session import Session
-from jaxzero.players import solver as perfect
 from jaxzero.settings.config import ConfigError
-from jaxzero.solvers import Solver
+from jaxzero.solvers import Solver, bitbully
 from jaxzero.solvers.connect_four import connect_four_solver
 
 
@@ -31,11 +30,11 @@ def solved_moves(now: Session) -> list[SolvedMove]:
 
     ConfigError: no solver knows the game, it is too early, or a package is missing.
     """
-    exact = solvers.solver_of(now.game)
+    solvers.solver_of(now.game)  # refuses a game that nobody solves
     game, state = now.game, jax.tree.map(lambda x: np.asarray(x)[None], now.now.state)
     stones = int(solvers.stones_placed(state)[0])
     [pair] = solvers.own_and_other(state)
-    scores = _solver(game, exact, stones).action_scores(*pair)
+    scores = _solver(game, stones).action_scores(*pair)
     moves = [
         SolvedMove(action, score, _margin(game, score, stones))
         for action, score in enumerate(scores)
@@ -44,30 +43,17 @@ def solved_moves(now: Session) -> list[SolvedMove]:
     return sorted(moves, key=lambda move: (-move.score, move.action))
 
 
-def _solver(game: Game, exact: Solver, stones: int) -> Solver:
+def _solver(game: Game, stones: int) -> Solver:
     """The solver of a board that will not keep a person waiting."""
-    if _is_usual_board(game) and (solver := _book()) is not None:
+    start = int(solvers.stones_placed(game.init()))
+    if (solver := solvers.solver_from(game, stones - start)) is not None:
         return solver
-    first = solvers.default_plies(game).start + int(solvers.stones_placed(game.init()))
-    if stones >= first:
-        return exact
-    if _is_usual_board(game):
-        perfect.check_installed()
+    if game.name == bitbully.BOARD:
+        bitbully.check_installed()
+    first = solvers.default_plies(game).start + start
     raise ConfigError(
         f"{game.name} is solved from {first} stones on, here are {stones}: ask again later"
     )
-
-
-def _is_usual_board(game: Game) -> bool:
-    return isinstance(game, ConnectFour) and (game.rows, game.columns, game.line) == (6, 7, 4)
-
-
-def _book() -> Solver | None:
-    """bitbully, which knows the usual board from its first move; None where it is not installed."""
-    try:
-        return perfect.perfect_solver()
-    except ConfigError:
-        return None
 
 
 def _margin(game: Game, score: int, stones: int) -> int:

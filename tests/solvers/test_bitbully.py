@@ -8,20 +8,20 @@ import pytest
 
 from jaxzero import solvers
 from jaxzero.games import make_game
-from jaxzero.players import solver
 from jaxzero.settings.config import ConfigError
+from jaxzero.solvers import bitbully
 from tests.solvers.test_solvers import start
 
 GAME = make_game("connect_four_6x7")
 
 
 @pytest.fixture(scope="module")
-def perfect() -> solver.PerfectSolver:
+def perfect() -> bitbully.PerfectSolver:
     pytest.importorskip("bitbully")
-    return solver.perfect_solver()
+    return bitbully.perfect_solver()
 
 
-def test_scores_are_those_of_our_own_solver(perfect: solver.PerfectSolver) -> None:
+def test_scores_are_those_of_our_own_solver(perfect: bitbully.PerfectSolver) -> None:
     states = solvers.sample(GAME, positions=60, plies=range(26, 41), seed=0)
     own = solvers.label(GAME, states)
     theirs = solvers.label(GAME, states, solver=perfect)
@@ -31,13 +31,13 @@ def test_scores_are_those_of_our_own_solver(perfect: solver.PerfectSolver) -> No
         assert perfect.result(*pair) == own.value[i]
 
 
-def test_the_first_move_is_known(perfect: solver.PerfectSolver) -> None:
+def test_the_first_move_is_known(perfect: bitbully.PerfectSolver) -> None:
     # The first player wins in the middle with the last but one stone, draws beside it, else loses.
     found = solvers.label(GAME, start(GAME), solver=perfect)
     np.testing.assert_array_equal(found.scores, [[-2, -1, 0, 1, 0, -1, -2]])
 
 
-def test_samples_are_uniform_among_the_best(perfect: solver.PerfectSolver) -> None:
+def test_samples_are_uniform_among_the_best(perfect: bitbully.PerfectSolver) -> None:
     rng = random.Random(0)
     board = perfect.board()
     for column in (3, 3, 3, 3, 3, 2, 0, 6, 0, 6, 1, 1, 4):  # several best moves, none of them wins
@@ -52,4 +52,4 @@ def test_samples_are_uniform_among_the_best(perfect: solver.PerfectSolver) -> No
 def test_a_missing_package_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "bitbully", None)
     with pytest.raises(ConfigError, match=r"\.\[solver\]"):
-        solver.check_installed()
+        bitbully.check_installed()

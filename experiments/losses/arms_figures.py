@@ -7,7 +7,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from experiments.losses.variant_results import SearchVariants
+from experiments.losses.arms_results import ArmsStudy
 from experiments.pages import draw, style
 from experiments.strength.ladder_figures import StrengthCurve
 
@@ -17,31 +17,31 @@ _WEIGHTS: Final = {"value": 0.0, "policy": 1.0}  # lambda of the targets that ar
 
 
 @style.styled
-def strength(variants: SearchVariants) -> Figure:
+def strength(study: ArmsStudy) -> Figure:
     """Elo above random by iteration, a panel for each arm."""
-    names = variants.names
+    names = study.names
     figure, panels = style.new_figure(len(names), columns=2, panel=(4.4, 2.9), share_y=True)
     for axes, name in zip(panels, names, strict=True):
         last = 1.0
-        for target, group in variants.curves(name).items():
+        for target, group in study.curves(name).items():
             draw.band(axes, group.band, target)
             last = max(last, float(group.band.iterations[-1]))
         axes.set_title(name)
         draw.iteration_axis(axes, last)
     style.label_rows(panels, "Elo above the random player")
-    style.legend_below(figure, [style.handle(target) for target in variants.targets], columns=6)
+    style.legend_below(figure, [style.handle(target) for target in study.targets], columns=6)
     return figure
 
 
 @style.styled
-def final(variants: SearchVariants) -> Figure | None:
+def final(study: ArmsStudy) -> Figure | None:
     """Elo of the last measured networks by arm, losses side by side; None: too many for a page."""
-    targets, names = variants.targets, variants.names
+    targets, names = study.targets, study.names
     if len(names) > _COLUMNS:
         return None
     figure, (axes,) = style.new_figure(panel=(max(6.0, 1.9 * len(names)), 3.4))
     for place, name in enumerate(names):
-        groups = variants.curves(name)
+        groups = study.curves(name)
         for index, target in enumerate(t for t in targets if t in groups):
             group, last = groups[target], groups[target].band.last
             x = place + 0.7 * ((index + 0.5) / len(targets) - 0.5)
@@ -60,10 +60,10 @@ def final(variants: SearchVariants) -> Figure | None:
 
 
 @style.styled
-def defects(variants: SearchVariants) -> Figure:
+def defects(study: ArmsStudy) -> Figure:
     """Elo of l_v less that of each rival, a line for each arm, with its interval."""
-    rows = [row for row in variants.results["effects"] if row["kind"] == "loss"]
-    names = [name for name in variants.names if any(row["arm"] == name for row in rows)]
+    rows = [row for row in study.results["effects"] if row["kind"] == "loss"]
+    names = [name for name in study.names if any(row["arm"] == name for row in rows)]
     rivals = list(dict.fromkeys(row["target"] for row in rows))
     figure, (axes,) = style.new_figure(panel=(7.0, 0.8 + 0.3 * len(names)))
     for row in rows:
@@ -82,16 +82,16 @@ def defects(variants: SearchVariants) -> Figure:
 
 
 @style.styled
-def sweep(variants: SearchVariants) -> Figure | None:
+def sweep(study: ArmsStudy) -> Figure | None:
     """Strength at the end over lambda, a line for each arm; None without lambdas."""
-    if not any(style.weight_of(target) is not None for target in variants.targets):
+    if not any(style.weight_of(target) is not None for target in study.targets):
         return None
     figure, (axes,) = style.new_figure(panel=(6.4, 3.4))
     handles = []
-    for index, name in enumerate(variants.names):
+    for index, name in enumerate(study.names):
         marker = _MARKERS[index % len(_MARKERS)]
-        shade, shift = variants.shade(name), 0.012 * (index - (len(variants.names) - 1) / 2)
-        _sweep_line(axes, _by_weight(variants.curves(name).items()), shade, marker, shift)
+        shade, shift = study.shade(name), 0.012 * (index - (len(study.names) - 1) / 2)
+        _sweep_line(axes, _by_weight(study.curves(name).items()), shade, marker, shift)
         handles.append(style.key(name, color=shade, marker=marker, markersize=5))
     axes.set_xlabel("λ, weight of the policy loss")
     axes.set_ylabel("Elo above the random player")

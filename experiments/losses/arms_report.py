@@ -9,8 +9,8 @@ import numpy as np
 from experiments.claims import inference
 from experiments.claims.decision import METHOD, coverage, too_few
 from experiments.configs.arms import ARMS, PLAIN, PUBLISHED
-from experiments.losses import variant_figures
-from experiments.losses.variant_results import SearchVariants, load
+from experiments.losses import arms_figures
+from experiments.losses.arms_results import ArmsStudy, load
 from experiments.pages import learning_section, page, style
 from experiments.pages.page import Page, Section, plate, section
 from experiments.pages.study import Study
@@ -36,31 +36,31 @@ def write_report(directory: Path) -> Path:
     return page.write(learning_section.added(build(load(directory)), directory), directory)
 
 
-def build(variants: SearchVariants) -> Page:
+def build(study: ArmsStudy) -> Page:
     """The page, figures drawn, nothing written yet."""
-    results = variants.results
+    results = study.results
     return Page(
         title=f"Arms of the loss study: {game_title(results['game'])}",
-        subtitle=f"{results['game']}, preset {results['preset']}, {variants.name}",
+        subtitle=f"{results['game']}, preset {results['preset']}, {study.name}",
         verdicts=sentences(results),
-        missing=_missing(variants),
-        facts=_facts(variants),
+        missing=_missing(study),
+        facts=_facts(study),
         sections=[
-            _strength(variants),
+            _strength(study),
             section("What the arms change", *_effect_tables(results)),
-            _defects(variants),
-            _sweep(variants),
-            _self_play(variants),
+            _defects(study),
+            _sweep(study),
+            _self_play(study),
         ],
     )
 
 
-def tables(variants: SearchVariants) -> list[Table | None]:
+def tables(study: ArmsStudy) -> list[Table | None]:
     """Strength at the end and what the arms change: what needs results.json alone."""
-    if not variants.results.get("ladder"):
+    if not study.results.get("ladder"):
         return []
-    effects = _effect_tables(variants.results)
-    return [_final_table(variants), _judged_table(variants.results), *effects]
+    effects = _effect_tables(study.results)
+    return [_final_table(study), _judged_table(study.results), *effects]
 
 
 def sentences(results: dict[str, Any]) -> list[str]:
@@ -105,25 +105,23 @@ def _is_sure(row: dict[str, Any]) -> bool:
     return row["low"] is not None and (row["low"] > 0 or row["high"] < 0)
 
 
-def _missing(variants: SearchVariants) -> list[str]:
-    lines = [
-        f"Arm {name} has no directory." for name in variants.names if name not in variants.studies
-    ]
-    if not variants.results.get("ladder"):
+def _missing(study: ArmsStudy) -> list[str]:
+    lines = [f"Arm {name} has no directory." for name in study.names if name not in study.studies]
+    if not study.results.get("ladder"):
         lines.append("No strength was measured (study.ladder_games=0): arms are not compared.")
-    seeds = (row["seeds"] for row in variants.results.get("effects") or [])
+    seeds = (row["seeds"] for row in study.results.get("effects") or [])
     if few := too_few(min(seeds, default=inference.FEWEST), " a loss"):
         lines.append(f"{few} (--config.study.seeds); after ± stands the spread over seeds.")
     return lines
 
 
-def _facts(variants: SearchVariants) -> page.Facts:
-    results = variants.results
+def _facts(study: ArmsStudy) -> page.Facts:
+    results = study.results
     seconds = sum(float(arm["cost"]["wall_seconds"]) for arm in results["arms"])
     return [
         *((f"Arm {a['name']}", f"{a['meaning']}{_changes(a['changes'])}") for a in results["arms"]),
-        ("Runs", f"{len(results['runs'])}, {len(variants.targets)} losses in each arm"),
-        ("Reports", ", ".join(f"{name}/report.html" for name in variants.names)),
+        ("Runs", f"{len(results['runs'])}, {len(study.targets)} losses in each arm"),
+        ("Reports", ", ".join(f"{name}/report.html" for name in study.names)),
         ("Wall time", f"{duration(seconds)} without the last measurement"),
         *page.origin(results),
     ]
@@ -137,16 +135,16 @@ def _changes(changes: dict[str, Any]) -> str:
 # ---- strength
 
 
-def _strength(variants: SearchVariants) -> Section:
+def _strength(study: ArmsStudy) -> Section:
     title = "Strength over training"
-    if not variants.results.get("ladder"):
+    if not study.results.get("ladder"):
         return section(title)
-    measured = variants.results["ladder"]
+    measured = study.results["ladder"]
     return section(
         title,
         plate(
             "arms_strength",
-            variant_figures.strength(variants),
+            arms_figures.strength(study),
             title,
             "A panel for each arm, a curve for each loss: mean over seeds, band ± 1 standard "
             "deviation, thin lines single seeds. All networks played fixed opponents (random = 0) "
@@ -156,25 +154,25 @@ def _strength(variants: SearchVariants) -> Section:
         ),
         plate(
             "arms_final",
-            variant_figures.final(variants),
+            arms_figures.final(study),
             STRENGTH_TITLE,
             "Last measured networks: mean ± standard error over seeds (or of the ratings, where "
             "larger), points single seeds.",
         ),
-        _final_table(variants),
+        _final_table(study),
     )
 
 
-def _final_table(variants: SearchVariants) -> Table:
+def _final_table(study: ArmsStudy) -> Table:
     rows = []
-    for name in variants.names:
-        own = variants.curves(name)
+    for name in study.names:
+        own = study.curves(name)
         cells = (
             own[target].mean_and_error(own[target].band.last) if target in own else NONE
-            for target in variants.targets
+            for target in study.targets
         )
         rows.append((name, *cells))
-    headers = ("arm", *map(style.label, variants.targets))
+    headers = ("arm", *map(style.label, study.targets))
     note = "Means over seeds ± standard error."
     return Table("Elo above random at the end", headers, tuple(rows), note)
 
@@ -224,12 +222,12 @@ def _coverage(row: dict[str, Any]) -> str:
 # ---- defects of the published programs
 
 
-def _defects(variants: SearchVariants) -> Section:
+def _defects(study: ArmsStudy) -> Section:
     """Trained and judged in both ways, then each defect alone and left out."""
     title = "Which defect of the published programs turns the order?"
-    if (judged := _judged_table(variants.results)) is None:
+    if (judged := _judged_table(study.results)) is None:
         return section(title)
-    drawn = variant_figures.defects(variants)
+    drawn = arms_figures.defects(study)
     return section(title, judged, plate("arms_defects", drawn, DEFECTS_TITLE, _DEFECTS_CAPTION))
 
 
@@ -268,7 +266,7 @@ def _judged_table(results: dict[str, Any]) -> Table | None:
 # ---- lambda
 
 
-def _sweep(variants: SearchVariants) -> Section:
+def _sweep(study: ArmsStudy) -> Section:
     title = "Between the value loss and the policy loss"
     caption = (
         "Elo above random at the end of runs that minimise λ l_p + (1 - λ) l_v; λ = 0 is l_v, λ = "
@@ -276,18 +274,18 @@ def _sweep(variants: SearchVariants) -> Section:
         "Mean ± standard error, points single seeds. Wang 2020, section 5.3, defines it and runs "
         "only the ends and the sum: no published data."
     )
-    return section(title, plate("arms_lambda", variant_figures.sweep(variants), title, caption))
+    return section(title, plate("arms_lambda", arms_figures.sweep(study), title, caption))
 
 
 # ---- how explored self-play was
 
 
-def _self_play(variants: SearchVariants) -> Section:
+def _self_play(study: ArmsStudy) -> Section:
     explored = table(
         "How much self-play explored",
         [
             (name, target, _played(own, target), len(own.runs_of(target)))
-            for name, own in variants.studies.items()
+            for name, own in study.studies.items()
             for target in own.targets
         ],
         {

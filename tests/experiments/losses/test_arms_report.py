@@ -12,7 +12,7 @@ from experiments.configs.arms import (
     DEFECTS,
     PUBLISHED,
 )
-from experiments.losses import variant_effects, variant_report, variant_results
+from experiments.losses import arms_effects, arms_report, arms_results
 from experiments.pages.study import Study
 from experiments.pages.wording import NONE
 from experiments.results import data, document
@@ -31,7 +31,7 @@ def made_up(arm_names: tuple[str, ...] = ("plain", "dirichlet")) -> dict[str, An
                 listed.append({"name": name, "arm": arm, "target": target, "seed": seed})
                 end = 500 + lead[arm] * (target == "value") + 40 * seed + rng.normal(0, 3)
                 curves[name] = {"iterations": [0, 4], "elo": [300.0, end], "stderr": [20.0, 15.0]}
-    strengths = variant_effects.final_strengths(listed, curves)
+    strengths = arms_effects.final_strengths(listed, curves)
     return {
         "study": "arms",
         "game": "connect_four_5x5",
@@ -48,7 +48,7 @@ def made_up(arm_names: tuple[str, ...] = ("plain", "dirichlet")) -> dict[str, An
             "settings": {"simulations": 6},
             "anchors": [{"name": "random", "elo": 0.0, "stderr": 0.0}],
         },
-        "effects": variant_effects.effects(strengths),
+        "effects": arms_effects.effects(strengths),
     }
 
 
@@ -68,10 +68,10 @@ def test_differences_are_taken_seed_by_seed() -> None:
 
 def test_only_seeds_of_both_sides_count() -> None:
     strengths = {("plain", "value"): {0: 10.0, 1: 30.0}, ("plain", "policy"): {1: 10.0, 2: 99.0}}
-    [effect] = variant_effects.effects(strengths)
+    [effect] = arms_effects.effects(strengths)
     assert (effect["effect"], effect["seeds"]) == (20.0, 1)
     strengths["plain", "policy"] = {7: 0.0}
-    assert variant_effects.effects(strengths) == []
+    assert arms_effects.effects(strengths) == []
 
 
 def test_a_defect_is_held_against_its_own_reference() -> None:
@@ -81,14 +81,14 @@ def test_a_defect_is_held_against_its_own_reference() -> None:
         for arm, lead in leads.items()
         for target in ("value", "sum")
     }
-    rows = variant_effects.effects(strengths)
+    rows = arms_effects.effects(strengths)
     changes = {row["arm"]: row["effect"] for row in rows if row["kind"] == "change"}
     assert changes == {PUBLISHED: 160.0, "only_keep_tree": 30.0, "without_keep_tree": -60.0}
 
 
 def test_the_page_says_what_the_noise_changes(tmp_path: Path) -> None:
     workdir.write_json(tmp_path / workdir.RESULTS, made_up())
-    text = variant_report.write_report(tmp_path).read_text()
+    text = arms_report.write_report(tmp_path).read_text()
     assert "the arm matters" in text
     assert "Between the value loss and the policy loss" in text
     drawn = {path.stem for path in (tmp_path / "figures").glob("*.svg")}
@@ -101,7 +101,7 @@ def test_the_page_of_defects_has_both_ways_of_judging(tmp_path: Path) -> None:
     results["judged_as_published"] = made_up(("plain", "dirichlet"))
     del results["judged_as_published"]["runs"]
     workdir.write_json(tmp_path / workdir.RESULTS, results)
-    page = variant_report.build(variant_report.load(tmp_path))
+    page = arms_report.build(arms_report.load(tmp_path))
     [section] = [s for s in page.sections if s.title.startswith("Which defect")]
     [table] = section.tables
     assert [row[:2] for row in table.rows] == [
@@ -139,7 +139,7 @@ def test_arms_that_were_trained_apart_are_read_as_one(tmp_path: Path) -> None:
         data.add([tmp_path / name], "cpu", tmp_path / "docs")
 
     def effects(parts: list[Study]) -> dict[str, Any]:
-        [study] = variant_results.together(parts)
+        [study] = arms_results.together(parts)
         assert [arm["name"] for arm in study.results["arms"]] == list(arms)
         return {row["words"]: row for row in study.results["effects"]}
 
@@ -154,7 +154,7 @@ def test_arms_that_were_trained_apart_are_read_as_one(tmp_path: Path) -> None:
         assert row["seeds"] == 6
         assert row["effect"] == pytest.approx(whole[words]["effect"], abs=10)
     other = dataclasses.replace(second, results=second.results | {"config": {"seed": 1}})
-    assert len(variant_results.together([first, other])) == 2
+    assert len(arms_results.together([first, other])) == 2
     document.write(tmp_path / "docs")
     assert "on ladders of their own" in (tmp_path / "docs" / "recorded.md").read_text()
     drawn = sorted(path.name for path in (tmp_path / "docs").glob("*.svg"))
@@ -176,8 +176,8 @@ def test_of_many_arms_the_summary_has_those_that_matter() -> None:
         for i, arm in enumerate(names)
         for j, target in enumerate(("sum", "value"))
     }
-    rows = variant_effects.effects(strengths)
-    first, *others = variant_report.sentences({"effects": rows})
+    rows = arms_effects.effects(strengths)
+    first, *others = arms_report.sentences({"effects": rows})
     assert "in published; changed by" in first
     assert first.endswith("the arm matters.")
     assert others == [f"{len(names) - 2} other changes may be nothing."]
@@ -187,4 +187,4 @@ def test_a_page_without_strengths_says_so(tmp_path: Path) -> None:
     results = made_up()
     del results["ladder"], results["effects"]
     workdir.write_json(tmp_path / workdir.RESULTS, results)
-    assert "arms are not compared" in variant_report.write_report(tmp_path).read_text()
+    assert "arms are not compared" in arms_report.write_report(tmp_path).read_text()

@@ -1,9 +1,9 @@
-"""The perfect player of the usual Connect Four board, 6 rows x 7 columns, over `bitbully`.
+"""A solver of the usual Connect Four board, 6 rows x 7 columns, over `bitbully`.
 
 `bitbully` (AGPL, extra `solver`) looks up a book of all positions with 12 stones, distances
 included, and searches behind it: about a hundred positions a second, mean over all stages of a
-game. It is imported here alone, when a solver is made. Smaller boards: `jaxzero.solvers`, whose
-scores mean the same.
+game. It is imported here alone, when a solver is made. Its scores mean what those of our own
+solver do.
 """
 
 import functools
@@ -11,10 +11,11 @@ import random
 from typing import Any
 
 from jaxzero.settings.config import ConfigError
+from jaxzero.solvers.bounds import ILLEGAL
 
+BOARD = "connect_four_6x7"
 ROWS, COLUMNS, SQUARES = 6, 7, 42
 _BITS = 9  # of a column in bitbully's words: the squares from below, then empty ones
-ILLEGAL = -(1 << 15)  # `jaxzero.solvers.ILLEGAL`, which lies above this room
 
 
 class PerfectSolver:

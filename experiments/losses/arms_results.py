@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from ml_collections import ConfigDict
 
-from experiments.losses import variant_effects
+from experiments.losses import arms_effects
 from experiments.pages import study, style
 from experiments.pages.study import Study
 from experiments.strength import ladder_figures
@@ -20,7 +20,7 @@ _OWN_SECTIONS: Final = ("execution.", "tracking.")  # of settings, that arms may
 
 
 @dataclass(frozen=True)
-class SearchVariants:
+class ArmsStudy:
     """A study of arms, read."""
 
     name: str  # of its directory
@@ -87,15 +87,15 @@ def _joined(parts: Sequence[Study]) -> Study:
         "runs": runs,
         "ladder": (first.get("ladder") or {}) | {"runs": curves},
         "ladders": len(parts),
-        "effects": variant_effects.effects(variant_effects.final_strengths(runs, curves)),
+        "effects": arms_effects.effects(arms_effects.final_strengths(runs, curves)),
         "judged_as_published": judged,
     }
     return dataclasses.replace(parts[0], results=first | joined)
 
 
-def load(directory: Path) -> SearchVariants:
+def load(directory: Path) -> ArmsStudy:
     """Reads `results.json` and the arms' own directories."""
     results = workdir.read_json(directory / workdir.RESULTS)
     places = {arm["name"]: directory / arm["name"] for arm in results["arms"]}
     studies = {name: study.load(place) for name, place in places.items() if place.is_dir()}
-    return SearchVariants(directory.resolve().name, results, studies)
+    return ArmsStudy(directory.resolve().name, results, studies)
