@@ -49,11 +49,14 @@ RATES: Final = {
     "cpu": Rates(12e-6, 4.5e11, 30e-6, 4e11),
     "gpu": Rates(5e-6, 2e14, 0.5e-6, 2e14),
 }
+DEVICES: Final = {"cpu": 2, "gpu": 1}  # that the rates are of; runs are shared out among them
 _LOOK: Final = (
     "import dataclasses, json; from jaxzero.runs import hardware; "
     "from jaxzero.settings import devices; devices.one_for_each_core(); "
     "print(json.dumps(dataclasses.asdict(hardware.look())))"
 )
+# Games whose rules and trees cost more beside the network's evaluation, on a CPU.
+_EVALUATION: Final = {"racing_kings": 60e-6}
 START: Final = 60.0  # seconds: to begin, to compile, to draw
 _EPOCHS: Final = 30  # of supervised training, until its validation no longer improves
 # Mean plies of games where random ones are far shorter than the longest (paper 004's: docs).
@@ -82,18 +85,25 @@ def settings(part: Part, scale: str) -> ConfigDict:
     return module.resolve(found) if hasattr(module, "resolve") else found
 
 
-def of(part: Part, scale: str, platform: str) -> Forecast:
-    """Runs and hours of a part, on a CPU or another platform."""
+def of(part: Part, scale: str, platform: str, devices: int | None = None) -> Forecast:
+    """Runs and hours of a part, on a CPU's cores or another platform's devices.
+
+    `devices`: how many; None: those of `DEVICES`.
+    """
     config = settings(part, scale)
     configs, spec = _runs(part, config), spec_lib.make_spec(config)
     work = [_of_run(part, one, spec) for one in configs]
     evaluations = sum(one.evaluations for one in work) + _played(part, config, len(configs), spec)
     forward, rates = flops.forward(spec), RATES.get(platform, RATES["gpu"])
-    seconds = START + evaluations * (rates.evaluation + forward / rates.inference)
+    if platform == "cpu":
+        rates = rates._replace(evaluation=_EVALUATION.get(_kind(spec), rates.evaluation))
+    seconds = evaluations * (rates.evaluation + forward / rates.inference)
     seconds += sum(one.examples for one in work) * (
         rates.example + flops.TRAINING * forward / rates.training
     )
-    return Forecast(len(configs), seconds / 3600)
+    usual = DEVICES.get(platform, DEVICES["gpu"])
+    at_work = min(devices or usual, len(configs))
+    return Forecast(len(configs), (START + seconds * min(usual, len(configs)) / at_work) / 3600)
 
 
 def _runs(part: Part, config: ConfigDict) -> list[ConfigDict]:
@@ -117,6 +127,11 @@ def _plies(spec: Spec) -> float:
     """Of a game, mean: as random games where that is known, else nearly as long as there are."""
     known = published.random_plies(spec.game.name)
     return known or _PLIES.get(spec.game.name, 0.9 * spec.game.max_plies)
+
+
+def _kind(spec: Spec) -> str:
+    """`racing_kings` of `racing_kings_100plies`."""
+    return next((name for name in _EVALUATION if spec.game.name.startswith(name)), spec.game.name)
 
 
 def _of_run(part: Part, config: ConfigDict, spec: Spec) -> Work:

@@ -76,7 +76,7 @@ def make(
         Planned(
             part,
             parts.state_of(part, folder).state,
-            forecast.of(part, scale, machine.platform),
+            forecast.of(part, scale, machine.platform, machine.count),
             forecast.memory(part, scale, machine),
         )
         for part in share(selected, hours, shard)

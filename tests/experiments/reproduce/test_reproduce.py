@@ -1,6 +1,7 @@
 """A paper's plan, its parts run, stopped and resumed, its page: with parts that take no time."""
 
 import ast
+import functools
 import json
 import os
 import re
@@ -143,6 +144,27 @@ def test_the_plan_forecasts_and_says_where_it_is_cut(tmp_path: Path) -> None:
     larger = forecast.of(made[0].part, "paper", "cpu")
     assert larger.hours > 100 * made[0].forecast.hours
     assert forecast.of(made[0].part, "paper", "gpu").hours < larger.hours / 10
+    one, two, four = (forecast.of(made[0].part, "paper", "cpu", n).hours for n in (1, 2, 4))
+    assert two == larger.hours
+    assert one == pytest.approx(2 * two, rel=1e-3)
+    assert four == pytest.approx(two / 2, rel=1e-3)
+    assert forecast.of(made[0].part, "paper", "cpu", 999).hours > two / 999  # 32 runs keep 32 busy
+
+
+@pytest.mark.parametrize(
+    "column", [pytest.param(n, marks=pytest.mark.slow) for n in (0, 2, 3)] + [1]
+)
+def test_the_documented_hours_are_the_forecast(column: int) -> None:
+    scale, text = SCALES[column], (ROOT / "docs" / "reproduce.md").read_text()
+    rows = re.findall(r"^\| `(00\d)` \|" + r" ([\d.,]+) \|" * 4 + "$", text, re.MULTILINE)
+    assert [row[0] for row in rows] == ["000", "001", "002", "003", "004"]
+    hours = functools.cache(
+        lambda part: forecast.of(part, scale, ("cpu", "cpu", "gpu", "gpu")[column]).hours
+    )
+    for name, *documented in rows:
+        total = sum(map(hours, papers.find(name).parts))
+        said = float(documented[column].replace(",", ""))
+        assert said == pytest.approx(total, rel=0.06, abs=0.06), name
 
 
 # ---- running
