@@ -33,7 +33,7 @@ _SENTENCES = 6  # changes that are all spelled out
 
 def write_report(directory: Path) -> Path:
     """Writes figures and report.html from results.json; returns the latter's path."""
-    return page.write(learning_section.added(build(load(directory)), directory), directory)
+    return learning_section.write(build(load(directory)), directory)
 
 
 def build(study: ArmsStudy) -> Page:
