@@ -47,8 +47,8 @@ class Point(NamedTuple):
     loop: str = "tree"
 
 
-def _acceptance(channels: int = 64) -> list[Point]:
-    return [Point(a, m, 50, channels=channels) for m in (100, 600) for a in ("puct", "gumbel")]
+def _acceptance() -> list[Point]:
+    return [Point(a, m, 50) for m in (100, 600) for a in ("puct", "gumbel")]
 
 
 def _grid(ms: tuple[int, ...], batches: tuple[int, ...], games: tuple[str, ...]) -> list[Point]:

@@ -28,9 +28,9 @@ def _trains(channels: int, limit: float) -> Target:
     return Target(what, training.name(training.Point(channels, 1)), "matmul_fraction", False, limit)
 
 
-def _together(channels: int, mode: str) -> Target:
-    point = training.Point(channels, 1, members=8, mode=mode)
-    what = f"population of 8 ({mode}), {channels} channels, over one after another"
+def _together(channels: int) -> Target:
+    point = training.Point(channels, 1, members=8, mode="map")
+    what = f"population of 8 (map), {channels} channels, over one after another"
     return Target(what, training.name(point), "over_floor", True, 1.05)
 
 
@@ -44,7 +44,7 @@ TARGETS: Sequence[Target] = (
     *(_over_network("puct", m, 1.2) for m in (100, 600)),
     *(_over_network("gumbel", m, 1.5) for m in (100, 600)),
     *(_trains(channels, limit) for channels, limit in ((64, 0.45), (256, 0.60), (512, 0.65))),
-    *(_together(channels, "map") for channels in (32, 64)),
+    *(_together(channels) for channels in (32, 64)),
     _plays(64, "", 35_000),
     _plays(512, " one move", 1_150),
     Target("quick preset, cold: compiling", "start/quick cold, compiling", "value", True, 25, "s"),

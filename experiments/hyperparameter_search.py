@@ -35,7 +35,6 @@ from jaxzero.tracking import StudySummary, Tracker
 from jaxzero.training import spec as spec_lib
 
 STUDY: Final = "hyperparameter_search"
-CALIBRATION: Final = "calibration.json"
 _STARTUP: Final = 10  # random trials first, where the sampler is tpe
 
 
@@ -158,12 +157,9 @@ def _evaluate(study: StudyRun, search: Any, batch: list[Any], tracker: Tracker, 
 
 def _unit_seconds(config: ConfigDict, directory: Path) -> Cost:
     """Measured once, with the geometric middle of E."""
-    path = directory / CALIBRATION
-    if not path.exists():
-        low, high = config.study.episodes
-        middle = make_setting(config, {"E": round(math.sqrt(low * high))}).config
-        workdir.write_json(path, clock.of_settings({"middle": middle}))
-    return Cost(*workdir.read_json(path)["middle"])
+    low, high = config.study.episodes
+    middle = make_setting(config, {"E": round(math.sqrt(low * high))}).config
+    return clock.unit_seconds(directory, {"middle": middle})["middle"]
 
 
 def conclude(study: StudyRun, search: Any) -> StudySummary:

@@ -89,7 +89,7 @@ def write_report(directory: Path) -> Path:
             section("Numbers", *tables(results)),
         ],
     )
-    return page.write(learning_section.added(built, directory), directory)
+    return learning_section.write(built, directory)
 
 
 def tables(results: Mapping[str, Any]) -> list[Table | None]:

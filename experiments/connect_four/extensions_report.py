@@ -16,7 +16,7 @@ from experiments.connect_four import (
 )
 from experiments.connect_four import efficiency_report as efficiency
 from experiments.connect_four.learning_lines import Lines
-from experiments.pages import learning_section, page
+from experiments.pages import learning_section
 from experiments.pages.page import Page, section
 from experiments.pages.tables import Table, table
 from experiments.pages.wording import game_title, maybe, number
@@ -48,7 +48,7 @@ def write_report(directory: Path) -> Path:
             ),
         ],
     )
-    return page.write(learning_section.added(built, directory), directory)
+    return learning_section.write(built, directory)
 
 
 def _arms(results: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:

@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 from experiments import published
 from experiments.connect_four import claims
 from experiments.connect_four import efficiency_report as efficiency
-from experiments.pages import learning_section, page, record, style
+from experiments.pages import learning_section, record, style
 from experiments.pages.page import Page, plate, section
 from experiments.pages.tables import Table, table
 from experiments.pages.wording import game_title, maybe, mean_and_error, number, plural
@@ -48,7 +48,7 @@ def write_report(directory: Path) -> Path:
             section("The paper's claims", claims.table(results)),
         ],
     )
-    return page.write(learning_section.added(built, directory), directory)
+    return learning_section.write(built, directory)
 
 
 _METHOD: Final = (

@@ -24,6 +24,7 @@ GAME = "connect_four_6x7"
 _COLUMNS, _BITS = 7, 32
 _MOMENTS, _MOMENT = 10, 0.1  # seconds, for a set that is being made larger
 SHARES = (0.8, 0.1)  # of training and of validation; the rest tests (002, 3.2)
+_SHUFFLING = 42  # seed
 
 
 @dataclasses.dataclass(frozen=True)
@@ -193,16 +194,16 @@ def states_of(moves: np.ndarray) -> StonesState:
     )
 
 
-def split(positions: Positions, by: str, *, seed: int = 42) -> dict[str, np.ndarray]:
+def split(positions: Positions, by: str) -> dict[str, np.ndarray]:
     """80 % to train on, 10 % to validate, 10 % to test.
 
     By `"position"`, as the authors, positions of one game fall on both sides if the set has several
-    of each (version 1); by `"game"` all positions of a game on one side. `seed`: of the shuffling.
+    of each (version 1); by `"game"` all positions of a game on one side.
 
     Returns:
       `train`, `validation`, `test`: int arrays of indices, shuffled, disjoint, all together N.
     """
-    rng = np.random.default_rng(seed)
+    rng = np.random.default_rng(_SHUFFLING)
     owner = np.arange(len(positions)) if by == "position" else positions.game
     groups = rng.permutation(np.unique(owner))
     rank = np.empty(int(np.max(owner)) + 1, np.int64)

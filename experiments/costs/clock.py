@@ -11,13 +11,14 @@ import functools
 import math
 import time
 from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 import jax
 import jax.numpy as jnp
 from ml_collections import ConfigDict
 
-from jaxzero import runs
+from jaxzero import runs, workdir
 from jaxzero.runs import Member, Run, population
 from jaxzero.runs.processes import say
 from jaxzero.settings import config as config_lib
@@ -28,7 +29,9 @@ from jaxzero.training.learner import Learner
 from jaxzero.training.replay import Examples
 from jaxzero.training.spec import Hyper, Spec
 
+CALIBRATION: Final = "calibration.json"  # of a run directory: unit seconds by setting
 SECONDS: Final = 10.0  # of each phase, about
+_BRIEF: Final = 2.0  # the same, where many settings are timed
 _LEAST: Final = 2  # simulations of the first trial
 _REPEATS: Final = 10  # at most; the fastest counts
 _SELFPLAY: Final = "count/selfplay_useful_evaluations"
@@ -250,16 +253,23 @@ def calibrate(clock: Clock, *, heldout_games: int) -> Calibration:
     )
 
 
-def of_settings(configs: Mapping[str, ConfigDict], *, seconds: float = 2.0) -> dict[str, Cost]:
+def unit_seconds(directory: Path, configs: Mapping[str, ConfigDict]) -> dict[str, Cost]:
+    """`of_settings`, timed once for a run directory, in whose `CALIBRATION` it is kept."""
+    path = directory / CALIBRATION
+    if not path.exists():
+        workdir.write_json(path, of_settings(configs))
+    return {name: Cost(*unit) for name, unit in workdir.read_json(path).items()}
+
+
+def of_settings(configs: Mapping[str, ConfigDict]) -> dict[str, Cost]:
     """Seconds of one unit in a run alone, by its settings' name; what agrees is timed once.
 
-    The settings may differ in E, n, bs and in what changes nothing of one unit. `seconds`: for each
-    phase, see `Clock`.
+    The settings may differ in E, n, bs and in what changes nothing of one unit.
     """
     known: dict[tuple[str, Any], float] = {}
     found = {}
     for name, config in configs.items():
-        clock = of_members(config, [Member(name, "", config.seed, config)], seconds=seconds)
+        clock = of_members(config, [Member(name, "", config.seed, config)], seconds=_BRIEF)
         units = []
         for phase, key in _DECIDED_BY.items():
             asked = phase, config_lib.get(config, key)

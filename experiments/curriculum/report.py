@@ -53,7 +53,7 @@ def write_report(directory: Path) -> Path:
         arm: workdir.read_rows(directory / "arms" / arm / workdir.METRICS)
         for arm in results["config"]["study"]["arms"]
     }
-    return page.write(learning_section.added(make_page(results, metrics), directory), directory)
+    return learning_section.write(make_page(results, metrics), directory)
 
 
 def make_page(results: Mapping[str, Any], metrics: Mapping[str, Sequence[Any]]) -> Page:

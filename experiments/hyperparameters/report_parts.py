@@ -26,7 +26,7 @@ def write(workdir: str | Path, build: Callable[[Study], Page]) -> Path:
     """Writes the figures and the page; returns the path of `report.html`."""
     directory = Path(workdir)
     built = build(load(directory))
-    return page.write(learning_section.added(built, directory), directory)
+    return learning_section.write(built, directory)
 
 
 def heading(study: Study, asks: str) -> dict[str, Any]:

@@ -18,15 +18,13 @@ from experiments.shell.study import StudyRun
 from experiments.strength import pool
 from experiments.strength.opponents import Entry
 from experiments.strength.pool import Pool
-from jaxzero import runs, workdir
+from jaxzero import runs
 from jaxzero.runs import population
 from jaxzero.runs.processes import say
 from jaxzero.settings import config as config_lib
 from jaxzero.settings.config import ConfigError, Key
 from jaxzero.tracking import StudySummary, Tracker
 from jaxzero.training import spec as spec_lib
-
-CALIBRATION = "calibration.json"  # unit seconds by setting
 
 
 class Plan(NamedTuple):
@@ -201,12 +199,7 @@ def costs(
     plan: Plan, listed: Sequence[Player], rows: Sequence[dict], directory: Path
 ) -> list[Cost]:
     """Seconds of each player's run alone, by phase; calibrates once for a run directory."""
-    path = directory / CALIBRATION
-    if path.exists():
-        units = {name: Cost(*unit) for name, unit in workdir.read_json(path).items()}
-    else:
-        units = clock.of_settings({s.name: s.config for s in plan.settings})
-        workdir.write_json(path, units)
+    units = clock.unit_seconds(directory, {s.name: s.config for s in plan.settings})
     by_run: dict[str, list[dict]] = {}
     for row in rows:
         by_run.setdefault(row["run"], []).append(row)

@@ -33,7 +33,7 @@ _SENTENCES = 6  # changes that are all spelled out
 
 def write_report(directory: Path) -> Path:
     """Writes figures and report.html from results.json; returns the latter's path."""
-    return page.write(learning_section.added(build(load(directory)), directory), directory)
+    return learning_section.write(build(load(directory)), directory)
 
 
 def build(study: ArmsStudy) -> Page:
@@ -76,15 +76,16 @@ def sentences(results: dict[str, Any]) -> list[str]:
 def _sentence(results: dict[str, Any], row: dict[str, Any]) -> str:
     """A change between an arm and its reference, which the differences in both go before."""
     reference = ARMS[row["arm"]].reference
-    values = [_told(_find(results, "loss", a, row["target"])) for a in (reference, row["arm"])]
+    values = [_told(_find(results, a, row["target"])) for a in (reference, row["arm"])]
     return (
         f"Value less {row['target']}: {values[0]} Elo in {reference}, {values[1]} in {row['arm']}; "
         f"{_change(row)}"
     )
 
 
-def _find(results: dict[str, Any], kind: str, arm: str, target: str) -> dict[str, Any] | None:
-    wanted, rows = (kind, arm, target), results.get("effects") or []
+def _find(results: dict[str, Any], arm: str, target: str) -> dict[str, Any] | None:
+    """The effect of a loss in an arm."""
+    wanted, rows = ("loss", arm, target), results.get("effects") or []
     return next((r for r in rows if (r["kind"], r["arm"], r["target"]) == wanted), None)
 
 
@@ -248,7 +249,7 @@ def _judged_table(results: dict[str, Any]) -> Table | None:
     rivals = [row["target"] for row in results["effects"] if row["arm"] == PLAIN]
 
     def cell(judged: dict[str, Any], arm: str, rival: str) -> str:
-        row = _find(judged, "loss", arm, rival)
+        row = _find(judged, arm, rival)
         return f"{_told(row)}, {interval((row['low'], row['high']))}" if row else NONE
 
     rows = tuple(

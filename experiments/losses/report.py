@@ -37,7 +37,7 @@ def write_report(workdir: str | Path) -> Path:
     """
     directory = Path(workdir)
     built = build(load(directory), directory)
-    return page.write(learning_section.added(built, directory), directory)
+    return learning_section.write(built, directory)
 
 
 def build(study: Study, workdir: Path | None = None) -> Page:

@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from matplotlib.figure import Figure
 
-from experiments.pages import draw, style
+from experiments.pages import draw, page, style
 from experiments.pages.learning_curves import Group, groups_of
 from experiments.pages.page import Page, Section, plate, section
 from experiments.pages.tables import Table, table
@@ -28,10 +28,11 @@ _OPEN_ROWS = 12
 _LINES: Final = {"network": ":", "search": "-", "target": "--"}
 
 
-def added(page: Page, directory: Path) -> Page:
-    """The page of a study or of a folder of trainings, with the section behind its first one."""
-    first, *rest = page.sections
-    return dataclasses.replace(page, sections=[first, section_of(directory), *rest])
+def write(built: Page, directory: Path) -> Path:
+    """Writes the page of a directory's trainings, this section behind its first one; its path."""
+    first, *rest = built.sections
+    sections = [first, section_of(directory), *rest]
+    return page.write(dataclasses.replace(built, sections=sections), directory)
 
 
 def section_of(directory: Path) -> Section:

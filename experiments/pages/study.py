@@ -17,7 +17,7 @@ from experiments.pages.wording import plural
 from jaxzero.runs import training_elo
 from jaxzero.runs.failures import FAILED
 from jaxzero.settings.config import TARGETS, ConfigError
-from jaxzero.workdir import read_json
+from jaxzero.workdir import CONFIG, METRICS, RESULTS, read_json
 
 UNKNOWN_GAME = "unknown game"
 # Sections of results that commands write beside them: as new as the study's own, or newer.
@@ -200,8 +200,8 @@ def load(workdir: Path) -> Study:
 
     ConfigError: it holds neither `results.json` nor `metrics.jsonl`, or a file is damaged.
     """
-    results_path, metrics_path = workdir / "results.json", workdir / "metrics.jsonl"
-    config_path = workdir / "config.json"
+    results_path, metrics_path = workdir / RESULTS, workdir / METRICS
+    config_path = workdir / CONFIG
     if not results_path.exists() and not metrics_path.exists():
         raise ConfigError(
             f"{workdir} is no run directory (it holds no results.json or metrics.jsonl): give the "

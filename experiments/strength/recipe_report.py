@@ -70,7 +70,7 @@ def write_report(directory: Path) -> Path:
             ),
         ],
     )
-    return page.write(learning_section.added(built, directory), directory)
+    return learning_section.write(built, directory)
 
 
 def compared(results: Mapping[str, Any]) -> tuple[Rows, float]:

@@ -54,7 +54,7 @@ def write_report(directory: Path) -> Path:
             section("Settings", record.other_settings(study)),
         ],
     )
-    return page.write(learning_section.added(built, directory), directory)
+    return learning_section.write(built, directory)
 
 
 def sentences(results: Mapping[str, Any]) -> list[str]:

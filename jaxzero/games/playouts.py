@@ -15,6 +15,7 @@ from jaxzero.games.base import Game
 
 _IMPOSSIBLE = -1e9  # finite: a row of -inf would be NaN
 _RANDOM = -1  # no action
+_GAMES = 64  # whose mean length is asked
 
 
 class View(NamedTuple):
@@ -87,13 +88,13 @@ def starts(game: Game, num_games: int) -> Any:
 
 
 @functools.cache
-def mean_random_plies(game: Game, num_games: int = 64) -> float:
+def mean_random_plies(game: Game) -> float:
     """Mean length of games of uniformly random moves, always the same games."""
-    return float(_random_plies(game, num_games))
+    return float(_random_plies(game))
 
 
-@functools.partial(jax.jit, static_argnums=(0, 1))
-def _random_plies(game: Game, num_games: int) -> jax.Array:
+@functools.partial(jax.jit, static_argnums=0)
+def _random_plies(game: Game) -> jax.Array:
     def going(carry: tuple[Any, jax.Array, jax.Array]) -> jax.Array:
         return ~jax.vmap(game.is_terminal)(carry[0])
 
@@ -105,8 +106,8 @@ def _random_plies(game: Game, num_games: int) -> jax.Array:
         total = total + going(carry).sum()
         return jax.vmap(game.step)(states, actions.astype(jnp.int32)), ply + 1, total
 
-    carry = (starts(game, num_games), jnp.int32(0), jnp.int32(0))
-    return lax.while_loop(lambda c: going(c).any(), body, carry)[2] / num_games
+    carry = (starts(game, _GAMES), jnp.int32(0), jnp.int32(0))
+    return lax.while_loop(lambda c: going(c).any(), body, carry)[2] / _GAMES
 
 
 def view_of(game: Game, state: Any) -> View:

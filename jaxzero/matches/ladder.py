@@ -104,6 +104,5 @@ class Ladder:
 
 def above(ratings: Ratings, zero: int) -> tuple[np.ndarray, np.ndarray]:
     """Elo of all players [P] with one of them at 0, and the standard errors of the differences."""
-    covariance = ratings.covariance
-    variance = np.diag(covariance) + covariance[zero, zero] - 2 * covariance[zero]
-    return ratings.elo - ratings.elo[zero], np.sqrt(np.maximum(variance, 0.0))
+    elo, stderr = np.array([ratings.difference(i, zero) for i in range(len(ratings.elo))]).T
+    return elo, stderr

@@ -15,7 +15,6 @@ import time
 from collections.abc import Coroutine, Sequence
 from concurrent import futures
 from concurrent.futures import Future, ThreadPoolExecutor
-from types import TracebackType
 from typing import Any, NamedTuple, Self
 
 from jaxzero.settings.config import ConfigError
@@ -83,12 +82,7 @@ class Engines:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def close(self) -> None:

@@ -79,18 +79,17 @@ def find(results: ArrayLike, num_players: int) -> tuple[Triple, ...]:
     return tuple(sorted(found, key=lambda triple: (-min(triple.scores), triple.players)))
 
 
-def intransitivity(results: ArrayLike, ratings: Ratings, *, seed: int = 0) -> Intransitivity:
-    """The circles of a tournament, and how many there would be by luck.
+def intransitivity(results: ArrayLike, ratings: Ratings) -> Intransitivity:
+    """The circles of a tournament, and how many there would be by luck, in always the same replays.
 
     Args:
       results: `int[M, 5]`, see `shares`.
       ratings: of these results, the first player of a row having the advantage.
-      seed: of the replays.
     """
     count = len(ratings.elo)
     rows = np.asarray(results, np.int64).reshape(-1, 5)
     met = (~np.isnan(shares(rows, count))).astype(np.float64)
-    replayed = _replays(rows, ratings, np.random.default_rng(seed))
+    replayed = _replays(rows, ratings, np.random.default_rng(0))
     counts = [_count(shares(again, count) > 0.5) for again in replayed]
     return Intransitivity(
         triples=find(rows, count),

@@ -7,11 +7,11 @@ from pathlib import Path
 from typing import Any
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 from ml_collections import ConfigDict
 
 from jaxzero import workdir
+from jaxzero.networks import init_variables
 from jaxzero.runs.opened import Member, networks, open_run
 from jaxzero.settings.config import ConfigError
 from jaxzero.training import features
@@ -34,10 +34,10 @@ def of(config: ConfigDict, members: Sequence[Member], spec: Spec, directory: Pat
         return None
     blocks, channels = spec.features.size
     network = features.teacher_network(spec.network, blocks, channels)
-    blank = jnp.zeros((1, *spec.game.observation_shape), jnp.float32)
 
     def start(seed: jax.Array) -> Any:
-        return dict(network.init(jax.random.fold_in(jax.random.key(seed), _TEACHER), blank))
+        key = jax.random.fold_in(jax.random.key(seed), _TEACHER)
+        return init_variables(network, key, spec.game.observation_shape)
 
     seeds = np.array([member.seed for member in members], np.int32)
     start_all = jax.jit(jax.vmap(start))

@@ -1,7 +1,6 @@
 """The one object that training and studies hand their metrics to."""
 
 from pathlib import Path
-from types import TracebackType
 from typing import Self
 
 import jax
@@ -62,12 +61,7 @@ class Tracker:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def _begin(self) -> None:

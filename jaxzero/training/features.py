@@ -11,6 +11,7 @@ import jax
 import jax.numpy as jnp
 from flax import linen as nn
 
+from jaxzero.loops import in_parts
 from jaxzero.networks import NetworkOutput
 from jaxzero.settings.features import Features, Learned
 from jaxzero.training.selfplay import Trajectory
@@ -46,10 +47,10 @@ def seen_by(
     """A teacher's features of positions [N, H, W, C], a layer each, in inference mode."""
 
     def look(batch: jax.Array) -> tuple[jax.Array, jax.Array]:
-        out: Any = network.apply(variables, batch[None], train=False)
-        return out.policy_features[0], out.outcome_features[0]
+        out: Any = network.apply(variables, batch, train=False)
+        return out.policy_features, out.outcome_features
 
-    return jax.lax.map(look, observation, batch_size=_CHUNK)
+    return in_parts(look, _CHUNK, observation)
 
 
 def of_games(

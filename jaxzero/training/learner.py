@@ -15,7 +15,7 @@ import jax.numpy as jnp
 from flax import struct
 
 from jaxzero.loops import DATA_AXIS, in_parts, masked, repeat
-from jaxzero.networks import NetworkOutput, dtypes, widening
+from jaxzero.networks import NetworkOutput, dtypes, init_variables, widening
 from jaxzero.search.evaluation import ChunkedEvaluate, Evaluate
 from jaxzero.training import features, losses, replay, schedules
 from jaxzero.training.averages import Averaged
@@ -58,8 +58,7 @@ def without_optimiser(learner: Learner) -> Learner:
 
 def init(spec: Spec, key: jax.Array) -> Learner:
     """Fresh weights. The key is consumed."""
-    observation = jnp.zeros((1, *spec.game.observation_shape), jnp.float32)
-    variables = spec.network.init(key, observation)
+    variables = init_variables(spec.network, key, spec.game.observation_shape)
     return with_optimiser(spec, variables["params"], variables["batch_stats"])
 
 

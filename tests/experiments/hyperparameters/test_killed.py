@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from experiments.hyperparameters import setting_study
+from experiments.costs import clock
 from jaxzero import workdir
 from tests.experiments.hyperparameters.test_studies import NONE
 from tests.experiments.processes import begin, check_killed, log_of, rows_of
@@ -32,7 +32,7 @@ def calibrated(directory: Path) -> Path:
     """Unit seconds differ from one measurement to the next."""
     directory.mkdir()
     units = {name: [1e-3, 1e-3, 2e-3] for name in ("default", "I=2", "I=6", "E=4", "E=16")}
-    workdir.write_json(directory / setting_study.CALIBRATION, units)
+    workdir.write_json(directory / clock.CALIBRATION, units)
     return directory
 
 

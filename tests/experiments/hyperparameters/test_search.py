@@ -10,6 +10,7 @@ from ml_collections import ConfigDict
 
 from experiments import hyperparameter_search
 from experiments.configs.hyperparameter_search import PRESETS, get_config
+from experiments.costs import clock
 from experiments.hyperparameters import group_training, trials
 from experiments.hyperparameters.group_training import Place
 from experiments.strength import fixed_opponents
@@ -95,7 +96,7 @@ class FakeTraining:
 
 def prepared(directory: Path) -> Path:
     directory.mkdir(parents=True)
-    workdir.write_json(directory / hyperparameter_search.CALIBRATION, {"middle": [0, 0, 1]})
+    workdir.write_json(directory / clock.CALIBRATION, {"middle": [0, 0, 1]})
     return directory
 
 

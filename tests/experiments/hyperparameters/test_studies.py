@@ -15,7 +15,8 @@ from ml_collections import ConfigDict
 from experiments import hyperparameter_correlation, hyperparameter_sweep, merge
 from experiments.configs import hyperparameter_correlation as correlation_config
 from experiments.configs import hyperparameter_sweep as sweep_config
-from experiments.hyperparameters import group_training, setting_study
+from experiments.costs import clock
+from experiments.hyperparameters import group_training
 from experiments.shell import cli
 from jaxzero import runs, workdir
 from jaxzero.runs import metrics
@@ -74,7 +75,7 @@ def calibrated(directory: Path, config: ConfigDict, module: Any) -> Path:
     """A run directory whose unit seconds were measured: 1 ms an evaluation, 2 a gradient step."""
     directory.mkdir(parents=True, exist_ok=True)
     units = {s.name: [1e-3, 1e-3, 2e-3] for s in module.make_settings(config)}
-    workdir.write_json(directory / setting_study.CALIBRATION, units)
+    workdir.write_json(directory / clock.CALIBRATION, units)
     return directory
 
 
