@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from experiments.claims import effort, losses, measured
+from experiments.claims import effort, inference, losses, measured
 from experiments.claims.decision import Decided
 from experiments.pages.study import Run, Study
 from jaxzero.settings.config import ConfigError
@@ -49,9 +49,14 @@ def test_a_large_spread_is_undecided_and_says_how_many_seeds(tmp_path: Path) -> 
     means = {"policy": 0.0, "value": 60.0, "sum": 60.0, "product": 0.0}
     best = verdicts(rated_study(tmp_path / "run", means, sd=200.0))["value_best", "corrected"]
     assert best.verdict == "undecided"
-    needed = [test.needed for test in best.tests if test.verdict == "undecided"]
-    assert all(seeds is None or seeds > 8 for seeds in needed)
-    assert any(seeds is not None for seeds in needed)
+    open_ones = [test for test in best.tests if test.verdict == "undecided"]
+    for test in open_ones:
+        assert test.estimate is not None
+        wanted = inference.seeds_needed(
+            test.estimate.effect, test.estimate.sd, 50, tests=3, direction="greater"
+        )
+        assert test.needed == (None if wanted is None else max(wanted, 9))
+    assert any(test.needed is not None and test.needed > 9 for test in open_ones)
 
 
 def test_directions(tmp_path: Path) -> None:
