@@ -66,8 +66,8 @@ def study_of(directory: Path) -> str:
     enough = [workdir.RESULTS, *([workdir.METRICS] if study == _FIRST else [])]
     if not files & set(enough):
         raise ConfigError(
-            f"{directory} holds no {' or '.join(enough)} yet: run the study's command again, which "
-            "goes on and writes the report at its end"
+            f"{directory} holds no {' or '.join(enough)} yet: the study writes its report when it "
+            "ends; if it is not running any more, run its command again"
         )
     return study
 

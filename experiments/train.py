@@ -123,6 +123,7 @@ def in_words(record: Record) -> str:
         shown.append(f"{record['network']:.3f} alone")
     if "value_error" in record:
         shown.append(f"value error {record['value_error']:.3f}")
+        shown.append(f"of the best constant {record['constant_error']:.3f}")
     return ", ".join(shown)
 
 

@@ -24,7 +24,7 @@ from jaxzero import pretrained, search, workdir
 from jaxzero.play.display import session
 from jaxzero.runs import hardware, memory, runner
 from jaxzero.settings import devices
-from jaxzero.settings.config import changed, default_config
+from jaxzero.settings.config import ConfigError, changed, default_config
 from jaxzero.training import heldout, iteration, learner
 from jaxzero.training.spec import make_hyper, make_spec
 
@@ -163,5 +163,15 @@ def main(say: Callable[[str], None] = print) -> int:
     return 0 if works else 1
 
 
+def start() -> None:
+    """`python -m jaxzero.doctor`: status 2 for devices that are not here."""
+    try:
+        with devices.known_platforms():
+            sys.exit(main())
+    except ConfigError as error:
+        print(f"error: {error}", file=sys.stderr)
+        sys.exit(2)
+
+
 if __name__ == "__main__":
-    sys.exit(main())
+    start()

@@ -156,7 +156,10 @@ def environment() -> dict[str, Any]:
 
 
 def _commit() -> str:
-    """The commit of the code that runs, `+` for uncommitted changes; unknown outside a checkout."""
+    """The commit of the code that runs, `+` for uncommitted changes; unknown outside a checkout.
+
+    Files that are not under version control count where they may be imported.
+    """
     here = Path(__file__).parent
 
     def git(*words: str) -> str:
@@ -166,8 +169,10 @@ def _commit() -> str:
         return done.stdout.strip()
 
     try:
-        changed = "+" if git("status", "--porcelain") else ""
-        return git("rev-parse", "--short=12", "HEAD") + changed
+        root = git("rev-parse", "--show-toplevel")
+        tracked = git("status", "--porcelain", "--untracked-files=no")
+        code = git("-C", root, "status", "--porcelain", "jaxzero", "experiments")
+        return git("rev-parse", "--short=12", "HEAD") + ("+" if tracked or code else "")
     except (OSError, subprocess.CalledProcessError):
         return "unknown"
 
@@ -208,7 +213,12 @@ def claim(workdir: Path, config: ConfigDict, study: str, *, fixed: Sequence[str]
     def refuse_another() -> None:
         if not path.exists():
             return
-        if differing := differing_keys(read_json(path), wanted, fixed):
+        stored = read_json(path)
+        if differing := differing_keys(stored, wanted, fixed):
+            if stored.get("study") != study:
+                differing = [f"of {stored.get('study')}, not {study}"]
+            elif len(differing) > _NAMED:
+                differing[_NAMED:] = [f"and {len(differing) - _NAMED} more"]
             raise ConfigError(
                 f"--workdir={workdir} holds another run ({'; '.join(differing)}): choose another "
                 "directory or the same settings"
@@ -223,6 +233,7 @@ def claim(workdir: Path, config: ConfigDict, study: str, *, fixed: Sequence[str]
             write_json(path, wanted)
 
 
+_NAMED = 5  # differing keys that a refusal names
 _locks: dict[Path, Any] = {}  # open for as long as the process lives, `kill -9` included
 
 

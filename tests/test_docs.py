@@ -245,6 +245,16 @@ def test_the_example_game_conforms(
     monkeypatch.delitem(sys.modules, "misere", raising=False)
     exec(check, {})
     assert "passed=" in capsys.readouterr().out
+    # Another program finds it by the environment.
+    del games._FAMILIES["misere_tic_tac_toe"]
+    monkeypatch.delitem(sys.modules, "misere")
+    with pytest.raises(ValueError, match="set JAXZERO_GAMES=MODULE"):
+        make_game("misere_tic_tac_toe_3x3")
+    monkeypatch.setenv("JAXZERO_GAMES", "no_such_module")
+    with pytest.raises(ImportError, match="JAXZERO_GAMES='no_such_module': No module"):
+        make_game("misere_tic_tac_toe_3x3")
+    monkeypatch.setenv("JAXZERO_GAMES", "misere")
+    assert make_game("misere_tic_tac_toe_3x3").name == "misere_tic_tac_toe_3x3"
     names: dict[str, Any] = {}
     exec(settings, names)
     config = names["get_config"]("quick")

@@ -23,7 +23,7 @@ def test_another_config_is_refused_with_the_keys_that_differ(tmp_path: Path) -> 
         workdir.claim(tmp_path, other, "a study")
     assert "seed: 0 -> 3; train.epochs: 2 -> 7" in str(caught.value)
     assert {p: p.read_bytes() for p in tmp_path.rglob("*")} == before
-    with pytest.raises(ConfigError, match="study: 'a study' -> 'another'"):
+    with pytest.raises(ConfigError, match="of a study, not another"):
         workdir.claim(tmp_path, small.small_config(), "another")
 
 

@@ -23,9 +23,9 @@ from experiments.pages.wording import duration, interval, joined, maybe, number,
 _MAP: Final = "viridis"
 _CLAIMS_NOTE: Final = (
     "Slopes in Elo for each doubling, at cost: for each doubling of the whole cost. Intervals (95 "
-    "%) of slopes by resampling trainings (settings that differ in I alone are one); of the corner "
-    "and the front over seeds. With fewer than five seeds these two intervals are from the "
-    "ratings' errors, about these very networks, and decide nothing about the settings."
+    "%) are over seeds, each fitted alone. With fewer than five seeds they are about these very "
+    "networks and decide nothing about the settings: of slopes by resampling trainings (settings "
+    "that differ in I alone are one), of the corner and the front from the ratings' errors."
 )
 _PARTS: Final = {"selfplay": "self-play time", "total": "total time"}
 
@@ -219,7 +219,8 @@ def model(fitted: Mapping[str, Any]) -> Table:
             ),
         },
         f"Linear models on log2 of I, E, m and ep, {percent(float(fitted['explained'] or 0))} of "
-        "the variance of Elo explained; intervals by resampling trainings.",
+        "the variance of Elo explained; intervals over seeds, with fewer than five of these very "
+        "networks, by resampling trainings.",
     )
 
 

@@ -22,7 +22,6 @@ from jaxzero.solvers.accuracy import STAGES
 
 TITLE: Final = "Is it learning?"
 CLEARLY: Final = 0.02  # of the positions: less is no improvement
-RISES: Final = 1.1  # factor by which a value error has become worse
 REPEATS: Final = {"games": 0.5, "positions": 0.3}  # share of distinct ones below which they repeat
 _OPEN_ROWS = 12
 _LINES: Final = {"network": ":", "search": "-", "target": "--"}
@@ -112,11 +111,14 @@ def sentences(group: Group) -> list[str]:
                 f"{percent(now(name))} of contested positions, the network alone in "
                 f"{percent(now('network'))}."
             )
-    if now("value_error") >= now("constant_error"):
+    gain, stderr = now("constant_error") - now("value_error"), _known(group, "value_gain_stderr")
+    if gain <= 2 * stderr:
         lines.append(
-            f"The value is no better than a constant: after iteration {last} its mean squared "
-            f"error is {number(now('value_error'), 3)}, that of the best constant "
-            f"{number(now('constant_error'), 3)}."
+            f"The value is {'worse' if gain < -2 * stderr else 'not better beyond doubt'} than a "
+            f"constant: after iteration {last} its mean squared error is "
+            f"{number(now('value_error'), 3)}, that of the best constant "
+            f"{number(now('constant_error'), 3)}, the difference's standard error "
+            f"{number(stderr, 3)}."
         )
     lines += _repetition(group)
     lines += _worse(group)
@@ -158,6 +160,12 @@ def _error(group: Group, at: int, name: str) -> float:
     return math.sqrt(max(p * (1 - p), 0.0) / max(group.contested, 1))
 
 
+def _known(group: Group, name: str, at: int | None = None) -> float:
+    """A standard error, of the last iteration if no other is named; 0 in files that are older."""
+    found = group.at(name, group.iterations[-1] if at is None else at)
+    return 0.0 if math.isnan(found) else found
+
+
 def _worse(group: Group) -> list[str]:
     """What had been better before."""
     lines, last = [], group.iterations[-1]
@@ -171,7 +179,8 @@ def _worse(group: Group) -> list[str]:
             )
     best = min(group.iterations, key=lambda i: (group.at("value_error", i), -i))
     least, error = group.at("value_error", best), group.at("value_error", last)
-    if error > RISES * least:
+    stderrs = (_known(group, "value_error_stderr", i) for i in (best, last))
+    if error - least > 2 * math.hypot(*stderrs):
         lines.append(
             f"The value has become worse after its best: its error was {number(least, 3)} after "
             f"iteration {best} and is {number(error, 3)} after {last}."

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from jaxzero.play.terminal import pipes
+from jaxzero.settings import devices
 from jaxzero.settings.config import ConfigError
 from jaxzero.workdir import DISK_TROUBLE
 
@@ -109,7 +110,8 @@ def run(program: Callable[[], None]) -> None:
     reads the output.
     """
     try:
-        program()
+        with devices.known_platforms():
+            program()
     except ConfigError as error:
         print(f"error: {error}", file=sys.stderr)
         sys.exit(2)

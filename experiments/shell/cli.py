@@ -22,6 +22,7 @@ from experiments.shell.usage import StudySettings
 from jaxzero.play.terminal import pipes
 from jaxzero.runs import processes
 from jaxzero.runs.stopping import Stopped
+from jaxzero.settings import devices
 from jaxzero.settings.config import KEYS, ConfigError, flatten
 from jaxzero.settings.keys import Key, table
 from jaxzero.workdir import DISK_TROUBLE
@@ -49,7 +50,8 @@ def run(study: Program, name: str) -> None:
             print(_help(words, title, f"python -m {program}", default_config))
             return
         config, workdir = _parse(words, default_config)
-        study(config, workdir, shlex.join(["python", "-m", program, *words]))
+        with devices.known_platforms():
+            study(config, workdir, shlex.join(["python", "-m", program, *words]))
     except ConfigError as error:
         _stop(f"error: {error}", 2)
     except OSError as error:
@@ -96,14 +98,21 @@ def load(named: str, default_config: str) -> StudySettings:
     """Runs a settings file, FILE or FILE:PRESET, once.
 
     Relative to the working directory, or to this package's parent. `default_config`: the study's
-    own, whose keys a file without `KEYS` has. ConfigError: no such file, or no such preset in it.
+    own, whose keys a file without `KEYS` has. ConfigError: no such file, no such preset in it, or
+    one of another study.
     """
     path, _, preset = named.partition(":")
     found = _run_file(path, default_config)
+    own = _run_file(default_config.partition(":")[0], default_config)["KEYS"]
     config = found["get_config"](preset) if preset else found["get_config"]()
-    if "KEYS" not in found:
-        found["KEYS"] = _run_file(default_config.partition(":")[0], default_config)["KEYS"]
-    keys, values = table(KEYS, found["KEYS"]), flatten(config)
+    keys, values = table(KEYS, own), flatten(config)
+    other = {key.name for key in found.get("KEYS", own)} ^ {key.name for key in own}
+    if other := other or keys.keys() - values.keys():
+        tells = min(other - table(KEYS).keys() or other)
+        raise ConfigError(
+            f"--config={named!r}: these are settings of another study (see config.{tells}), take "
+            f"this one's, e.g. --config={default_config}"
+        )
     undeclared = [Key(n, value, "", kind=str) for n, value in values.items() if n not in keys]
     return StudySettings(
         path, preset, config, found.get("PRESETS", {}), table(keys.values(), undeclared)

@@ -1,11 +1,10 @@
 """The last line of a command: what to run next, to be pasted as it stands."""
 
-import json
 import shlex
 from pathlib import Path
 
 from jaxzero import workdir
-from jaxzero.games import make_game
+from jaxzero.games import OWN, make_game
 from jaxzero.runs import Run
 from jaxzero.runs.processes import say
 
@@ -24,7 +23,7 @@ def show(run: Run) -> None:
 
 
 def play_it(directory: Path, game: str) -> str | None:
-    """Plays against a network of a study, its game imported first; None: nothing can be played."""
+    """Plays against a network of a study, with its game's module; None: nothing can be played."""
     places = ("player", ".", "*", "*/*")
     kept = [one for at in places for one in sorted(directory.glob(f"{at}/{workdir.MEMBERS}"))]
     try:
@@ -33,8 +32,5 @@ def play_it(directory: Path, game: str) -> str | None:
         return None
     if not kept or module == "__main__":
         return None
-    run = f"--run={kept[0].parent}"
-    if module.startswith("jaxzero."):
-        return f"next: python -m jaxzero.play {shlex.quote(run)}"
-    code = f"import {module}; from jaxzero.play import command; command.main([{json.dumps(run)}])"
-    return f"next: python -c {shlex.quote(code)}"
+    own = "" if module.startswith("jaxzero.") else f"{OWN}={module} "
+    return f"next: {own}python -m jaxzero.play {shlex.quote(f'--run={kept[0].parent}')}"

@@ -98,9 +98,10 @@ class Examiner:
 
         Returns:
           `points` against each opponent (won games and half of the drawn ones, as a share),
-          `games` that were distinct, `seconds`; with positions `value_error` (mean squared), and
-          where some move gives away result `network` and `search` (share of moves that keep it)
-          and `best_moves` (share that are best, with search).
+          `games` that were distinct, `seconds`; with positions `value_error` (mean squared) and
+          `constant_error`, that of the best constant, and where some move gives away result
+          `network` and `search` (share of moves that keep it) and `best_moves` (share that are
+          best, with search).
         """
         started = time.monotonic()
         found = self._play(network, games, seed)
@@ -146,7 +147,10 @@ class Examiner:
         one = jax.tree.map(lambda x: jnp.asarray(x[0]), network)
         answered = self._answer(one, labelled.states, jax.random.key(seed))
         alone, values, searched = map(np.asarray, answered)
-        found = {"value_error": solvers.value_accuracy(labelled, values)["all"]["mse"]}
+        found = {
+            "value_error": solvers.value_accuracy(labelled, values)["all"]["mse"],
+            "constant_error": float(labelled.value.var()),
+        }
         if not labelled.contested.any():
             return found
         by_network, by_search = (

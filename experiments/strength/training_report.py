@@ -71,7 +71,9 @@ def sentences(results: Mapping[str, Any]) -> list[str]:
             f"{percent(final['search'])} with search and {percent(final['network'])} without."
         )
     if "value_error" in final:
-        lines.append(f"Mean squared error of its value: {number(final['value_error'], 3)}.")
+        constant = final.get("constant_error")
+        beside = "" if constant is None else f", of the best constant {number(constant, 3)}"
+        lines.append(f"Mean squared error of its value: {number(final['value_error'], 3)}{beside}.")
     return lines
 
 

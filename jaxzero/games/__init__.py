@@ -1,6 +1,8 @@
 """Games: rules and nothing else. `make_game` makes one from its name."""
 
 import difflib
+import importlib
+import os
 import re
 from collections.abc import Callable
 
@@ -42,6 +44,7 @@ RACING_KINGS_EXAMPLES = ("racing_kings", "racing_kings_standard", "racing_kings_
 # Of the games that come from pgx (https://github.com/sotetsuk/pgx), an extra.
 PGX_EXAMPLES = ("pgx:tic_tac_toe", "pgx:go_9x9", "pgx:hex")
 
+OWN = "JAXZERO_GAMES"  # environment: modules, joined by commas, that register games of your own
 _FAMILY = r"[a-z]+(?:_[a-z]+)*"
 _NAME = re.compile(rf"({_FAMILY})_([1-9]\d*)x([1-9]\d*)(?:_line([1-9]\d*)|(_mirrored))?")
 
@@ -63,15 +66,18 @@ def make_game(name: str, *, observation: str = "planes") -> Game:
 
     Raises:
       ValueError: in one line, for a name, size or encoding that does not exist.
-      ImportError: in one line, for `pgx:` names where pgx is not installed.
+      ImportError: in one line, for `pgx:` names where pgx is not installed, and for a module of
+        `JAXZERO_GAMES` that is not found. They are imported for a name that nobody knows.
     """
     if name.startswith(PGX_PREFIX):
         return make_pgx_game(name.removeprefix(PGX_PREFIX), observation=observation)
     if name.startswith(RACING_KINGS):
         return make_racing_kings(name, observation)
     match = _NAME.fullmatch(name)
+    if match is not None and match[1] not in _FAMILIES:
+        _import_own()
     if match is None or match[1] not in _FAMILIES:
-        remedy = f"{_suggestion(name)} (a game of your own: import its module first)"
+        remedy = f"{_suggestion(name)} (a game of your own: set {OWN}=MODULE, which registers it)"
         raise ValueError(f"unknown game {name!r}; {remedy}")
     rows, columns = int(match[2]), int(match[3])
     line = None if match[4] is None else int(match[4])
@@ -102,6 +108,15 @@ def register(family: str, factory: Factory) -> None:
     if family in _FAMILIES:
         raise ValueError(f"games called {family!r} exist already: choose another name")
     _FAMILIES[family] = factory
+
+
+def _import_own() -> None:
+    modules = os.environ.get(OWN, "")
+    try:
+        for module in filter(None, map(str.strip, modules.split(","))):
+            importlib.import_module(module)
+    except ImportError as error:
+        raise ImportError(f"{OWN}={modules!r}: {error}") from error
 
 
 def _connect_four(name: str, rows: int, columns: int, line: int | None, observation: str) -> Game:

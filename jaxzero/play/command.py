@@ -27,6 +27,7 @@ from jaxzero.play.terminal.console import Console
 from jaxzero.play.terminal.dialogue import Table, converse
 from jaxzero.play.terminal.spectator import show_records, watch
 from jaxzero.runs import Run, runner
+from jaxzero.settings import devices
 from jaxzero.settings.config import ConfigError, default_config, nearest
 
 _COUNSEL = "mcts_200"  # where the opponent does not search
@@ -88,7 +89,8 @@ def main(
     """
     console = Console(source or sys.stdin, target or sys.stdout)
     try:
-        _run(_parser().parse_args(argv), console)
+        with devices.known_platforms():
+            _run(_parser().parse_args(argv), console)
     except ConfigError as error:
         print(f"error: {error}", file=sys.stderr)
         return 2

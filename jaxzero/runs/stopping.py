@@ -191,7 +191,7 @@ def _is_pipe(stream: Any) -> bool:
 
 
 def _at_once(why: str) -> str:
-    return f"stopped by {why}: the same command resumes from the newest checkpoint"
+    return f"stopped by {why}: the same command resumes from the newest checkpoint, if any"
 
 
 def _end(why: str, number: int) -> None:

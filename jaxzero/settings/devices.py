@@ -5,10 +5,11 @@ XLA shares between cores within an operation lose time to each other where netwo
 (docs/performance.md).
 """
 
+import contextlib
 import os
 import platform
 import shutil
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +26,28 @@ def one_for_each_core() -> None:
     flags = os.environ.get("XLA_FLAGS", "")
     if _COUNT not in flags and "JAX_NUM_CPU_DEVICES" not in os.environ:
         os.environ["XLA_FLAGS"] = f"{flags} {_COUNT}={cores()}".strip()
+
+
+@contextlib.contextmanager
+def known_platforms() -> Iterator[None]:
+    """Around a program: where `JAX_PLATFORMS` asks for devices that are not here, one line says it.
+
+    Raises:
+      ConfigError: in place of what JAX raises then.
+    """
+    try:
+        yield
+    except (RuntimeError, AssertionError) as error:
+        asked = os.environ.get("JAX_PLATFORMS")
+        try:
+            jax.devices()
+        except (RuntimeError, AssertionError):
+            if asked:
+                raise ConfigError(
+                    f"JAX_PLATFORMS={asked!r}: JAX finds no such devices here, unset it or set "
+                    "JAX_PLATFORMS=cpu"
+                ) from error
+        raise
 
 
 def share_runs(config: ConfigDict, platform: str) -> bool:

@@ -171,8 +171,16 @@ def score(answers: Answers, positions: Positions) -> dict[str, jax.Array]:
         constant = _mean(positions.value, group)
         found[f"value_error{name}"] = _mean((answers.value - positions.value) ** 2, group)
         found[f"constant_error{name}"] = _mean((constant - positions.value) ** 2, group)
+    squared = (answers.value - positions.value) ** 2
+    found["value_error_stderr"] = _stderr(squared)
+    found["value_gain_stderr"] = _stderr(squared - (positions.value.mean() - positions.value) ** 2)
     found |= _calibration(answers.value, positions.value)
     return {f"{PREFIX}{name}": value for name, value in found.items()}
+
+
+def _stderr(x: jax.Array) -> jax.Array:
+    """Of the mean of positions."""
+    return x.std(ddof=1) / jnp.sqrt(x.size)
 
 
 def _calibration(predicted: jax.Array, exact: jax.Array) -> dict[str, jax.Array]:

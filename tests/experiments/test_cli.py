@@ -35,11 +35,13 @@ class Study:
             raise self.error
 
 
-def command(monkeypatch: pytest.MonkeyPatch, study: Study, *words: str) -> int:
+def command(
+    monkeypatch: pytest.MonkeyPatch, study: Study, *words: str, name: str = "loss_ablation"
+) -> int:
     """The exit status of a command line."""
     monkeypatch.setattr(sys, "argv", ["study", *words])
     try:
-        cli.run(study, "loss_ablation")
+        cli.run(study, name)
     except SystemExit as stop:
         return int(stop.code or 0)
     return 0
@@ -126,6 +128,15 @@ def test_a_settings_file_of_ones_own(monkeypatch: pytest.MonkeyPatch, tmp_path: 
     assert (tmp_path / "log").read_text() == "x"
 
 
+def test_settings_built_on_another_study_are_refused(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "own.py").write_text("from experiments.configs.train import get_config\n")
+    words = (f"--config={tmp_path / 'own.py'}", f"--workdir={tmp_path}")
+    assert command(monkeypatch, Study(), *words) == 2
+    assert "of another study (see config.study." in capsys.readouterr().err
+
+
 def test_shipped_settings_are_found_from_anywhere(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
@@ -164,6 +175,8 @@ def test_the_default_settings_are_used(monkeypatch: pytest.MonkeyPatch, tmp_path
         (["--config=/no/such/file.py:quick"], "no such settings file"),
         (["train.epochs=3"], "unexpected argument 'train.epochs=3'"),
         (["--config=README.md"], "is no Python file"),
+        ([f"--config={CONFIG.replace('loss_ablation', 'train')}:quick"], "of another study"),
+        ([f"--config={CONFIG.replace('loss_ablation', 'arms')}:quick"], "(see config.study.arms)"),
         (["--wrkdir=x"], "unknown flag --wrkdir: did you mean --workdir?"),
         (["--workdir"], "--workdir has no value: write --workdir=VALUE"),
         (["--noconfig.execution.compilation_cache"], "unknown flag"),

@@ -66,10 +66,10 @@ def test_shares_are_offered_where_a_study_has_them(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     config = f"--config={ROOT / 'experiments' / 'configs' / name}.py:quick"
-    assert command(monkeypatch, Study(), config, "--help") == 0
+    assert command(monkeypatch, Study(), config, "--help", name=name) == 0
     assert ("  --shard=I/K" in capsys.readouterr().out) == shares
     words = (config, f"--workdir={tmp_path}", "--shard=1/2")
-    assert command(monkeypatch, Study(), *words) == (0 if shares else 2)
+    assert command(monkeypatch, Study(), *words, name=name) == (0 if shares else 2)
 
 
 def test_help_of_a_wrong_preset_is_an_error(

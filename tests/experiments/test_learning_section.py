@@ -1,6 +1,7 @@
 """What a report says of made-up curves of learning, and what of their data."""
 
 import json
+import math
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,8 @@ GOOD: dict[str, tuple[float, ...]] = {
     "target": (0.60, 0.80, 0.94),
     "value_error": (0.70, 0.50, 0.30),
     "constant_error": (0.50, 0.50, 0.50),
+    "value_error_stderr": (0.02, 0.02, 0.02),
+    "value_gain_stderr": (0.04, 0.04, 0.04),
     "distinct_games": (1.0, 0.9, 0.9),
     "distinct_positions": (0.8, 0.7, 0.6),
 }
@@ -42,7 +45,9 @@ def test_a_run_that_learns_is_said_to_learn_with_its_numbers() -> None:
     [
         ({"search": (0.6, 0.7, 0.81)}, "Search does not improve on the network"),
         ({"target": (0.6, 0.7, 0.75)}, "The target that training receives does not improve"),
-        ({"value_error": (0.7, 0.6, 0.55)}, "The value is no better than a constant"),
+        ({"value_error": (0.7, 0.61, 0.6)}, "The value is worse than a constant"),
+        ({"value_error": (0.7, 0.6, 0.55)}, "The value is not better beyond doubt than a constant"),
+        ({"value_error": (0.7, 0.6, 0.45)}, "The value is not better beyond doubt than a constant"),
         ({"distinct_games": (1.0, 0.4, 0.9)}, "40.0 % of the games of iteration 10 are distinct"),
         ({"distinct_positions": (0.8, 0.7, 0.2)}, "of the positions of iteration 20 are distinct"),
         ({"search": (0.6, 0.98, 0.88)}, "the share with search was 98.0 % after iteration 10"),
@@ -59,7 +64,9 @@ def test_what_is_wrong_is_said_alone(changes: dict[str, Any], complaint: str) ->
 
 
 def test_noise_is_no_complaint() -> None:
-    assert "It learns" in sentences(search=(0.6, 0.96, 0.95), value_error=(0.7, 0.29, 0.30))
+    assert "It learns" in sentences(search=(0.6, 0.96, 0.95), value_error=(0.7, 0.26, 0.30))
+    older = dict.fromkeys(("value_error_stderr", "value_gain_stderr"), (math.nan,) * 3)
+    assert "It learns" in sentences(**older)
     assert sentences("product").startswith("product: It learns")
 
 

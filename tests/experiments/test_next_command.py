@@ -1,6 +1,5 @@
 """What a finished command says to run next."""
 
-import shlex
 from pathlib import Path
 from types import SimpleNamespace
 from typing import cast
@@ -31,18 +30,15 @@ def test_a_network_of_the_study_is_played(tmp_path: Path, folders: list[str], ru
     assert next_command.play_it(tmp_path, "gobang_5x5") == line
 
 
-def test_a_game_of_ones_own_is_imported_first(
+def test_the_module_of_a_game_of_ones_own_is_named(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "members.json").write_text("{}")
     monkeypatch.setattr(games, "_FAMILIES", dict(games._FAMILIES))
     own = type("Own", (games.Gobang,), {"__module__": "own"})
     games.register("own", lambda name, rows, columns, line, observation: own(rows))
-    line = next_command.play_it(tmp_path, "own_5x5") or ""
-    python, option, code = shlex.split(line.removeprefix("next: "))
-    assert (python, option) == ("python", "-c")
-    assert code.startswith("import own; ")
-    assert code.endswith(f'main(["--run={tmp_path}"])')
+    line = next_command.play_it(tmp_path, "own_5x5")
+    assert line == f"next: JAXZERO_GAMES=own python -m jaxzero.play --run={tmp_path}"
     own.__module__ = "__main__"  # of a notebook
     assert next_command.play_it(tmp_path, "own_5x5") is None
 

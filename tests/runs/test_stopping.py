@@ -53,7 +53,7 @@ def test_a_process_that_waits_for_its_device_ends_at_once(
             step = f"{signals[0].name}: stopping after the current step; a second one stops at once"
             assert first.strip() == step
             assert last.strip() == (
-                f"stopped by {said}: the same command resumes from the newest checkpoint"
+                f"stopped by {said}: the same command resumes from the newest checkpoint, if any"
             )
         finally:
             process.kill()

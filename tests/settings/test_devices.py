@@ -52,3 +52,25 @@ def test_an_idle_gpu_is_warned_of(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     assert devices.idle_accelerator(backend="gpu", root=tmp_path) is None
     monkeypatch.setenv("JAX_PLATFORMS", "cpu")
     assert devices.idle_accelerator(backend="cpu", root=tmp_path) is None
+
+
+def test_a_platform_that_is_not_here_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    def nothing() -> list[object]:
+        raise RuntimeError("Unable to initialize backend 'cuda'")
+
+    def program(error: Exception) -> None:
+        with devices.known_platforms():
+            raise error
+
+    monkeypatch.setenv("JAX_PLATFORMS", "cuda")
+    with pytest.raises(ZeroDivisionError):
+        program(ZeroDivisionError())
+    with pytest.raises(RuntimeError, match="something else"):  # the devices are here
+        program(RuntimeError("something else"))
+    monkeypatch.setattr(jax, "devices", nothing)
+    with pytest.raises(ConfigError, match="JAX_PLATFORMS='cuda': JAX finds no such devices") as it:
+        program(AssertionError())
+    assert "\n" not in str(it.value)
+    monkeypatch.delenv("JAX_PLATFORMS")
+    with pytest.raises(RuntimeError, match="something else"):
+        program(RuntimeError("something else"))

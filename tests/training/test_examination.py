@@ -55,7 +55,7 @@ def test_who_knows_the_solution_is_always_right(positions: Positions) -> None:
     for name in ("network", "network_mean", "search", "target", "target_mean"):
         assert found[name] == pytest.approx(1.0), name
     errors = [name for name in found if "value_error" in name]
-    assert len(errors) == 5
+    assert len(errors) == 6
     assert all(found[name] == 0 for name in errors)
     assert found["calibration_error"] == 0
     assert found["calibration_share"].sum() == pytest.approx(1)
@@ -69,6 +69,11 @@ def test_who_knows_nothing_gets_the_known_numbers(positions: Positions) -> None:
     assert found["prior_entropy"] == pytest.approx(np.log(ACTIONS), rel=1e-5)
     assert found["value_error"] == pytest.approx(found["constant_error"], rel=1e-5)
     assert found["constant_error"] == pytest.approx(np.asarray(positions.value).var(), rel=1e-5)
+    value = np.asarray(positions.value)
+    errors = (value - value.mean()) ** 2
+    stderr = errors.std(ddof=1) / np.sqrt(len(value))
+    assert found["value_error_stderr"] == pytest.approx(stderr, rel=1e-4)
+    assert found["value_gain_stderr"] == pytest.approx(0, abs=1e-5)  # it is the constant
     assert found["calibration_error"] == pytest.approx(0, abs=1e-6)
     assert np.isnan(found["calibration_predicted"]).sum() == examination.BINS - 1
 
