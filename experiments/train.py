@@ -111,7 +111,10 @@ def positions_of(study: StudyRun) -> Labelled | None:
     config, path = study.config, study.directory / POSITIONS
     game, count = spec_lib.make_spec(config).game, config.study.positions
     if config.study.position_file:
-        return solvers.read_positions(Path(config.study.position_file), game)
+        try:
+            return solvers.read_positions(Path(config.study.position_file), game)
+        except ConfigError as error:
+            raise ConfigError(f"config.study.position_file: {error}") from error
     return examinations.kept_positions(path, game, count, config.seed)
 
 
@@ -148,7 +151,7 @@ def conclude(
     spent = {"examinations": sum(record["seconds"] for record in records.values())}
     spent["training"] = max(row["seconds"] for row in rows) - spent["examinations"]
     if (kept := directory / learning.FILE).is_file():
-        spent["microscope"] = workdir.read_json(kept).get("seconds", 0.0)
+        spent["examination of learning"] = workdir.read_json(kept).get("seconds", 0.0)
     spent["card"] = time.monotonic() - started
     results = study.header([member]) | {
         "best_iteration": at,

@@ -221,7 +221,7 @@ def claim(workdir: Path, config: ConfigDict, study: str, *, fixed: Sequence[str]
                 differing[_NAMED:] = [f"and {len(differing) - _NAMED} more"]
             raise ConfigError(
                 f"--workdir={workdir} holds another run ({'; '.join(differing)}): choose another "
-                "directory or the same settings"
+                "directory or the same settings, or delete it"
             )
 
     refuse_another()

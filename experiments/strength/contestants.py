@@ -240,7 +240,7 @@ def choose_iterations(run: Run, which: str) -> list[int]:
             kept = ", ".join(map(str, run.iterations))
             raise ConfigError(
                 f"--iterations={which}: {run.directory} keeps no networks of iteration "
-                f"{iteration}, choose of {kept}"
+                f"{iteration}, choose one of {kept}"
             )
     return sorted(set(chosen))
 

@@ -63,7 +63,9 @@ def check(names: Sequence[str], flag: str) -> tuple[str, ...]:
         if name.startswith(pretrained.PREFIX):
             pretrained.resolve(name)
         elif name not in NAMES and not 1 <= rollouts_of(name) <= _MOST_ROLLOUTS:
-            raise ConfigError(f"{flag}={name!r}: {nearest(name, NAMES)}")
+            raise ConfigError(
+                f"{flag}={name!r}: {nearest(name, (*NAMES, 'mcts_N', 'pretrained:NAME'))}"
+            )
         if names.count(name) > 1:
             raise ConfigError(f"{flag}: {name!r} is named twice, name each opponent once")
     return tuple(names)

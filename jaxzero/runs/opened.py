@@ -202,7 +202,9 @@ def networks(run: Run, at: int | None = None, *, alike: bool = True) -> Learner:
     at = run.iterations[-1] if at is None else at
     if at not in run.iterations:
         kept = ", ".join(map(str, run.iterations))
-        raise ConfigError(f"{run.directory} keeps no networks of iteration {at}: choose of {kept}")
+        raise ConfigError(
+            f"{run.directory} keeps no networks of iteration {at}: choose one of {kept}"
+        )
     spec = run.spec
     if spec.growth.grow_at:
         spec = growth.of_width(spec, channels_after(run.directory, run.config, at))

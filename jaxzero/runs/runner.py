@@ -163,7 +163,8 @@ def train(
             f"choose at least {first} or another --workdir"
         )
     say(
-        f"{len(members)} runs of {spec.game.name} on {devices_lib.describe(devices)} "
+        f"{len(members)} {'runs' if len(members) > 1 else 'run'} of {spec.game.name} on "
+        f"{devices_lib.describe(devices)} "
         f"(devices: {layout.run_devices} for runs x {layout.data_devices} for each run; {mode})"
     )
     say(devices_lib.idle_accelerator())

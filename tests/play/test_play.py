@@ -165,7 +165,7 @@ REFUSED: list[tuple[list[str], str]] = [
     (["--player=chess", "--run={run}"], "--player=chess and --run={run}: choose one"),
     (["--run={tmp}/none"], "none is no run directory (config.json is missing)"),
     (["--run={run}", "--member=sum_sed0"], "has no run 'sum_sed0': did you mean 'sum_seed0'?"),
-    (["--run={run}", "--iteration=7"], "keeps no networks of iteration 7: choose of 0, 1"),
+    (["--run={run}", "--iteration=7"], "keeps no networks of iteration 7: choose one of 0, 1"),
     (["--run={run}", "--game=othello_6x6"], "--game=othello_6x6: {run} plays " + GAME),
     (["--run={run}", "--simulations=0"], "--simulations=0: choose from 1 to 100000"),
     (["--run={run}", "--opponent=random"], "choose one to play against"),

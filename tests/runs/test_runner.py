@@ -96,7 +96,7 @@ def test_networks_are_kept_and_found_again(uninterrupted: tuple[Path, Trained]) 
         runs.member_network(run, runs.choose(run, "value_seed0")).params,
         population.member(whole.states.learner.params, 1),
     )
-    with pytest.raises(ConfigError, match="keeps no networks of iteration 3: choose of 0, 4"):
+    with pytest.raises(ConfigError, match="keeps no networks of iteration 3: choose one of 0, 4"):
         runs.networks(run, 3)
     with pytest.raises(ConfigError, match="no run 'valu_seed0': did you mean 'value_seed0'"):
         runs.choose(run, "valu_seed0")

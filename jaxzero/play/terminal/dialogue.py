@@ -268,7 +268,7 @@ COMMANDS: dict[str, Command] = {
     "undo": Command(_undo, "takes back your last move and the reply"),
     "swap": Command(_swap, "you take the other side, from here"),
     "new": Command(_new, "a new game"),
-    "save": Command(_save, "writes the game to a file, .txt or .svg", "save FILE"),
+    "save": Command(_save, "writes the game to a file: .txt, .svg or .play.svg", "save FILE"),
     "help": Command(_help, "this list"),
     "quit": Command(_quit, "ends it (so does the end of the input)"),
 }

@@ -205,7 +205,7 @@ def test_labels_tell_directories_apart(tmp_path: Path) -> None:
         (("first", "--openings=-1"), "--openings=-1: at least 0 is needed"),
         (("first", f"--seed={2**31}"), f"--seed={2**31}: 0 to {2**31 - 1} can be used"),
         (("first", "--members=sum_sed0"), "--members='sum_sed0': did you mean 'sum_seed0'?"),
-        (("first", "--iterations=0,3"), "keeps no networks of iteration 3, choose of 0, 1, 4"),
+        (("first", "--iterations=0,3"), "keeps no networks of iteration 3, choose one of 0, 1, 4"),
         (("first", "--iterations=newest"), "give last, all, or numbers like 0,10,20"),
         (("first", "other"), "other plays othello_6x6: runs of one board only can meet"),
         (("nowhere",), "nowhere is no run directory"),
