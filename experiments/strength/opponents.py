@@ -64,7 +64,8 @@ def check(names: Sequence[str], flag: str) -> tuple[str, ...]:
             pretrained.resolve(name)
         elif name not in NAMES and not 1 <= rollouts_of(name) <= _MOST_ROLLOUTS:
             raise ConfigError(
-                f"{flag}={name!r}: {nearest(name, (*NAMES, 'mcts_N', 'pretrained:NAME'))}"
+                f"{flag}={name!r}: {nearest(name, NAMES)} (any mcts_NUMBER will do, and "
+                f"{pretrained.PREFIX}NAME)"
             )
         if names.count(name) > 1:
             raise ConfigError(f"{flag}: {name!r} is named twice, name each opponent once")

@@ -212,7 +212,7 @@ def test_a_wrong_directory_is_one_line(study, tmp_path, monkeypatch, capsys):
         (tmp_path, "is no run directory"),
         (other, "is a run of chess, which has no report: give the run directory of one of arms,"),
         (damaged, "results.json is damaged"),
-        (begun, "run the study's command again"),
+        (begun, "run its command again"),
     ):
         monkeypatch.setattr(sys, "argv", ["program", str(directory)])
         with pytest.raises(SystemExit) as stop:
