@@ -111,15 +111,7 @@ def sentences(group: Group) -> list[str]:
                 f"{percent(now(name))} of contested positions, the network alone in "
                 f"{percent(now('network'))}."
             )
-    gain, stderr = now("constant_error") - now("value_error"), _known(group, "value_gain_stderr")
-    if gain <= 2 * stderr:
-        lines.append(
-            f"The value is {'worse' if gain < -2 * stderr else 'not better beyond doubt'} than a "
-            f"constant: after iteration {last} its mean squared error is "
-            f"{number(now('value_error'), 3)}, that of the best constant "
-            f"{number(now('constant_error'), 3)}, the difference's standard error "
-            f"{number(stderr, 3)}."
-        )
+    lines += _no_better_than_a_constant(group)
     lines += _repetition(group)
     lines += _worse(group)
     margin = 2 * _error(group, first, "network")
@@ -160,10 +152,20 @@ def _error(group: Group, at: int, name: str) -> float:
     return math.sqrt(max(p * (1 - p), 0.0) / max(group.contested, 1))
 
 
-def _known(group: Group, name: str, at: int | None = None) -> float:
-    """A standard error, of the last iteration if no other is named; 0 in files that are older."""
-    found = group.at(name, group.iterations[-1] if at is None else at)
-    return 0.0 if math.isnan(found) else found
+def _no_better_than_a_constant(group: Group) -> list[str]:
+    """Also where it may be luck; files that are older have no standard error."""
+    last = group.iterations[-1]
+    error, constant = (group.at(f"{name}_error", last) for name in ("value", "constant"))
+    stderr, doubt, known = group.at("value_gain_stderr", last), 0.0, ""
+    if not math.isnan(stderr):
+        doubt, known = 2 * stderr, f", the difference's standard error {number(stderr, 3)}"
+    if constant - error > doubt:
+        return []
+    surely = "worse" if error - constant > doubt else "not better beyond doubt"
+    return [
+        f"The value is {surely} than a constant: after iteration {last} its mean squared error is "
+        f"{number(error, 3)}, that of the best constant {number(constant, 3)}{known}."
+    ]
 
 
 def _worse(group: Group) -> list[str]:
@@ -179,7 +181,7 @@ def _worse(group: Group) -> list[str]:
             )
     best = min(group.iterations, key=lambda i: (group.at("value_error", i), -i))
     least, error = group.at("value_error", best), group.at("value_error", last)
-    stderrs = (_known(group, "value_error_stderr", i) for i in (best, last))
+    stderrs = [group.at("value_error_stderr", i) for i in (best, last)]  # NaN in older files
     if error - least > 2 * math.hypot(*stderrs):
         lines.append(
             f"The value has become worse after its best: its error was {number(least, 3)} after "

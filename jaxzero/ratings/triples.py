@@ -80,7 +80,7 @@ def find(results: ArrayLike, num_players: int) -> tuple[Triple, ...]:
 
 
 def intransitivity(results: ArrayLike, ratings: Ratings) -> Intransitivity:
-    """The circles of a tournament, and how many there would be by luck, in always the same replays.
+    """The circles of a tournament, and how many there would be by luck; always the same answer.
 
     Args:
       results: `int[M, 5]`, see `shares`.

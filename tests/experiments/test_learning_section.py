@@ -67,6 +67,9 @@ def test_noise_is_no_complaint() -> None:
     assert "It learns" in sentences(search=(0.6, 0.96, 0.95), value_error=(0.7, 0.26, 0.30))
     older = dict.fromkeys(("value_error_stderr", "value_gain_stderr"), (math.nan,) * 3)
     assert "It learns" in sentences(**older)
+    assert "It learns" in sentences(**older, value_error=(0.7, 0.3, 0.4))  # nobody knows
+    said = sentences(**older, value_error=(0.7, 0.6, 0.55))
+    assert said.endswith("that of the best constant 0.500.")
     assert sentences("product").startswith("product: It learns")
 
 

@@ -2,6 +2,7 @@
 
 import dataclasses
 import functools
+from pathlib import Path
 from typing import Any
 
 import chex
@@ -10,6 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from jaxzero.runs.checkpoints import Checkpoints
 from jaxzero.training import episodes, iteration, learner, replay
 from jaxzero.training.iteration import RunState
 from jaxzero.training.spec import Spec
@@ -53,7 +55,7 @@ def test_rejection_restores_everything_but_the_examples() -> None:
     assert len({metrics["heldout/value"].tobytes() for _, metrics in history(2.0)}) == 3
 
 
-def test_training_goes_on_from_the_latest_where_that_is_asked_for() -> None:
+def test_training_goes_on_from_the_latest_where_that_is_asked_for(tmp_path: Path) -> None:
     """As in West 2020: the best network plays, whoever is trained."""
     own = small.small_spec({"arena.continue_from": "latest"})
 
@@ -71,6 +73,8 @@ def test_training_goes_on_from_the_latest_where_that_is_asked_for() -> None:
         assert optimiser_steps(state.replace(learner=state.latest)) == steps
         assert (int(state.best), metrics["arena/opponent"]) == (0, 0)
     assert_equal(rejected[0][1], history(2.0)[0][1])
+    Checkpoints(tmp_path).save(3, rejected[2][0])
+    assert_equal(Checkpoints(tmp_path).restore(3, jax.eval_shape(lambda: before)), rejected[2][0])
     # Who is always accepted is the best and the latest.
     for (state, metrics), (other, measured) in zip(run(0.0), history(0.0), strict=True):
         assert_equal(state.latest, state.learner)

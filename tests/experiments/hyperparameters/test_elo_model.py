@@ -1,0 +1,157 @@
+"""Elo explained by I, E, m and ep: against made-up players whose slopes are known."""
+
+import dataclasses
+import itertools
+import math
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from experiments.hyperparameters import elo_model
+from experiments.hyperparameters.elo_model import Data
+
+
+def made_up(slopes: dict[str, float], *, noise: float, seed: int = 0) -> Data:
+    """81 players whose Elo and cost are known functions of their values."""
+    rng = np.random.default_rng(seed)
+    values = np.array(
+        list(itertools.product((25, 50, 75), (10, 20, 30), (25, 50, 75), (5, 10, 15)))
+    )
+    logs = np.log2(values)
+    elo = logs @ [slopes[letter] for letter in elo_model.VARIED] + noise * rng.normal(size=81)
+    play, learn = values[:, :3].prod(1) / 1000, values[:, 0] * values[:, 1] * values[:, 3] / 100
+    cluster = np.array([hash(tuple(v)) for v in values[:, 1:].tolist()])
+    return Data(
+        values.astype(float),
+        elo,
+        np.eye(81),
+        np.stack([play, learn], 1).astype(float),
+        np.unique(cluster, return_inverse=True)[1],
+        np.zeros(81, int),
+    )
+
+
+def seeds_of(parts: list[Data]) -> Data:
+    """The same settings with several seeds."""
+    return Data(
+        values=np.concatenate([d.values for d in parts]),
+        elo=np.concatenate([d.elo for d in parts]),
+        covariance=np.eye(81 * len(parts)),
+        seconds=np.concatenate([d.seconds for d in parts]),
+        cluster=np.concatenate([d.cluster + 27 * i for i, d in enumerate(parts)]),
+        seed=np.repeat(np.arange(len(parts)), 81),
+    )
+
+
+def test_slopes_are_found() -> None:
+    truth = {"I": 80.0, "E": 40.0, "m": 20.0, "ep": -5.0}
+    exact = made_up(truth, noise=0)
+    np.testing.assert_allclose(elo_model.slopes(exact.values, exact.elo), list(truth.values()))
+    noisy = made_up(truth, noise=10)
+    fitted = elo_model.fit(noisy)
+    assert fitted["explained"] == pytest.approx(1 - 100 / noisy.elo.var(), abs=0.01)
+    found = fitted["elo_for_each_doubling"]
+    for letter, slope in truth.items():
+        assert found[letter]["value"] == pytest.approx(slope, abs=8), letter
+        assert 2 < found[letter]["high"] - found[letter]["low"] < 25
+    fixed = dataclasses.replace(exact, values=exact.values * [0, 1, 1, 1] + [50, 0, 0, 0])
+    assert np.isnan(elo_model.slopes(fixed.values, fixed.elo)).tolist() == [True] + [False] * 3
+
+
+def test_intervals_cover_the_truth() -> None:
+    truth = {"I": 50.0, "E": 30.0, "m": 20.0, "ep": 10.0}
+    covered, widths = [], []
+    for seed in range(12):
+        found = elo_model.fit(made_up(truth, noise=30, seed=seed))["elo_for_each_doubling"]
+        covered += [found[x]["low"] < truth[x] < found[x]["high"] for x in elo_model.VARIED]
+        widths += [(found[x]["high"] - found[x]["low"]) / 2 for x in elo_model.VARIED]
+    assert np.mean(covered) > 0.85
+    # The classical ones of as many trainings: 27, less 5 parameters.
+    errors = 30 / (9 * np.log2(made_up(truth, noise=0).values).std(0))
+    ratio = np.reshape(widths, (12, 4)) / errors / stats.t.isf(0.025, 22)
+    assert ratio.mean() == pytest.approx(1, abs=0.05)
+
+
+@pytest.mark.parametrize(
+    ("slopes", "verdicts"),
+    [
+        (
+            {"I": 80.0, "E": 60.0, "m": 15.0, "ep": 15.0},
+            {"more_I": "reproduced", "outer_over_inner": "reproduced"}
+            | {"iterations_over_rest_at_cost": "reproduced"},
+        ),
+        (
+            {"I": -40.0, "E": 0.0, "m": 60.0, "ep": 60.0},
+            {"more_I": "contradicted", "more_E": "equivalent", "outer_over_inner": "contradicted"}
+            | {"iterations_over_rest_at_cost": "contradicted"},
+        ),
+    ],
+)
+def test_verdicts_on_the_correlation(slopes: dict[str, float], verdicts: dict[str, str]) -> None:
+    parts = [made_up(slopes, noise=3, seed=seed) for seed in range(5)]
+    found = {claim["id"]: claim["verdict"] for claim in elo_model.claims(seeds_of(parts))}
+    assert len(found) == 9
+    assert {name: found[name] for name in verdicts} == verdicts
+    claims = elo_model.claims(seeds_of(parts[:4]))
+    assert {claim["verdict"] for claim in claims} == {"undecided"}
+    assert all(claim["of_networks"] for claim in claims)
+    assert all(low <= high for low, high in (claim["interval"] for claim in claims))
+
+
+def test_elo_at_equal_cost_is_the_slope_over_that_of_the_cost() -> None:
+    """Of networks whose Elo is 40 for each doubling of the cost."""
+    data = made_up(dict.fromkeys(elo_model.VARIED, 0.0), noise=0)
+    players = [
+        {"training": "one", "seed": 0, "values": dict(zip(elo_model.VARIED, row, strict=True))}
+        | {"seconds": dict(zip(("selfplay", "training"), seconds, strict=True))}
+        for row, seconds in zip(data.values, data.seconds, strict=True)
+    ]
+    data = elo_model.collect(players, 40 * np.log2(data.total), data.covariance)
+    several = seeds_of([data] * 5)
+    fitted = elo_model.fit(several)["log2_cost_for_each_doubling"]
+    cost = {letter: one["value"] for letter, one in fitted.items()}
+    assert (cost["I"], cost["E"]) == pytest.approx((1, 1))
+    assert cost["ep"] > 0.1
+    found = {claim["id"]: claim["effect"] for claim in elo_model.claims(several)}
+    assert found["outer_over_inner"] == pytest.approx(40 - 20 * (cost["m"] + cost["ep"]))
+    assert found["outer_over_inner_at_cost"] == pytest.approx(0, abs=1e-9)
+    np.testing.assert_array_equal(data.seconds[:, 0], data.values[:, :3].prod(1) / 1000)
+
+
+def test_slopes_that_differ_from_seed_to_seed_have_the_error_of_seeds() -> None:
+    rng = np.random.default_rng(0)
+    covered = []
+    for _ in range(100):
+        own = 20 + 8 * rng.normal(size=5)
+        parts = [
+            made_up({"I": x, "E": 0.0, "m": 0.0, "ep": 0.0}, noise=5, seed=int(rng.integers(1e9)))
+            for x in own
+        ]
+        parts = [dataclasses.replace(d, elo=d.elo + 50 * rng.normal()) for d in parts]
+        found = elo_model.fit(seeds_of(parts))["elo_for_each_doubling"]["I"]
+        covered.append(found["low"] < 20 < found["high"])
+    assert np.mean(covered) > 0.88
+
+
+def test_the_corner_and_the_front() -> None:
+    data = made_up({"I": 80.0, "E": 60.0, "m": 40.0, "ep": 0.0}, noise=0)
+    top = (data.values[:, :3] == [75, 30, 75]).all(1)
+    elo = data.elo - np.where(top & (data.values[:, 3] == 15), 60.0, 0.0)
+    elo = elo - 5 * np.log2(data.values[:, 3])  # so that low ep is on the front
+    found = {c["id"]: c for c in elo_model.claims(dataclasses.replace(data, elo=elo))}
+    for claim in ("ep_10_beats_15", "low_ep_on_front"):
+        assert found[claim]["of_networks"]
+        assert found[claim]["verdict"] == "undecided"  # two networks are not two settings
+    gap = 60 + 5 * math.log2(1.5)
+    assert found["ep_10_beats_15"]["effect"] == pytest.approx(gap)
+    low, high = found["ep_10_beats_15"]["interval"]  # errors of 1 Elo each
+    assert (high - low) / 2 == pytest.approx(1.96 * math.sqrt(2), rel=0.15)
+    noise = np.random.default_rng(0).normal(size=(6, 81))
+    several = seeds_of([dataclasses.replace(data, elo=elo + own) for own in noise])
+    found = {c["id"]: c for c in elo_model.claims(several)}
+    assert found["ep_10_beats_15"]["effect"] == pytest.approx(gap, abs=2)
+    assert found["ep_10_beats_15"]["verdict"] == "reproduced"
+    assert found["low_ep_on_front"]["verdict"] == "reproduced"
+    fronts = elo_model.fronts(dataclasses.replace(data, elo=elo))
+    assert [(p["m"], p["ep"]) for p in fronts["total"]] == [(25, 5), (50, 5), (75, 5)]
