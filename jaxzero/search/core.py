@@ -57,7 +57,6 @@ def start(
     trees = tree.new_tree(
         root,
         options.capacity,
-        jnp.zeros_like(root.log_prior),
         keeps_results=options.propagate_results,
         keeps_draws=options.backs_up_draws,
     )

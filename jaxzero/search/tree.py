@@ -96,20 +96,12 @@ def log_prior(logits: jax.Array, legal: jax.Array, *, renormalise: bool) -> jax.
     return jnp.where(legal, jax.nn.log_softmax(logits.astype(jnp.float32)), ILLEGAL)
 
 
-def new_tree(
-    root: NewNode,
-    capacity: int,
-    root_gumbel: jax.Array,
-    *,
-    keeps_results: bool = False,
-    keeps_draws: bool = False,
-) -> mctx.Tree:
+def new_tree(root: NewNode, capacity: int, *, keeps_results: bool, keeps_draws: bool) -> mctx.Tree:
     """A tree of `capacity` nodes that holds the root alone.
 
     Args:
       root: evaluated.
       capacity: nodes, at least 2.
-      root_gumbel: see `Extra`.
       keeps_results: with known results.
       keeps_draws: with draw probabilities apart.
     """
@@ -138,7 +130,7 @@ def new_tree(
         extra_data=Extra(
             size=jnp.ones((batch,), jnp.int32),
             to_move=column(root.to_move.astype(jnp.int8)),
-            root_gumbel=root_gumbel,
+            root_gumbel=jnp.zeros_like(root.log_prior),
             known=jnp.full(edges, UNKNOWN, jnp.int8) if keeps_results else None,
             draws=jnp.zeros(edges, jnp.float32) if keeps_draws else None,
             raw_draws=column(root.draw) if keeps_draws else None,
