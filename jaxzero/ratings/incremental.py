@@ -9,15 +9,16 @@ def expected_score(difference: ArrayLike) -> NDArray[np.float64]:
     return 1 / (1 + 10.0 ** (-np.asarray(difference, np.float64) / 400))
 
 
-def elo_of_score(wins: float, draws: float, losses: float, *, prior: float = 1.0) -> float:
+def elo_of_score(wins: float, draws: float, losses: float) -> float:
     """How much stronger the points of a match make a player, in Elo.
+
+    One drawn game is added, so that a clean sweep stays finite.
 
     Args:
       wins, draws, losses: of the player.
-      prior: drawn games added, so that a clean sweep stays finite.
     """
-    points = wins + (draws + prior) / 2
-    share = points / (wins + draws + losses + prior)
+    points = wins + (draws + 1) / 2
+    share = points / (wins + draws + losses + 1)
     return float(400 * np.log10(share / (1 - share)))
 
 
