@@ -29,6 +29,8 @@ PLAIN = "plain"  # the papers' own search, what the others are held against
 PUBLISHED = "published"
 _JUDGING = ("tournament_one_model_per_target", "elo_first_listed_advantage")  # train nothing
 DEFECTS: dict[str, Switch] = {n: s for n, s in SWITCHES.items() if n not in _JUDGING}
+# Neither of the two opens the gate alone: from random openings hardly any gate is all drawn.
+GATE = ("arena_random_openings", "accept_all_drawn")
 ARMS: dict[str, Arm] = {
     PLAIN: Arm("the papers' search: no noise", lambda config: {}),
     "dirichlet": Arm(
@@ -59,23 +61,25 @@ def _semantics(meaning: str, changes: Mapping[str, Any], reference: str = PLAIN)
 
 
 ARMS[PUBLISHED] = _semantics("all that the published programs did", {"semantics": "published"})
-for _name, _switch in DEFECTS.items():
-    _key = f"switches.{_name}"
+for _name, _switches in ({n: (n,) for n in DEFECTS} | {"gate": GATE}).items():
+    _meaning = "; ".join(DEFECTS[n].meaning for n in _switches)
     ARMS[f"only_{_name}"] = _semantics(
-        f"of it only: {_switch.meaning}", {"semantics": "corrected", _key: _switch.published}
+        f"of it only: {_meaning}",
+        {"semantics": "corrected"} | {f"switches.{n}": DEFECTS[n].published for n in _switches},
     )
     ARMS[f"without_{_name}"] = _semantics(
-        f"all of it but: {_switch.meaning}",
-        {"semantics": "published", _key: _switch.corrected},
+        f"all of it but: {_meaning}",
+        {"semantics": "published"} | {f"switches.{n}": DEFECTS[n].corrected for n in _switches},
         PUBLISHED,
     )
 DEFECT_ARMS = tuple(name for name in ARMS if name not in _SEARCHES)
 
 
 def defect_arms(game: str) -> tuple[str, ...]:
-    """Corrected, published, and each defect that concerns a game alone and left out."""
+    """Corrected, published, and each defect of a game, and the gate's, alone and left out."""
     family = game_family(game)
     names = [n for n, s in DEFECTS.items() if not s.families or family in s.families]
+    names.append("gate")
     each = (f"{prefix}_{name}" for prefix in ("only", "without") for name in names)
     return (PLAIN, PUBLISHED, *each)
 
@@ -86,7 +90,8 @@ OWN: tuple[Key, ...] = (
         _SEARCHES,
         "each trains all targets and seeds: "
         + "; ".join(f"{n}: {ARMS[n].meaning}" for n in (*_SEARCHES, PUBLISHED))
-        + "; only_SWITCH, without_SWITCH: of that only one of config.switches, or all but it",
+        + "; only_SWITCH, without_SWITCH: of that only one of config.switches, or all but it"
+        + "; only_gate, without_gate: of that only both switches of the gate, or all but them",
         choices=tuple(ARMS),
     ),
     Key(
@@ -141,7 +146,7 @@ PRESETS: dict[str, Preset] = {
     "gpu": _preset("gpu", "Connect Four 5x5, 4 arms of 10 losses x 8 seeds: one GPU", _LAMBDAS),
     "paper": _preset("paper", "Othello 6x6, Table 1, 4 arms of 10 losses x 8 seeds", _LAMBDAS),
     "defects": _preset(
-        "quick", "which defect turns the order? 18 arms of 2 losses x 5 seeds", _DEFECTS
+        "quick", "which defect turns the order? 20 arms of 2 losses x 5 seeds", _DEFECTS
     ),
 }
 _BASE = {"defects": "quick"}  # of the loss ablation, where the names differ

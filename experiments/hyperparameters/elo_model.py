@@ -144,8 +144,9 @@ def _effect(contrast: Contrast, data: Data) -> tuple[Estimate, Interval | None]:
     statistic = contrast.statistic
     if statistic == "corner":
         return _corner(data)
-    if statistic == "front_epochs":
-        return _front_epochs(data)
+    if statistic in ("front_epochs", "selfplay_front_epochs"):
+        cost = data.total if statistic == "front_epochs" else data.seconds[:, 0]
+        return _front_epochs(data, cost)
     plus, minus = ([VARIED.index(x) for x in side] for side in (contrast.plus, contrast.minus))
 
     def difference(d: Data) -> np.ndarray:
@@ -172,13 +173,13 @@ def _corner(data: Data) -> tuple[Estimate, Interval | None]:
     return _over_seeds(data, np.flatnonzero(top), gap)
 
 
-def _front_epochs(data: Data) -> tuple[Estimate, Interval | None]:
-    """At the largest I and E: mean of log2 ep on the front over total cost, less that of all."""
+def _front_epochs(data: Data, cost: np.ndarray) -> tuple[Estimate, Interval | None]:
+    """At the largest I and E: mean of log2 ep on the front over a cost, less that of all."""
     panel = np.flatnonzero((data.values[:, :2] == data.values[:, :2].max(0)).all(1))
 
     def excess(index: np.ndarray, elo: np.ndarray) -> float:
         logs = np.log2(data.values[index, 3])
-        return float(logs[pareto.front(data.total[index], elo)].mean() - logs.mean())
+        return float(logs[pareto.front(cost[index], elo)].mean() - logs.mean())
 
     return _over_seeds(data, panel, excess)
 

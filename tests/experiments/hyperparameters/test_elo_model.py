@@ -91,7 +91,7 @@ def test_intervals_cover_the_truth() -> None:
 def test_verdicts_on_the_correlation(slopes: dict[str, float], verdicts: dict[str, str]) -> None:
     parts = [made_up(slopes, noise=3, seed=seed) for seed in range(5)]
     found = {claim["id"]: claim["verdict"] for claim in elo_model.claims(seeds_of(parts))}
-    assert len(found) == 9
+    assert len(found) == 10
     assert {name: found[name] for name in verdicts} == verdicts
     claims = elo_model.claims(seeds_of(parts[:4]))
     assert {claim["verdict"] for claim in claims} == {"undecided"}
@@ -153,5 +153,11 @@ def test_the_corner_and_the_front() -> None:
     assert found["ep_10_beats_15"]["effect"] == pytest.approx(gap, abs=2)
     assert found["ep_10_beats_15"]["verdict"] == "reproduced"
     assert found["low_ep_on_front"]["verdict"] == "reproduced"
+    assert found["low_ep_on_selfplay_front"]["verdict"] == "reproduced"
+    rising = 20 * np.log2(data.values[:, 3])  # more epochs cost no self-play
+    several = seeds_of([dataclasses.replace(data, elo=data.elo + rising + own) for own in noise])
+    contrary = {c["id"]: c for c in elo_model.claims(several)}["low_ep_on_selfplay_front"]
+    assert contrary["verdict"] == "contradicted"
+    assert contrary["effect"] == pytest.approx(math.log2(15) - np.log2([5, 10, 15]).mean())
     fronts = elo_model.fronts(dataclasses.replace(data, elo=elo))
     assert [(p["m"], p["ep"]) for p in fronts["total"]] == [(25, 5), (50, 5), (75, 5)]
