@@ -71,6 +71,10 @@ def arena(study: Study) -> Table:
         sums = [sum(row.get("arena/accepted", 0) for row in run) for run in played[target]]
         return number(float(np.mean(sums)), 1)
 
+    def all_drawn(target: str) -> str:
+        rows = [row for run in played[target] for row in run]
+        return percent(np.mean([row["arena/wins"] + row["arena/losses"] == 0 for row in rows]))
+
     return table(
         "Arena",
         [target for target in study.targets if played[target]],
@@ -82,6 +86,7 @@ def arena(study: Study) -> Table:
             "new network won": share("wins"),
             "drew": share("draws"),
             "lost": share("losses"),
+            "every game drawn": all_drawn,
             "first mover won": share("first_mover_wins"),
         },
     )

@@ -5,11 +5,12 @@ import math
 
 import numpy as np
 
+from experiments.losses import tables
 from experiments.pages import record
 from experiments.pages.bands import band_of, thinned
 from experiments.pages.page import inline
 from experiments.pages.study import load
-from experiments.pages.wording import duration, number, plus_minus
+from experiments.pages.wording import duration, number, percent, plus_minus
 from experiments.published import Curve
 from experiments.strength import tournament_figures
 
@@ -34,6 +35,22 @@ def test_a_band_keeps_ended_and_diverged_runs_apart():
     assert band.reached.tolist() == [2, 2, 1, 1]
     assert band.last == 1
     assert band_of([]) is None
+
+
+def test_the_arena_says_how_often_every_game_was_drawn(full):
+    folder, _ = full
+    study = load(folder)
+    rows = {
+        run.name: {i: dict(row) for i, row in study.rows[run.name].items()} for run in study.runs
+    }
+    target = study.targets[0]
+    own = [row for run in study.runs_of(target) for i, row in rows[run.name].items() if i > 0]
+    for gate, row in enumerate(own):
+        wins = gate % 4 == 0  # in one of four gates a game is won
+        row |= {"arena/wins": float(wins), "arena/losses": 0.0, "arena/draws": 2.0 - wins}
+    table = tables.arena(dataclasses.replace(study, rows=rows))
+    drawn = 1 - sum(row["arena/wins"] for row in own) / len(own)
+    assert table.rows[0][table.headers.index("every game drawn")] == percent(drawn)
 
 
 def test_settings_table_names_the_papers_letters(full):
