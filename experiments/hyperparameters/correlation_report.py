@@ -12,7 +12,7 @@ from matplotlib.colors import Normalize
 from matplotlib.figure import Figure
 
 from experiments.claims import section as claims_section
-from experiments.hyperparameters import report_parts
+from experiments.hyperparameters import elo_model, report_parts
 from experiments.hyperparameters.settings import VARIED
 from experiments.pages import draw, style
 from experiments.pages.page import Page, Section, plate, section
@@ -203,7 +203,8 @@ def _corner(rated: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def model(fitted: Mapping[str, Any]) -> Table:
-    """Slopes of Elo and cost."""
+    """Slopes of Elo and cost, that of this machine and that of the papers."""
+    theirs = dict(zip(VARIED, elo_model.published_cost(), strict=True))
     elo, cost = fitted["elo_for_each_doubling"], fitted["log2_cost_for_each_doubling"]
     return table(
         "Model of Elo and cost",
@@ -217,10 +218,13 @@ def model(fitted: Mapping[str, Any]) -> Table:
             "Elo per doubled cost": lambda letter: _ratio(
                 elo[letter]["value"], cost[letter]["value"]
             ),
+            "log2 of the papers' hours": lambda letter: number(theirs[letter], 2),
+            "Elo per doubled hours": lambda letter: _ratio(elo[letter]["value"], theirs[letter]),
         },
         f"Linear models on log2 of I, E, m and ep, {percent(float(fitted['explained'] or 0))} of "
         "the variance of Elo explained; intervals over seeds, with fewer than five of these very "
-        "networks, by resampling trainings.",
+        "networks, by resampling trainings. The papers' hours: those of Wang 2020, Table 3, over "
+        "minimum, default and maximum; they hold arena games, which these runs have not.",
     )
 
 

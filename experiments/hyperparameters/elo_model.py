@@ -12,12 +12,14 @@ from typing import Any, Final, TypeAlias
 
 import numpy as np
 
+from experiments import published
 from experiments.claims import decision, inference, papers
 from experiments.claims.inference import Estimate
 from experiments.claims.papers import CORRELATION, Contrast
 from experiments.hyperparameters import pareto
 from experiments.hyperparameters.settings import VARIED
 
+PAPER: Final = "wang2021_sweep"
 RESAMPLES: Final = 2000
 Interval: TypeAlias = tuple[float, float]
 
@@ -72,6 +74,18 @@ def fit(data: Data) -> dict[str, Any]:
 
 def _of_cost(data: Data) -> np.ndarray:
     return slopes(data.values, np.log2(data.total))
+
+
+def published_cost() -> np.ndarray:
+    """float[4]: log2 of the papers' cost for each doubling of a letter, by the hours of a run at
+    its minimum, default and maximum (Wang 2020, Tables 1 and 3: with the arena, one GPU).
+    """
+    theirs = published.load(PAPER) or {}
+    lines = (
+        np.polyfit(np.log2(theirs["table_1"][x]), np.log2(theirs["table_3"][x]["hours"]), 1)
+        for x in VARIED
+    )
+    return np.array([line[0] for line in lines])
 
 
 def _fitted(
@@ -153,6 +167,8 @@ def _effect(contrast: Contrast, data: Data) -> tuple[Estimate, Interval | None]:
         each = slopes(d.values, d.elo)
         if statistic == "slope_at_cost":
             each = each / _of_cost(d)
+        if statistic == "slope_at_published_cost":
+            each = each / published_cost()
         return np.array([each[plus].mean() - (each[minus].mean() if minus else 0.0)])
 
     return _fitted(data, difference)[0]

@@ -91,7 +91,7 @@ def test_intervals_cover_the_truth() -> None:
 def test_verdicts_on_the_correlation(slopes: dict[str, float], verdicts: dict[str, str]) -> None:
     parts = [made_up(slopes, noise=3, seed=seed) for seed in range(5)]
     found = {claim["id"]: claim["verdict"] for claim in elo_model.claims(seeds_of(parts))}
-    assert len(found) == 10
+    assert len(found) == 12
     assert {name: found[name] for name in verdicts} == verdicts
     claims = elo_model.claims(seeds_of(parts[:4]))
     assert {claim["verdict"] for claim in claims} == {"undecided"}
@@ -117,6 +117,20 @@ def test_elo_at_equal_cost_is_the_slope_over_that_of_the_cost() -> None:
     assert found["outer_over_inner"] == pytest.approx(40 - 20 * (cost["m"] + cost["ep"]))
     assert found["outer_over_inner_at_cost"] == pytest.approx(0, abs=1e-9)
     np.testing.assert_array_equal(data.seconds[:, 0], data.values[:, :3].prod(1) / 1000)
+
+
+def test_elo_at_the_papers_cost_is_the_slope_over_that_of_their_hours() -> None:
+    """Of networks whose Elo is 40 for each doubling of the papers' hours."""
+    hours = dict(zip(elo_model.VARIED, elo_model.published_cost(), strict=True))
+    ends = {"I": (50, 150, 23.8, 60.3), "E": (10, 100, 17.4, 87.7)}
+    ends |= {"m": (25, 200, 26.0, 64.8), "ep": (5, 15, 43.4, 55.7)}  # Wang 2020, Tables 1 and 3
+    for letter, (low, high, least, most) in ends.items():
+        assert hours[letter] == pytest.approx(np.log2(most / least) / np.log2(high / low), abs=0.05)
+    several = seeds_of([made_up({x: 40 * hours[x] for x in hours}, noise=0)] * 5)
+    found = {claim["id"]: claim["effect"] for claim in elo_model.claims(several)}
+    assert found["outer_over_inner_at_published_cost"] == pytest.approx(0, abs=1e-9)
+    assert found["iterations_over_rest_at_published_cost"] == pytest.approx(0, abs=1e-9)
+    assert abs(found["iterations_over_rest_at_cost"]) > 1
 
 
 def test_slopes_that_differ_from_seed_to_seed_have_the_error_of_seeds() -> None:
