@@ -27,6 +27,7 @@ class Arm(NamedTuple):
 
 PLAIN = "plain"  # the papers' own search, what the others are held against
 PUBLISHED = "published"
+GATE_TREES = "published_gate_trees"
 _JUDGING = ("tournament_one_model_per_target", "elo_first_listed_advantage")  # train nothing
 DEFECTS: dict[str, Switch] = {n: s for n, s in SWITCHES.items() if n not in _JUDGING}
 # Neither of the two opens the gate alone: from random openings hardly any gate is all drawn.
@@ -61,6 +62,11 @@ def _semantics(meaning: str, changes: Mapping[str, Any], reference: str = PLAIN)
 
 
 ARMS[PUBLISHED] = _semantics("all that the published programs did", {"semantics": "published"})
+ARMS[GATE_TREES] = _semantics(
+    "all of it, and search trees grow over all games of a gate, as theirs did",
+    {"semantics": "published", "arena.trees": "gate"},
+    PUBLISHED,
+)
 for _name, _switches in ({n: (n,) for n in DEFECTS} | {"gate": GATE}).items():
     _meaning = "; ".join(DEFECTS[n].meaning for n in _switches)
     ARMS[f"only_{_name}"] = _semantics(
@@ -76,12 +82,14 @@ DEFECT_ARMS = tuple(name for name in ARMS if name not in _SEARCHES)
 
 
 def defect_arms(game: str) -> tuple[str, ...]:
-    """Corrected, published, and each defect of a game, and the gate's, alone and left out."""
+    """Corrected, published (with the authors' gate, too), each defect, the gate's among them, alone
+    and left out.
+    """
     family = game_family(game)
     names = [n for n, s in DEFECTS.items() if not s.families or family in s.families]
     names.append("gate")
     each = (f"{prefix}_{name}" for prefix in ("only", "without") for name in names)
-    return (PLAIN, PUBLISHED, *each)
+    return (PLAIN, PUBLISHED, GATE_TREES, *each)
 
 
 OWN: tuple[Key, ...] = (
@@ -89,7 +97,7 @@ OWN: tuple[Key, ...] = (
         "study.arms",
         _SEARCHES,
         "each trains all targets and seeds: "
-        + "; ".join(f"{n}: {ARMS[n].meaning}" for n in (*_SEARCHES, PUBLISHED))
+        + "; ".join(f"{n}: {ARMS[n].meaning}" for n in (*_SEARCHES, PUBLISHED, GATE_TREES))
         + "; only_SWITCH, without_SWITCH: of that only one of config.switches, or all but it"
         + "; only_gate, without_gate: of that only both switches of the gate, or all but them",
         choices=tuple(ARMS),
@@ -146,7 +154,7 @@ PRESETS: dict[str, Preset] = {
     "gpu": _preset("gpu", "Connect Four 5x5, 4 arms of 10 losses x 8 seeds: one GPU", _LAMBDAS),
     "paper": _preset("paper", "Othello 6x6, Table 1, 4 arms of 10 losses x 8 seeds", _LAMBDAS),
     "defects": _preset(
-        "quick", "which defect turns the order? 20 arms of 2 losses x 5 seeds", _DEFECTS
+        "quick", "which defect turns the order? 21 arms of 2 losses x 5 seeds", _DEFECTS
     ),
 }
 _BASE = {"defects": "quick"}  # of the loss ablation, where the names differ

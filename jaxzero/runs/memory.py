@@ -17,7 +17,7 @@ import jax.numpy as jnp
 from jaxzero.games.playouts import starts
 from jaxzero.runs.flops import equations
 from jaxzero.search import core
-from jaxzero.training import growth, iteration, learner, selfplay, sharing
+from jaxzero.training import gate, growth, iteration, learner, selfplay, sharing
 from jaxzero.training.replay import Examples
 from jaxzero.training.spec import Hyper, Spec
 
@@ -106,7 +106,7 @@ def forecast(spec: Spec, hyper: Hyper, heldout: Any, *, members: int, together: 
         "window": size_of(state.replay) * 2 * members,  # and its successor
         "held-out set": size_of(heldout),
         "trees": tree * at_once * (2 if kept else 1),  # the old one and the new
-        "arena's trees": _arena_lanes(spec) * (tree // lanes) * at_once,
+        "arena's trees": _arena_trees(spec, tree // lanes) * at_once,
         "games": 2 * size_of(games) * at_once,
         "activations": _inference_bytes(alone, state.learner, batch) * at_once,
         "gradients": _training_bytes(alone, hyper, state.learner) * at_once,
@@ -123,18 +123,21 @@ def forecast(spec: Spec, hyper: Hyper, heldout: Any, *, members: int, together: 
     return Forecast(parts, checkpoint=size_of(state) * members)
 
 
-def _arena_lanes(spec: Spec) -> int:
-    """Trees of the gate's match at once.
+def _arena_trees(spec: Spec, tree: int) -> int:
+    """Bytes of the trees of the gate's match at once, from those of a tree of self-play.
 
     One player searches after the other, each in its own games. Kept trees stay for both players and
     both layouts of the games (whose turn it is, and whose it is not), and those of the players who
-    have just searched are written beside the old ones.
+    have just searched are written beside the old ones. Trees over a whole gate are two, a fresh one
+    beside those and one that is searched, and all once more as the next ones are made.
     """
+    if spec.arena.trees == "gate":
+        return 2 * 4 * -(-tree * gate.growing_search(spec).capacity // spec.search.capacity)
     pairs = spec.arena.games // 2
     if spec.arena.gate == "wilson":
         pairs = min(pairs, spec.arena.batch)
     own = -(-pairs // spec.data_devices)
-    return own * (2 * 2 + 2 if spec.switches.keep_tree else 1)
+    return tree * own * (2 * 2 + 2 if spec.switches.keep_tree else 1)
 
 
 def _inference_bytes(spec: Spec, network: Any, batch: int) -> int:

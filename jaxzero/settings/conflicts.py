@@ -20,6 +20,19 @@ def conflicts(config: ConfigDict, switches: Switches) -> Iterator[tuple[Any, str
         "arena.games",
         f"both colours need an even number, e.g. {config.arena.games + 1}",
     )
+    yield (
+        config.arena.trees == "gate"
+        and (
+            config.arena.gate != "threshold"
+            or not switches.keep_tree
+            or switches.arena_random_openings
+            or config.execution.tree_steps != "loops"
+        ),
+        "arena.trees",
+        "one tree for all games from the start position needs config.arena.gate='threshold', "
+        "config.switches.keep_tree=True, config.switches.arena_random_openings=False and "
+        "config.execution.tree_steps='loops'",
+    )
     epochs = list(own.curriculum_epochs)
     yield (
         len(epochs) != len(own.curriculum_fractions) or not epochs,

@@ -277,6 +277,13 @@ KEYS: tuple[Key, ...] = (
         "candidate, while the best plays (West 2020)",
         choices=("best", "latest"),
     ),
+    Key(
+        "arena.trees",
+        "game",
+        "kept trees grow over a game, or over all games of a gate, which then go one after another "
+        "(Wang 2020's program)",
+        choices=("game", "gate"),
+    ),
     Key("arena.threshold", 0.6, "share of decisive games to win", "u", low=0, high=1),
     Key(
         "arena.opening_plies",

@@ -1,13 +1,15 @@
 """Candidate against best: the match and who is kept (Wang 2020, 4.1; West 2020, II-B3)."""
 
+import dataclasses
 from typing import Any
 
 import jax
 import jax.numpy as jnp
 
 from jaxzero.loops import DATA_AXIS
-from jaxzero.matches import arena, sequential, wilson
+from jaxzero.matches import arena, one_by_one, sequential, wilson
 from jaxzero.players import Players, Searcher, search_players
+from jaxzero.search import SearchOptions
 from jaxzero.training import learner
 from jaxzero.training.learner import Learner
 from jaxzero.training.spec import Hyper, Spec
@@ -15,19 +17,29 @@ from jaxzero.training.spec import Hyper, Spec
 
 def network_players(spec: Spec, hyper: Hyper, networks: Learner) -> Players:
     """Players [P] from networks with a leading axis P, with the run's own m and c."""
-    count = jax.tree.leaves(networks.params)[0].shape[0]
     fixed = spec.num_simulations if spec.search.fixes_simulations else None
     return search_players(
         spec.game,
         lambda network: learner.acting(spec, network),
-        Searcher(
-            networks,
-            jnp.broadcast_to(hyper.num_simulations, (count,)),
-            jnp.broadcast_to(hyper.c_puct, (count,)),
-        ),
+        _searchers(hyper, networks),
         spec.arena_search,
         keep_tree=spec.switches.keep_tree,
         fixed_simulations=fixed,
+    )
+
+
+def growing_search(spec: Spec) -> SearchOptions:
+    """The arena's search with trees that hold all games of a gate."""
+    nodes = one_by_one.nodes(spec.game, spec.num_simulations, spec.arena.games)
+    return dataclasses.replace(spec.arena_search, capacity=nodes)
+
+
+def _searchers(hyper: Hyper, networks: Learner) -> Searcher:
+    count = jax.tree.leaves(networks.params)[0].shape[0]
+    return Searcher(
+        networks,
+        jnp.broadcast_to(hyper.num_simulations, (count,)),
+        jnp.broadcast_to(hyper.c_puct, (count,)),
     )
 
 
@@ -38,12 +50,24 @@ def _is_finite(network: Learner) -> jax.Array:
 
 
 def _match(
-    spec: Spec, hyper: Hyper, players: list[Players], key: jax.Array
+    spec: Spec, hyper: Hyper, two: Learner, key: jax.Array
 ) -> tuple[jax.Array, jax.Array, Any]:
     """(counts int32[2, 3], distinct games, cost) of n games, over all devices of the run."""
+    if spec.arena.trees == "gate":  # games need those before them: every device plays them all
+        match = one_by_one.play_match(
+            spec.game,
+            lambda network: learner.acting(spec, network),
+            _searchers(hyper, two),
+            key,
+            options=growing_search(spec),
+            games_per_direction=spec.arena.games // 2,
+            played=hyper.arena_games // 2,
+            draw_for_asked=spec.search.draw_for_asked,
+        )
+        return arena.count_results(match), arena.distinct_games(match), match.cost
     match = arena.play_match(
         spec.game,
-        players,
+        [network_players(spec, hyper, two)],
         key,
         games_per_direction=spec.arena.games // 2,
         played=hyper.arena_games // 2,
@@ -81,13 +105,12 @@ def gate(
     two = jax.tree.map(
         lambda a, b: jnp.stack([a, b]), *map(learner.without_optimiser, (candidate, best))
     )
-    players = [network_players(spec, hyper, two)]
     if spec.arena.gate != "wilson":
-        counts, distinct, cost = _match(spec, hyper, players, key)
+        counts, distinct, cost = _match(spec, hyper, two, key)
     else:
         decided = sequential.play(
             spec.game,
-            players,
+            [network_players(spec, hyper, two)],
             key,
             wilson.Rule(spec.arena.confidence, spec.arena.width),
             most=spec.arena.games // 2,

@@ -119,6 +119,7 @@ class ArenaSettings:
     gate: str
     games: int
     continue_from: str
+    trees: str
     opening_plies: int
     confidence: float
     width: float

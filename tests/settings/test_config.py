@@ -193,6 +193,11 @@ def test_switches_reach_the_compiled_code() -> None:
         ({"semantics": "corected"}, "did you mean 'corrected'?"),
         ({"network.name": "transformer"}, "choose one of convnet, resnet"),
         ({"search.algorithm": "PUCT"}, "config.search.algorithm='PUCT'"),
+        ({"arena.trees": "gate"}, "config.arena.trees='gate': one tree for all games"),
+        (
+            {"arena.trees": "gate", "semantics": "published", "arena.gate": "wilson"},
+            "needs config.arena.gate='threshold'",
+        ),
         ({"tracking.wandb": "on"}, "config.tracking.wandb='on'"),
         ({"selfplay.episodes": 0}, "config.selfplay.episodes=0: choose from 1"),
         ({"train.dropout_rate": 1.0}, "config.train.dropout_rate=1.0: choose from 0 to 0.999"),

@@ -13,6 +13,7 @@ from experiments import arms, loss_ablation
 from experiments.configs.arms import (
     ARMS,
     DEFECTS,
+    GATE_TREES,
     KEYS,
     PRESETS,
     PUBLISHED,
@@ -73,6 +74,8 @@ def test_each_defect_is_alone_once_and_left_out_once(board: str) -> None:
     arms.validate(config)
     acting = {n: resolve_switches(arm_config(config, n)) for n in config.study.arms}
     plain, published = acting.pop("plain"), acting.pop(PUBLISHED)
+    assert acting.pop(GATE_TREES) == published  # what it changes is no switch
+    assert arm_config(config, GATE_TREES).arena.trees == "gate"
     apart = [n for n in DEFECTS if getattr(plain, n) != getattr(published, n)]
     assert len(apart) == (8 if "connect" in board else 7)
     gate = ("arena_random_openings", "accept_all_drawn")
