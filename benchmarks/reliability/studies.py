@@ -12,18 +12,24 @@ import time
 from pathlib import Path
 from typing import Any, Final
 
+from experiments.costs import clock
 from jaxzero import workdir
 from jaxzero.runs.checkpoints import Checkpoints
 from tests.experiments import processes
 
 FOLDER: Final = Path(__file__).resolve().parents[2] / "runs" / "reliability"
+_HYPERPARAMETERS: Final = "tests.experiments.hyperparameters.test_killed"
 # The tests that have their settings when everything is tiny.
 STUDIES: Final = {
-    "loss_ablation": "tests.experiments.test_killed",
-    "curriculum": "tests.experiments.curriculum.test_study",
-    "recipe": "tests.experiments.strength.test_recipe",
-    "connect_four_efficiency": "tests.experiments.connect_four.test_efficiency",
-    "train": "tests.experiments.test_train",
+    "loss_ablation": "tests.experiments.test_killed.TINY",
+    "curriculum": "tests.experiments.curriculum.test_study.TINY",
+    "recipe": "tests.experiments.strength.test_recipe.TINY",
+    "hyperparameter_sweep": f"{_HYPERPARAMETERS}.TINY",
+    "hyperparameter_correlation": f"{_HYPERPARAMETERS}.CORRELATION",
+    "connect_four_efficiency": "tests.experiments.connect_four.test_efficiency.TINY",
+    "connect_four_extensions": "tests.experiments.connect_four.test_extensions.THREE",
+    "connect_four_supervised": "tests.experiments.connect_four.test_supervised.TINY",
+    "train": "tests.experiments.test_train.TINY",
 }
 PATIENCE: Final = 1800  # seconds of a study
 _NEEDS = "needs.json"
@@ -31,13 +37,21 @@ _SIZES = {"resident": "VmHWM", "addresses": "VmPeak"}  # in /proc
 
 
 def _words(study: str) -> tuple[str, ...]:
-    tiny = importlib.import_module(STUDIES[study]).TINY
+    module, _, name = STUDIES[study].rpartition(".")
+    tiny = getattr(importlib.import_module(module), name)
     words = [f"{key}={value}" for key, value in tiny.items()] if isinstance(tiny, dict) else tiny
     return (*words, "execution.checkpoint_every=1")
 
 
 def begin(study: str, directory: Path) -> subprocess.Popen:
-    """The study in a directory, with its log beside it; it runs."""
+    """The study in a directory, with its log beside it; it runs.
+
+    Unit seconds are those of the whole study: another measurement would make other numbers of cost.
+    """
+    measured = FOLDER / study / "whole" / clock.CALIBRATION
+    if measured.exists() and not (directory / clock.CALIBRATION).exists():
+        directory.mkdir(exist_ok=True)
+        shutil.copy(measured, directory)
     return processes.begin(study, directory, _words(study))
 
 

@@ -15,6 +15,13 @@ from jaxzero.settings.config import ConfigError
 from tests import small
 from tests.experiments.connect_four.test_efficiency import TINY
 
+# What an arm, a network that grows and a run that teaches another leave behind.
+THREE = TINY | {
+    "study.arms": ("growing", "teacher", "move1"),
+    "study.grow_channels": (4, 6),
+    "study.grow_at": (1,),
+}
+
 
 def tiny(changes: dict[str, Any] | None = None) -> ConfigDict:
     arms = {"study.arms": ARMS, "study.grow_channels": (4, 6), "study.grow_at": (1,)}

@@ -11,20 +11,31 @@ from jaxzero import workdir
 from tests.experiments.hyperparameters.test_studies import NONE
 from tests.experiments.processes import begin, check_killed, log_of, rows_of
 
-TINY = (
+_SMALL = (
     "train.iterations=4",
     "execution.checkpoint_every=2",
     "network.channels=4",
     "network.hidden=(16, 8)",
+    "study.seeds=1",
+    "study.tournament_games=2",
+)
+TINY = (
+    *_SMALL,
     "search.num_simulations=8",
     "selfplay.episodes=8",
     "arena.games=4",
-    "study.seeds=1",
-    "study.tournament_games=2",
     "study.iterations=2,6",
     "study.episodes=4,16",
     "study.programs=2",
     *(f"{name}=()" for name in NONE),
+)
+CORRELATION = (
+    *_SMALL,
+    "study.iterations=2,4",
+    "study.episodes=4,8",
+    "study.num_simulations=4,8",
+    "study.epochs=1",
+    "study.tournament_simulations=4",
 )
 
 
