@@ -21,6 +21,7 @@ import numpy as np
 from ml_collections import ConfigDict
 from tqdm import tqdm
 
+from experiments.claims.supervised import STUDY
 from experiments.configs.connect_four_supervised import GAME, KEYS, LABELS
 from experiments.connect_four import claims, solved_positions, solved_set, supervised
 from experiments.connect_four import supervised_report as report
@@ -42,7 +43,6 @@ from jaxzero.training import features, learner, parts
 from jaxzero.training import spec as spec_lib
 from jaxzero.training.spec import Hyper, Spec
 
-STUDY = "connect_four_supervised"
 TEACHER = "teacher"  # the group of the network whose features the others learn
 GROUPS = "groups"  # folder of finished groups' results and running groups' checkpoints
 

@@ -9,7 +9,8 @@ losses, Table 3 (time), Table 4 (what matters for loss and for time), and what h
 remarks.
 """
 
-from collections.abc import Sequence
+import math
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -100,16 +101,20 @@ def conclude(study: StudyRun) -> StudySummary:
     played = pool.play([m] * (len(listed) + len(seeds)), key, "tournament")
     results = setting_study.described(study, planned)
     results["tournaments"] = [pool.entry(played, "final", "Final networks of all settings", m)]
-    results["sweep"] = describe(config, listed, costs, rows)
+    results["sweep"] = describe(config, listed, costs, rows, results["tournaments"][0])
     tournament_files.games(study.directory, {"final": played}, pool.entries)
     return study.finish(results, report.write_report)
 
 
 def describe(
-    config: ConfigDict, listed: Sequence[Player], costs: Sequence[Cost], rows: Sequence[dict]
+    config: ConfigDict,
+    listed: Sequence[Player],
+    costs: Sequence[Cost],
+    rows: Sequence[dict],
+    played: Mapping[str, Any],
 ) -> dict[str, Any]:
     """The `sweep` section of results.json: costs, Tables 3 and 4, the remarks."""
-    outcomes = {}
+    outcomes, elo = {}, importance.elo_of(played)
     for player, cost in zip(listed, costs, strict=True):
         own = [r for r in rows if r["run"] == player.training]
         own = [r for r in own if 0 < r["iteration"] <= player.iterations]
@@ -117,6 +122,7 @@ def describe(
             np.array([r["iteration"] for r in own]),
             np.array([r["loss/sum"] for r in own], float),
             cost.total,
+            elo.get((player.setting, player.seed), math.nan),
         )
     parameters = swept(config)
     return {

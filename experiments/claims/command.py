@@ -1,11 +1,13 @@
-"""Do the papers' claims about the four losses hold? Decided from finished loss studies.
+"""Do the papers' claims hold? About the four losses, or about supervised networks.
 
     python -m experiments.claims runs/othello runs/connect_four
+    python -m experiments.claims runs/easy runs/hard
 
-Several boards, several semantics and further seeds of the same settings may be given together. The
-claims and what decides each are data, experiments/published/claims_losses.json. Prints the
-verdicts, and writes claims.json. How they are reached, and when the claims were written:
-docs/deviations.md.
+Finished loss studies: several boards, several semantics and further seeds of the same settings may
+be given together. Or finished supervised studies of Connect Four: networks of several of them are
+compared where their other settings agree. The claims and what decides each are data,
+experiments/published/claims_losses.json and claims_efficiency.json. Prints the verdicts, and writes
+claims.json. How they are reached, and when the claims were written: docs/deviations.md.
 """
 
 import dataclasses
@@ -15,9 +17,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from experiments.claims import effort, inference, measured, papers
+from experiments.claims import decision, effort, inference, measured, papers, supervised
 from experiments.claims.losses import Findings, decide, published_effect
-from experiments.claims.section import details, table
+from experiments.claims.section import details, of_results, table
 from experiments.pages.wording import joined
 from experiments.shell import arguments
 from experiments.shell.next_command import suggest
@@ -27,13 +29,19 @@ from jaxzero.settings.config import ConfigError
 FILE = "claims.json"
 
 
-def as_json(findings: Findings) -> dict[str, Any]:
-    """claims.json."""
+def _head(paper: str) -> dict[str, Any]:
+    """Where claims are from, and what decides them."""
     return {
-        "source": papers.file(papers.LOSSES)["source"],
+        "source": papers.file(paper)["source"],
         "level": inference.LEVEL,
         "fewest_seeds": inference.FEWEST,
         "power": inference.POWER,
+    }
+
+
+def as_json(findings: Findings) -> dict[str, Any]:
+    """claims.json."""
+    return _head(papers.LOSSES) | {
         "compute_formula": effort.FORMULA,
         "runs": [
             {
@@ -72,7 +80,7 @@ def as_json(findings: Findings) -> dict[str, Any]:
 
 def main(words: Sequence[str] | None = None) -> None:
     parser = arguments.Parser(prog="python -m experiments.claims", description=__doc__)
-    parser.add_runs("runs", "directory of a finished loss ablation")
+    parser.add_runs("runs", "directory of a finished loss ablation, or of a supervised study")
     parser.add_argument(
         "--out",
         type=Path,
@@ -86,7 +94,37 @@ def main(words: Sequence[str] | None = None) -> None:
         )
     if given.out and given.out.is_dir():
         raise ConfigError(f"--out={given.out}: a folder, name a file")
-    findings = decide(measured.load(given.runs))
+    out = given.out or Path(os.path.commonpath([run.resolve() for run in given.runs])) / FILE
+    if studies := _supervised(given.runs):
+        rows = supervised.rows(studies)
+        print(of_results("Verdicts on the paper's claims", rows, decision.METHOD, digits=2).text())
+        workdir.write_json(out, _head(papers.EFFICIENCY) | {"runs": [*studies], "claims": rows})
+    else:
+        _decide_losses(given.runs, out)
+    print(f"written: {out}", file=sys.stderr)
+    if not studies:
+        page = f"--out={out.with_name('joint')}"
+        suggest("as a page", "experiments.loss_report", *given.runs, page)
+
+
+def _supervised(runs: Sequence[Path]) -> dict[str, dict[str, Any]]:
+    """The results.json of supervised studies by directory; none where no run is one.
+
+    ConfigError: other runs beside them.
+    """
+    found = {str(run): run / workdir.RESULTS for run in runs}
+    results = {name: workdir.read_json(path) for name, path in found.items() if path.is_file()}
+    known = {name: own for name, own in results.items() if own.get("study") == supervised.STUDY}
+    if known and (others := [name for name in found if name not in known]):
+        one = next(iter(known))
+        raise ConfigError(
+            f"{others[0]}: no finished run of {supervised.STUDY}, as {one} is: decide it apart"
+        )
+    return known
+
+
+def _decide_losses(runs: Sequence[Path], out: Path) -> None:
+    findings = decide(measured.load(runs))
     if not findings.decided:
         boards = joined(sorted({group.board for group in findings.groups}))
         print(f"the papers claim nothing about the losses on {boards}", file=sys.stderr)
@@ -97,8 +135,4 @@ def main(words: Sequence[str] | None = None) -> None:
         print(verdicts.note)
     for missing in dict.fromkeys(m for one in findings.decided for m in one.missing):
         print(f"missing: {missing}", file=sys.stderr)
-    out = given.out or Path(os.path.commonpath([run.resolve() for run in given.runs])) / FILE
     workdir.write_json(out, as_json(findings))
-    print(f"written: {out}", file=sys.stderr)
-    page = f"--out={out.with_name('joint')}"
-    suggest("as a page", "experiments.loss_report", *given.runs, page)

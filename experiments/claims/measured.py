@@ -211,8 +211,10 @@ LOSSES: Final[dict[str, tuple[str, Callable[[np.ndarray, np.ndarray], float]]]] 
     "second_half_loss_fall": ("minimised", _fall(0.5)),
     "late_loss_fall": ("minimised", _fall(0.75)),
     "policy_loss_fall": ("policy", _fall()),
+    "policy_loss_fall_after_10": ("policy", _fall(after=10)),
     "value_loss_fall": ("value", _fall()),
     "value_loss_fall_after_10": ("value", _fall(after=10)),
+    "second_half_value_loss_fall": ("value", _fall(0.5)),
     "final_policy_loss": ("policy", _last),
     "final_value_loss": ("value", _last),
 }

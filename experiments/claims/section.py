@@ -111,8 +111,8 @@ def of_results(
             "where": "; ".join(claim["where"]),
             "verdict": claim["verdict"],
         }
-        if claim.get("semantics"):
-            start["where"] += f" ({claim['semantics']} labels)"
+        if about := _about(claim):
+            start["where"] += f" ({about})"
         if not claim.get("contrasts", [claim]):
             rows.append(start | {"contrast": f"needs {claim['needs']}"})
         for test in claim.get("contrasts", [claim]):
@@ -135,6 +135,13 @@ def of_results(
             rows.append(row)
     columns = dict.fromkeys(key for row in rows for key in row)
     return _table(title, [{key: row.get(key, NONE) for key in columns} for row in rows], note)
+
+
+def _about(claim: Mapping[str, Any]) -> str:
+    """`corrected labels; 2 blocks; easy and hard`: which of a study's networks decided a claim."""
+    labels = f"{claim['semantics']} labels" if claim.get("semantics") else ""
+    directories = joined(claim.get("directories", ()))
+    return "; ".join(filter(None, [labels, claim.get("networks"), directories]))
 
 
 def _table(title: str, rows: Sequence[Mapping[str, str]], note: str, **more: Any) -> Table:

@@ -1,26 +1,22 @@
 """Clausen 2021's claims, decided from finished studies of Connect Four."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any, Final
 
 import numpy as np
 
-from experiments.claims import decision, inference, papers
+from experiments.claims import decision, papers, sides, supervised
 from experiments.claims import section as claims_section
-from experiments.claims.decision import Decided
-from experiments.claims.inference import Estimate
-from experiments.claims.papers import EFFICIENCY, Claim, Contrast
+from experiments.claims.papers import EFFICIENCY, Contrast
+from experiments.claims.sides import Values
 from experiments.configs.connect_four_supervised import GAME
-from experiments.connect_four import learning_lines, supervised_rows
+from experiments.connect_four import learning_lines
 from experiments.connect_four.learning_lines import Line, Lines
 from experiments.pages.bands import mean_between
 from experiments.pages.tables import Table
-from experiments.pages.wording import joined
 
 PREFIX: Final = "connect_four_"  # of the studies' names; what follows is in the claims' `studies`
-# Of a contrast and a side: its values by seed, empty where it was not run.
-Values = Callable[[Contrast, str], Mapping[int, float]]
 _SPANS: Final = {"early": (0.0, 1 / 3), "late": (2 / 3, 1.0)}  # else all of it
 _NOTE: Final = (
     "Sides are arms, or groups of networks. Accuracies in percent, compared over the paper's cost, "
@@ -39,12 +35,7 @@ def rows(results: Mapping[str, Any]) -> list[dict[str, Any]]:
     """The same as data: a claim that these runs say nothing about is "not addressed"."""
     study = results["study"].removeprefix(PREFIX)
     if study == "supervised":
-        labels = dict.fromkeys(group["labels"] for group in results["groups"])
-        return [
-            row | {"semantics": kind}
-            for kind in labels
-            for row in decide(study, partial(supervised_rows.values, results, kind))
-        ]
+        return supervised.rows({"": results})
     channels = results["config"]["network"]["channels"] if "config" in results else 0
     lines = learning_lines.of_arms(results.get("arms", []), channels)
     found = decide(study, partial(of_lines, lines))
@@ -58,61 +49,12 @@ def rows(results: Mapping[str, Any]) -> list[dict[str, Any]]:
 def decide(study: str, values: Values) -> list[dict[str, Any]]:
     """All claims that belong to a study."""
     known = [claim for claim in papers.claims(EFFICIENCY) if study in claim.raw["studies"]]
-    return [_row(_decide(claim, values)) for claim in known]
-
-
-def _decide(claim: Claim, values: Values) -> Decided:
-    estimates = [_estimate(contrast, values) for contrast in claim.contrasts]
-    absent = dict.fromkeys(
-        name for c in claim.contrasts for name, _ in c.sides if not values(c, name)
-    )
-    if all(found is None for found in estimates):
-        needs = claim.raw.get("needs") or f"runs of {joined(list(absent))}"
-        return Decided(claim, (), missing=(needs,))
-    return Decided(claim, decision.decide(claim.contrasts, estimates), missing=tuple(absent))
-
-
-def _estimate(contrast: Contrast, values: Values) -> Estimate | None:
-    """Seed by seed; None without one that has all sides, and for what no study measures."""
-    if not contrast.sides:
-        return None
-    sample = decision.differences(contrast, partial(values, contrast))
-    return inference.estimate([sample]) if len(sample) else None
-
-
-def _row(one: Decided) -> dict[str, Any]:
-    """For results.json."""
-    raw = {key: one.claim.raw[key] for key in ("id", "words", "where")}
-    tests = [
-        {
-            "plus": test.contrast.plus,
-            "minus": test.contrast.minus,
-            "statistic": test.contrast.statistic,
-            "direction": test.contrast.direction,
-            "margin": test.contrast.margin,
-            **test.row(),
-            "published": _named(published_effect(test.contrast)),
-        }
-        for test in one.tests
-    ]
-    more = {} if tests else {"needs": one.missing[0]}
-    return raw | {"note": one.claim.note, "verdict": one.verdict, "contrasts": tests} | more
-
-
-def _named(effect: float | None) -> dict[str, float]:
-    return {} if effect is None else {"Clausen 2021": effect}
+    return [sides.row(sides.decide(claim, values), published_effect) for claim in known]
 
 
 def published_effect(contrast: Contrast) -> float | None:
     """The contrast in the paper's numbers, means of its runs; None without them."""
-    supervised = contrast.statistic in supervised_rows.STATISTICS
-    of_paper = partial(of_lines, learning_lines.of_paper())
-    values = supervised_rows.published_values if supervised else of_paper
-    sides = [(list(values(contrast, name).values()), weight) for name, weight in contrast.sides]
-    if not sides or not all(found for found, _ in sides):
-        return None
-    effect = float(sum(weight * np.mean(found) for found, weight in sides))
-    return effect if np.isfinite(effect) else None
+    return sides.effect(contrast, partial(of_lines, learning_lines.of_paper()))
 
 
 # ---- statistics of a run: what claims_efficiency.json names

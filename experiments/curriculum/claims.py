@@ -1,6 +1,7 @@
 """West 2020's claims, decided from win ratios seed by seed."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,8 @@ from experiments.pages.bands import mean_between
 
 CURVES = "west2019_curriculum"
 _PRESETS = {"fig4": "paper_racing_kings", "fig5": "paper", "fig6": "paper_racing_kings_gate"}
+# Of the curriculum player's number and the baseline's; elsewhere the first less the second.
+_WEIGHTS = {"late_gain": (0.5, 0.5)}
 _REACH = 0.3  # epochs compared before and after the end of the curriculum, a share of those before
 
 
@@ -51,7 +54,11 @@ def decide(config: ConfigDict, points: Sequence[Point]) -> list[Decided]:
         return []
     figure, found = figure_of(config), []
     for claim in papers.claims(CURRICULUM):
-        if figure is None or figure in claim.raw["figures"]:
+        if figure is not None and figure not in claim.raw["figures"]:
+            continue
+        if needs := claim.raw.get("needs"):
+            found.append(Decided(claim, (), missing=(needs,)))
+        else:
             sample = _sample(config, claim, points)
             estimates = [inference.estimate([sample]) if len(sample) else None]
             found.append(Decided(claim, decision.decide(claim.contrasts, estimates)))
@@ -65,40 +72,56 @@ def _span(claim: Claim) -> tuple[float, float]:
 
 
 def _sample(config: ConfigDict, claim: Claim, points: Sequence[Point]) -> np.ndarray:
-    """float[S], curriculum less baseline for each seed."""
-    draw_points = config.study.draw_points
-    if claim.raw["statistic"] == "after_curriculum":
-        change = end_of_curriculum(config)
+    """float[S], the players' curves weighed against each other (`_WEIGHTS`) for each seed."""
+    axis = claim.raw["axis"]
+    end = win_ratio.common_end([p for p in points if p.arm in PAIR], axis)
+    measure = _measure(claim, end, end_of_curriculum(config))
+    if measure is None:
+        return np.empty(0)
+    weights = _WEIGHTS.get(claim.raw["statistic"], (1.0, -1.0))
+    return win_ratio.paired(points, axis, config.study.draw_points, measure, weights)
+
+
+def _measure(
+    claim: Claim, end: float, change: float | None
+) -> Callable[[np.ndarray, np.ndarray], float] | None:
+    """What a claim asks of a curve (x, win ratio); None where the curriculum has no end.
+
+    `end`: up to where all curves reach; `change`: epochs at which the curriculum ends.
+    """
+    statistic = claim.raw["statistic"]
+    if statistic == "after_curriculum":
         if change is None:
-            return np.empty(0)
-        return win_ratio.after_curriculum(points, change, _REACH * change, draw_points)
-    return win_ratio.differences(points, claim.raw["axis"], _span(claim), draw_points)
+            return None
+        return partial(win_ratio.gain_around, change=change, reach=_REACH * change)
+    if statistic == "late_gain":
+        return partial(win_ratio.late_gain, end=end, share=papers.file(CURRICULUM)["late"])
+    low, high = (share * end for share in _span(claim))
+    return lambda x, y: mean_between(x, y, max(low, x[0]), high)
 
 
 def published_effects(claim: Claim) -> dict[str, float]:
-    """The same difference in the paper's curves, by figure."""
-    found = {}
+    """The same of the paper's curves, by figure."""
+    found: dict[str, float] = {}
+    if claim.raw.get("needs"):
+        return found
     for figure in claim.raw["figures"]:
         curves = published_curves(figure)[claim.raw["axis"]]
         lines = [[np.asarray(curves[arm][side]) for side in ("x", "y")] for arm in PAIR]
-        if claim.raw["statistic"] == "after_curriculum":
-            change = end_of_curriculum(get_config(_PRESETS[figure]))
-            assert change is not None
-            each = [win_ratio.gain_around(x, y, change, _REACH * change) for x, y in lines]
-        else:
-            end = min(x[-1] for x, _ in lines)
-            low, high = (share * end for share in _span(claim))
-            each = [mean_between(x, y, max(low, x[0]), high) for x, y in lines]
-        found[figure] = float(each[0] - each[1])
+        end = min(x[-1] for x, _ in lines)
+        measure = _measure(claim, end, end_of_curriculum(get_config(_PRESETS[figure])))
+        assert measure is not None
+        weights = _WEIGHTS.get(claim.raw["statistic"], (1.0, -1.0))
+        found[figure] = float(np.dot(weights, [measure(x, y) for x, y in lines]))
     return found
 
 
 def as_json(found: Sequence[Decided]) -> list[dict[str, Any]]:
     """For results.json."""
-    kept = ("id", "words", "where", "axis", "direction", "margin")
+    kept = ("id", "words", "where", "statistic", "axis", "direction", "margin")
     return [
-        {key: one.claim.raw[key] for key in kept}
-        | one.tests[0].row()
-        | {"published": published_effects(one.claim)}
+        {key: one.claim.raw[key] for key in kept if key in one.claim.raw}
+        | {"verdict": one.verdict, "published": published_effects(one.claim)}
+        | (one.tests[0].row() if one.tests else {"contrasts": [], "needs": one.missing[0]})
         for one in found
     ]

@@ -234,6 +234,8 @@ def ratio_table(config: ConfigDict, points: Sequence[Point]) -> Table | None:
 
 
 def _numbers(claim: Mapping[str, Any]) -> str:
+    if "needs" in claim:
+        return f": needs {claim['needs']}"
     if claim["effect"] is None:
         return ": no run reached it"
     return f": {number(claim['effect'], 3)} with {plural(claim['seeds'], 'seed')}"

@@ -100,51 +100,20 @@ def common_end(points: Sequence[Point], axis: str) -> float:
     return min(ends.values(), default=0.0)
 
 
-def differences(
-    points: Sequence[Point], axis: str, span: tuple[float, float], draw_points: float
-) -> np.ndarray:
-    """float[S]: mean win ratio of `PAIR`, the first less the second, for each seed of both.
-
-    `axis`: one of `AXES`; `span`: begin and end as shares of what all runs reached on it;
-    `draw_points`: see `Point.ratio`.
-    """
-    end = common_end([p for p in points if p.arm in PAIR], axis)
-
-    def mean(x: np.ndarray, y: np.ndarray) -> float:
-        return mean_between(x, y, span[0] * end, span[1] * end)
-
-    return _paired(points, axis, draw_points, mean)
-
-
-def _paired(
+def paired(
     points: Sequence[Point],
     axis: str,
     draw_points: float,
     value: Callable[[np.ndarray, np.ndarray], float],
+    weights: tuple[float, float] = (1.0, -1.0),
 ) -> np.ndarray:
-    """float[S]: a number of a run's curve (x, win ratio), of one of `PAIR` less of the other."""
+    """float[S]: a number of a run's curve (x, win ratio), weighted and summed over `PAIR`."""
     by_arm = [[p for p in points if p.arm == arm] for arm in PAIR]
     sides = [
         {seed: value(*curve_of(own, seed, axis, draw_points)) for seed in {p.seed for p in own}}
         for own in by_arm
     ]
-    return inference.paired(sides, (1.0, -1.0))
-
-
-def after_curriculum(
-    points: Sequence[Point], change: float, reach: float, draw_points: float
-) -> np.ndarray:
-    """float[S]: what the curriculum player gains around the end of the curriculum, less what the
-    baseline gains there meanwhile; below 0, skill is lost.
-
-    `change`: epochs at which the whole game is played from then on; `reach`: epochs before and
-    after it that are compared; `draw_points`: see `Point.ratio`.
-    """
-
-    def gain(x: np.ndarray, y: np.ndarray) -> float:
-        return gain_around(x, y, change, reach)
-
-    return _paired(points, "epochs", draw_points, gain)
+    return inference.paired(sides, weights)
 
 
 def gain_around(x: np.ndarray, y: np.ndarray, change: float, reach: float) -> float:
@@ -153,6 +122,12 @@ def gain_around(x: np.ndarray, y: np.ndarray, change: float, reach: float) -> fl
         return np.nan
     after = mean_between(x, y, change, min(change + reach, x[-1]))
     return after - mean_between(x, y, max(change - reach, x[0]), change)
+
+
+def late_gain(x: np.ndarray, y: np.ndarray, end: float, share: float) -> float:
+    """Mean of a curve over its last share up to the end less that over as much in the middle."""
+    middle = mean_between(x, y, end * (1 - share) / 2, end * (1 + share) / 2)
+    return mean_between(x, y, end * (1 - share), end) - middle
 
 
 def meeting(ahead: Curve, behind: Curve, margin: float = 0.0) -> float | None:

@@ -1,4 +1,4 @@
-"""How much one hyper-parameter matters: Wang 2020 and 2023, Tables 3 and 4, and twelve remarks.
+"""How much one hyper-parameter matters: Wang 2020 and 2023, Tables 3 and 4, and remarks.
 
 A hyper-parameter has an effect if the span of its settings' means exceeds what seeds explain:
 Tukey's studentised range, with seeds as blocks (a seed's settings begin alike, and those of I are
@@ -45,6 +45,7 @@ class Outcome:
     iterations: np.ndarray  # int[N], from 1
     loss: np.ndarray  # float[N], l_+ of the last epoch of each
     seconds: float  # of the run alone
+    elo: float = math.nan  # in the round robin of all
 
 
 Outcomes = Mapping[tuple[str, int], Outcome]  # by setting and seed
@@ -168,41 +169,53 @@ def _best(swept: Swept, found: Span, none: str) -> str:
     return value if found.significant else f"{value} ({plural(found.seeds, 'seed')})"
 
 
-# ---- the twelve remarks
+# ---- the remarks
 
 
 def remarks(swept: Sequence[Swept], outcomes: Outcomes, iterations: int) -> list[dict[str, Any]]:
     """Verdicts on the papers' remarks, seed by seed; the contrasts of each are read together.
 
-    `iterations`: I of the default.
+    Those on what was not swept are left out. `iterations`: I of the default.
     """
-    by_letter = {s.letter: s for s in swept}
     found = []
     for claim in papers.claims(papers.SWEEP):
-        if one := by_letter.get(claim.raw["letter"]):
-            estimates = [_estimate(c, one, outcomes, iterations) for c in claim.contrasts]
+        letter = claim.raw.get("letter")
+        own = [s for s in swept if letter in (None, s.letter)]
+        if own:
+            estimates = [_estimate(c, own, outcomes, iterations) for c in claim.contrasts]
             decided = Decided(claim, decision.decide(claim.contrasts, estimates))
             rows = zip(claim.raw["contrasts"], decided.tests, strict=True)
+            head = ("id", "letter", "words", "where")
             found.append(
-                {key: claim.raw[key] for key in ("id", "letter", "words", "where")}
+                {key: claim.raw[key] for key in head if key in claim.raw}
                 | {"verdict": decided.verdict}
                 | {"contrasts": [dict(contrast) | test.row() for contrast, test in rows]}
             )
     return found
 
 
+def elo_of(played: Mapping[str, Any]) -> dict[tuple[str, int], float]:
+    """By setting and seed, in a tournament."""
+    players = zip(played["players"], played["elo"], strict=True)
+    return {(one["target"], one["seed"]): float(elo) for one, elo in players}
+
+
 def _estimate(
-    contrast: Contrast, swept: Swept, outcomes: Outcomes, iterations: int
+    contrast: Contrast, swept: Sequence[Swept], outcomes: Outcomes, iterations: int
 ) -> inference.Estimate | None:
-    """Plus less minus, of every seed that has both; None without one."""
+    """Plus less minus, mean over hyper-parameters, of every seed that has all; None without one."""
 
     def values(role: str) -> dict[int, float]:
-        name = swept.role(role)
-        return {
-            seed: statistic(contrast.statistic, outcome, iterations)
-            for (setting, seed), outcome in outcomes.items()
-            if setting == name
-        }
+        by_setting = [
+            {
+                seed: statistic(contrast.statistic, outcome, iterations)
+                for (setting, seed), outcome in outcomes.items()
+                if setting == one.role(role)
+            }
+            for one in swept
+        ]
+        seeds = set.intersection(*map(set, by_setting))
+        return {seed: float(np.mean([own[seed] for own in by_setting])) for seed in seeds}
 
     sample = decision.differences(contrast, values)
     return inference.estimate([sample]) if len(sample) else None
@@ -216,6 +229,11 @@ def statistic(name: str, outcome: Outcome, iterations: int) -> float:
     at, loss = outcome.iterations, outcome.loss
     if name == "final_loss":
         return float(loss[-1])
+    if name == "tournament_elo":
+        return outcome.elo
+    if name == "loss_fluctuation":
+        changes = np.diff(loss[at > at[-1] / 2])
+        return float(np.std(changes, ddof=1)) if len(changes) > 1 else math.nan
     if name == "early_loss":
         return float(loss[at <= max(1, iterations // 2)].mean())
     if name == "late_change":

@@ -11,7 +11,8 @@ from experiments import published
 from experiments.claims import section as claims_section
 from experiments.claims.decision import METHOD
 from experiments.claims.ranking import lead
-from experiments.hyperparameters import report_parts
+from experiments.hyperparameters import importance, report_parts
+from experiments.hyperparameters.importance import Outcome, Swept
 from experiments.pages import draw, style
 from experiments.pages.bands import Band, band_of
 from experiments.pages.page import Page, plate, section
@@ -33,11 +34,11 @@ def write_report(workdir: str | Path) -> Path:
 def build(study: Study) -> Page:
     """The page of a sweep, figures drawn, nothing written yet."""
     swept = study.results["sweep"]
-    parameters, remarks = swept["parameters"], swept["remarks"]
+    parameters, decided = swept["parameters"], swept["remarks"]
     [played] = study.tournaments
     return Page(
         **report_parts.heading(study, "Which hyper-parameters matter"),
-        verdicts=[report_parts.tally(remarks, "remark"), _strongest(played), report_parts.POINTS],
+        verdicts=[report_parts.tally(decided, "remark"), _strongest(played), report_parts.POINTS],
         missing=report_parts.missing(study),
         facts=report_parts.facts(study),
         sections=[
@@ -54,7 +55,7 @@ def build(study: Study) -> Page:
                 ),
                 claims_section.of_results(
                     "The papers' remarks",
-                    remarks,
+                    decided,
                     f"{METHOD} Read together: the contrasts of a remark.",
                 ),
             ),
@@ -92,6 +93,25 @@ def _strongest(played: Mapping[str, Any]) -> str:
         sentence += f", {plus_minus(*lead(trained[best], trained['default']))} above the default"
         sentence += " (chosen among many: expect less of it)"
     return f"{sentence}."
+
+
+def remarks(study: Study) -> list[dict[str, Any]]:
+    """Those of a finished study, decided again from its losses, times and ratings."""
+    [played] = study.tournaments
+    found, elo = study.results["sweep"], importance.elo_of(played)
+    swept = [
+        Swept(one["letter"], tuple(one["values"]), tuple(one["settings"]))
+        for one in found["parameters"]
+    ]
+    outcomes = {}
+    for one in found["players"]:
+        iterations, loss = study.series(one["training"], "loss/sum")
+        kept = (iterations > 0) & (iterations <= one["iterations"])
+        key = one["setting"], one["seed"]
+        outcomes[key] = Outcome(
+            iterations[kept], loss[kept], one["seconds"]["total"], elo.get(key, math.nan)
+        )
+    return importance.remarks(swept, outcomes, int(study.setting("train.iterations")))
 
 
 def band(study: Study, setting: str) -> Band | None:

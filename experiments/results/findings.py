@@ -58,12 +58,10 @@ def claims(groups: Mapping[str, Sequence[Recorded]]) -> list[Finding]:
     """All claims that recorded runs say something about, those about the losses first."""
     losses = [one for group, runs in groups.items() for one in _of_losses(group, runs)]
     return losses + [
-        Finding(group, row["words"], row["where"], [verdict], shown.seconds(run.study), run.kind)
+        _as_recorded(group, row, judged)
         for group, runs in groups.items()
-        for run in runs
-        for name, rows in shown.claims(run).items()
-        for row in rows
-        for verdict in [_as_recorded(row, name, run.study.game)]
+        for judged in shown.claims(runs)
+        for row in judged.rows
     ]
 
 
@@ -94,14 +92,18 @@ def _of_losses(group: str, runs: Sequence[Recorded]) -> Iterator[Finding]:
         yield Finding(group, claim.words, claim.where, verdicts, seconds, studies[0].kind)
 
 
-def _as_recorded(row: Mapping[str, Any], tournament: str, board: str) -> Verdict:
-    title = " ".join(filter(None, (game_title(board), tournament)))
+def _as_recorded(group: str, row: Mapping[str, Any], judged: shown.Judged) -> Finding:
+    used = row.get("directories") or [run.name for run in judged.runs]
+    runs = [run for run in judged.runs if run.name in used]
+    title = " ".join(filter(None, (game_title(runs[0].study.game), judged.tournament)))
     contrasts = [
         {"board": title, "subject": subject_of(papers.contrast(contrast)), **contrast}
         for contrast in row.get("contrasts", [row])
     ]
     known = [one for one in contrasts if one.get("effect") is not None]
-    return Verdict(row.get("semantics") or CORRECTED, row["verdict"], known)
+    verdict = Verdict(row.get("semantics") or CORRECTED, row["verdict"], known)
+    seconds = sum(shown.seconds(run.study) or 0.0 for run in runs) or None
+    return Finding(group, row["words"], row["where"], [verdict], seconds, runs[0].kind)
 
 
 def _words(one: Verdict) -> str:

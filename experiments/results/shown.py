@@ -10,9 +10,10 @@ from matplotlib.figure import Figure
 from ml_collections import ConfigDict
 
 from experiments.arms import STUDY as ARMS
-from experiments.claims import measured
+from experiments.claims import measured, supervised
 from experiments.claims import section as claims_section
 from experiments.claims.losses import decide
+from experiments.claims.supervised import STUDY as SUPERVISED
 from experiments.connect_four import claims as connect_four_claims
 from experiments.connect_four import (
     efficiency_report,
@@ -22,7 +23,7 @@ from experiments.connect_four import (
 )
 from experiments.connect_four_efficiency import STUDY as EFFICIENCY
 from experiments.connect_four_extensions import STUDY as EXTENSIONS
-from experiments.connect_four_supervised import STUDY as SUPERVISED
+from experiments.curriculum import claims as curriculum_claims
 from experiments.curriculum import report as curriculum_report
 from experiments.curriculum.study import STUDY as CURRICULUM
 from experiments.hyperparameter_correlation import STUDY as CORRELATION
@@ -37,7 +38,7 @@ from experiments.losses import (
 from experiments.losses.arms_results import ArmsStudy
 from experiments.pages.study import Study
 from experiments.pages.tables import Table, table
-from experiments.pages.wording import ABSENT, duration
+from experiments.pages.wording import ABSENT, duration, joined
 from experiments.recipe import STUDY as RECIPE
 from experiments.results.data import Recorded
 from experiments.strength import recipe_report
@@ -184,22 +185,47 @@ def tables(runs: Sequence[Recorded]) -> Iterator[Table]:
         which = f", {one.name}" if kinds.count(one.kind) > 1 else ""
         for made in filter(None, _STUDIES[one.kind].tables(one.study)):
             yield replace(made, title=f"{made.title}{which}")
-    for one in runs:
-        for name, rows in claims(one).items():
-            yield claims_section.of_results(f"{one.name} {name}".strip(), rows, "")
+    for judged in claims(runs):
+        names = joined([one.name for one in judged.runs])
+        title = f"{names} {judged.tournament}".strip()
+        yield claims_section.of_results(title, judged.rows, "")
 
 
-def claims(run: Recorded) -> dict[str, Sequence[Mapping[str, Any]]]:
-    """Those about a study by itself, by its tournament if it has several."""
+class Judged(NamedTuple):
+    """Claims, and the runs that they were decided from."""
+
+    runs: Sequence[Recorded]
+    tournament: str  # of the run, where it has several
+    rows: Sequence[Mapping[str, Any]]  # as results.json has them
+
+
+def claims(runs: Sequence[Recorded]) -> Iterator[Judged]:
+    """All of a group but those about losses: supervised runs together, every other by itself."""
+    together = [one for one in runs if one.kind == SUPERVISED]
+    if together:
+        results = {one.name: one.study.results for one in together}
+        yield Judged(together, "", supervised.rows(results))
+    for run in runs:
+        if run.kind != SUPERVISED:
+            for tournament, rows in _by_tournament(run).items():
+                yield Judged([run], tournament, rows)
+
+
+def _by_tournament(run: Recorded) -> dict[str, Sequence[Mapping[str, Any]]]:
+    """The claims of a run by itself, by its tournament if it has several.
+
+    Decided again from its data, but for the correlation, whose model takes long to resample.
+    """
     results = run.study.results
     if run.kind.startswith(connect_four_claims.PREFIX):
         return {"": connect_four_claims.rows(results)}
-    own = results.get("claims") or (results.get("sweep") or {}).get("remarks")
+    if run.kind == SWEEP:
+        return {"": sweep_report.remarks(run.study)}
+    if run.kind == CURRICULUM:
+        config, points = ConfigDict(results["config"]), curriculum_report.points_of(results)
+        return {"": curriculum_claims.as_json(curriculum_claims.decide(config, points))}
     analysed = results.get("correlation") or {}
-    of_tournaments = {
-        name: each["claims"] for name, each in analysed.items() if isinstance(each, dict)
-    }
-    return ({"": own} if own else {}) | of_tournaments
+    return {name: each["claims"] for name, each in analysed.items() if isinstance(each, dict)}
 
 
 def of_losses(

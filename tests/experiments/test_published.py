@@ -78,4 +78,5 @@ def test_the_claims_are_well_formed_and_agree_with_the_published_numbers() -> No
         ("gobang_value_loss_low", "gobang_5x5", "value"),  # "lower than 0.1" is taken as 0.1
         ("large_othello_combinations", "othello_6x6", "sum"),  # l_v ends 0.06 lower
         ("large_othello_combinations", "othello_6x6", "product"),  # 0.12
+        ("othello_combinations_alike", "othello_5x5", "sum", "product"),  # l_v 0.052 apart
     }

@@ -11,11 +11,11 @@ from ml_collections import ConfigDict
 
 from experiments import connect_four_supervised as study
 from experiments import published
+from experiments.claims.supervised import PUBLISHED
 from experiments.configs.connect_four_supervised import get_config
 from experiments.connect_four import solved_games, solved_positions, supervised
 from experiments.connect_four.solved_games import Recipe
 from experiments.connect_four.supervised import Progress, Schedule
-from experiments.connect_four.supervised_rows import PUBLISHED
 from jaxzero import networks, workdir
 from jaxzero.runs.stopping import Stopped
 from jaxzero.settings.config import ConfigError

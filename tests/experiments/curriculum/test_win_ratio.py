@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from experiments import published
-from experiments.claims.decision import CONTRADICTED, REPRODUCED, UNDECIDED
+from experiments.claims.decision import CONTRADICTED, NOT_ADDRESSED, REPRODUCED, UNDECIDED
 from experiments.configs.curriculum import PRESETS, get_config
 from experiments.curriculum import claims, win_ratio
 from experiments.curriculum.win_ratio import Curve, Point
@@ -56,18 +56,30 @@ def test_means_are_of_the_line_between_the_points():
     assert np.isnan(mean_between(x[:1], y[:1], 0.0, 1.0))
 
 
-def test_differences_are_taken_seed_by_seed_over_what_all_reached():
+def over(low, high):
+    return lambda x, y: mean_between(x, y, low, high)
+
+
+def test_differences_are_taken_seed_by_seed():
     points = []
     for seed in range(6):
         points += line("curriculum", seed, lambda s: min(1.0, 0.2 + s), last=200.0)
         points += line("baseline", seed, lambda s: s, last=100.0)
     points += line("baseline", 99, lambda s: s)  # a seed of one arm alone
     points += line("trim", 0, lambda s: s, last=10.0)  # plays no part
-    found = win_ratio.differences(points, "minutes", (0.0, 0.5), 0.0)
+    found = win_ratio.paired(points, "minutes", 0.0, over(0, 50))
     assert len(found) == 6
     np.testing.assert_allclose(found, 0.2 + 0.125 - 0.25, atol=0.02)
-    late = win_ratio.differences(points, "minutes", (0.5, 1.0), 0.0)
+    late = win_ratio.paired(points, "minutes", 0.0, over(50, 100))
     np.testing.assert_allclose(late, 0.2 + 0.375 - 0.75, atol=0.02)
+    mean = win_ratio.paired(points, "minutes", 0.0, over(50, 100), (0.5, 0.5))
+    np.testing.assert_allclose(mean, (0.2 + 0.375 + 0.75) / 2, atol=0.02)
+
+
+def test_what_is_gained_late():
+    x = np.linspace(0, 1000, 1001)
+    assert win_ratio.late_gain(x, x / 1000, 1000.0, 0.2) == pytest.approx(0.4)
+    assert win_ratio.late_gain(x, np.minimum(x / 1000, 0.3), 1000.0, 0.2) == pytest.approx(0)
 
 
 def test_where_the_leader_is_overtaken():
@@ -85,17 +97,20 @@ def test_skill_lost_where_the_curriculum_ends():
     for seed in range(5):
         points += line("curriculum", seed, lambda s: heights[min(int(4 * s), 3)], last=2000.0)
         points += line("baseline", seed, lambda s: 0.4, last=2000.0)
-    lost = win_ratio.after_curriculum(points, 1000.0, 400.0, 0.0)
-    assert len(lost) == 5
-    assert (lost < -0.15).all()
+    points += line("trim", 0, lambda s: s, last=10.0)  # plays no part
     found = {v.claim.id: v for v in claims.decide(get_config("paper_racing_kings"), points)}
     assert found["skill_lost"].tests[0].estimate.effect < -0.15  # the whole game from 1000 on
+    assert found["skill_lost"].tests[0].seeds == 5
     late = found["converge"].tests[0].estimate.effect
     assert late == pytest.approx(0.5, abs=0.01)  # the last fifth
     config = small.changed(get_config("paper_racing_kings"), {"study.draw_points": 1.0})
     drawn = [dataclasses.replace(p, draws=p.losses, losses=0) for p in points]
-    assert all(v.tests[0].estimate.effect == 0 for v in claims.decide(config, drawn))
-    assert not len(win_ratio.after_curriculum(points, 2000.0, 400.0, 0.0))  # nobody went on
+    decided = [v for v in claims.decide(config, drawn) if v.tests]
+    assert all(v.tests[0].estimate.effect == 0 for v in decided)
+    short = [dataclasses.replace(p, x={k: v / 2 for k, v in p.x.items()}) for p in points]
+    found = {v.claim.id: v for v in claims.decide(get_config("paper_racing_kings"), short)}
+    assert found["skill_lost"].tests[0].estimate is None  # nobody went on
+    assert found["speed_of_the_curriculum"].verdict == NOT_ADDRESSED
 
 
 @pytest.mark.parametrize(
@@ -112,7 +127,8 @@ def test_verdicts_follow_the_seeds(gain, said):
     assert found["faster_in_time"].verdict == said
     assert "skill_lost" not in found  # 004 says that of Racing Kings alone
     few = [p for p in points if p.seed < 3]
-    assert all(v.verdict == UNDECIDED for v in claims.decide(get_config("paper"), few))
+    verdicts = {v.verdict for v in claims.decide(get_config("paper"), few)}
+    assert verdicts == {UNDECIDED, NOT_ADDRESSED}
     assert claims.decide(get_config("paper"), [p for p in points if p.arm == "baseline"]) == []
 
 
@@ -125,6 +141,8 @@ def test_the_papers_own_curves_lead_early():
     assert all(abs(value) < 0.1 for value in theirs["converge"].values())
     assert set(theirs["faster_in_time"]) == {"fig4", "fig5", "fig6"}
     assert {**theirs["skill_lost"]} == {"fig4": pytest.approx(-0.11, abs=0.02)}  # around epoch 1000
+    assert all(value > 0.1 for value in theirs["below_maximum"].values())
+    assert theirs["other_networks_and_curricula"] == {}
 
 
 def test_the_paper_presets_have_the_papers_values():

@@ -128,6 +128,10 @@ def test_statistics_of_a_run() -> None:
     assert importance.statistic("loss_at_70", long, 10) == 0.4
     assert importance.statistic("early_loss", long, 10) == pytest.approx(1.1)
     assert importance.statistic("late_change", long, 10) == pytest.approx(0.2 - 0.1)
+    # Between iterations 8 to 15.
+    changes = [0.0, 0.0, -0.1, -0.1, 0.4, -0.2, -0.1]
+    fluctuation = importance.statistic("loss_fluctuation", long, 10)
+    assert fluctuation == pytest.approx(np.std(changes, ddof=1))
     less = dataclasses.replace(long, iterations=long.iterations[:14], loss=long.loss[:14])
     assert importance.statistic("late_change", less, 10) == pytest.approx(0.3 - 0.1)
     short = dataclasses.replace(long, iterations=long.iterations[:5], loss=long.loss[:5])
@@ -158,12 +162,26 @@ def test_a_loss_that_stays_does_not_rise() -> None:
 def test_verdicts_on_a_remark(last: float, seeds: int, verdict: str) -> None:
     """ "The most epochs give the lowest loss": against the default and against the minimum."""
     curves = {"ep=5": FLAT, "default": FLAT, "ep=15": [1.0] * 9 + [last]}
-    [remark] = importance.remarks(
+    remark, strength = importance.remarks(
         [EPOCHS], outcomes(curves, {}, seeds=seeds, noise=0.01), iterations=10
     )
+    assert (strength["id"], strength["verdict"]) == ("higher_is_stronger", "undecided")  # unrated
     assert (remark["id"], remark["verdict"]) == ("ep_many", verdict)
     assert len(remark["contrasts"]) == 2
     assert remark["contrasts"][0]["effect"] == pytest.approx(last - 1, abs=0.03)
+
+
+def test_higher_values_are_stronger_in_the_mean_over_hyper_parameters() -> None:
+    settings = (*EPISODES.settings, "ep=5", "ep=15")
+    elo = {"E=10": 0.0, "default": 50.0, "E=100": 200.0, "ep=5": 100.0, "ep=15": 60.0}
+    found = outcomes(dict.fromkeys(settings, FLAT), {}, seeds=5, noise=0.01)
+    rated = {
+        key: dataclasses.replace(one, elo=elo[key[0]] + key[1] % 2) for key, one in found.items()
+    }
+    decided = {row["id"]: row for row in importance.remarks([EPISODES, EPOCHS], rated, 10)}
+    [test] = decided["higher_is_stronger"]["contrasts"]
+    assert test["effect"] == pytest.approx((200 - 40) / 2)
+    assert decided["higher_is_stronger"]["verdict"] == "reproduced"
 
 
 def test_the_published_tables_are_whole() -> None:
@@ -174,7 +192,8 @@ def test_the_published_tables_are_whole() -> None:
                for values_of_default in [_defaults()])  # fmt: skip
     assert {row["hours"][1] for row in paper["table_3"].values()} == {44.0}
     claims = (published.load("claims_sweep") or {})["claims"]
-    assert [claim["letter"] for claim in claims] == list(LETTERS)
+    letters = [claim.get("letter") for claim in claims]
+    assert letters == [*LETTERS, "u", "bs", None]
     known = (published.load("claims_sweep") or {})["statistics"]
     for claim in claims:
         for contrast in claim["contrasts"]:
