@@ -22,8 +22,14 @@ from ml_collections import ConfigDict
 from tqdm import tqdm
 
 from experiments.claims.supervised import STUDY
-from experiments.configs.connect_four_supervised import GAME, KEYS, LABELS
-from experiments.connect_four import claims, solved_positions, solved_set, supervised
+from experiments.configs.connect_four_supervised import GAME, HARD, KEYS, LABELS
+from experiments.connect_four import (
+    claims,
+    solved_positions,
+    solved_set,
+    supervised,
+    supervised_rows,
+)
 from experiments.connect_four import supervised_report as report
 from experiments.connect_four.solved_games import Recipe
 from experiments.connect_four.solved_positions import Positions
@@ -54,12 +60,16 @@ class NetworkVariant(NamedTuple):
     version: int
     labels: str
     features: str = "none"  # of `FEATURES`, or those of the teacher's own network
+    best_move_probability: float = HARD  # of its positions
 
     @property
     def name(self) -> str:
-        """`blocks5_v1_corrected`, `blocks5_v1_corrected_move1`."""
+        """`blocks5_v1_corrected`, `blocks5_v1_corrected_move1`, `blocks5_v2_easy_corrected`."""
+        kind, probability = f"v{self.version}", self.best_move_probability
+        if probability != HARD:
+            kind += f"_{supervised_rows.set_name(probability)}"
         end = "" if self.features == "none" else f"_{self.features}"
-        return f"blocks{self.blocks}_v{self.version}_{self.labels}{end}"
+        return f"blocks{self.blocks}_{kind}_{self.labels}{end}"
 
 
 def resolve(config: ConfigDict) -> ConfigDict:
@@ -71,16 +81,18 @@ def resolve(config: ConfigDict) -> ConfigDict:
 
 
 def groups(config: ConfigDict) -> list[NetworkVariant]:
-    """All groups, smallest networks first."""
+    """All groups, set by set, smallest networks first."""
     s = config.study
     kinds = itertools.product(s.blocks, s.versions, s.outcome_labels, s.features)
-    return [NetworkVariant(*kind) for kind in kinds]
+    sets = itertools.product(map(float, s.best_move_probability), kinds)
+    return [NetworkVariant(*kind)._replace(best_move_probability=p) for p, kind in sets]
 
 
 def validate(config: ConfigDict) -> None:
     """Refuses what this study can't do, before anything is made or compiled."""
     config = resolve(config)
-    shell.check(config, KEYS, "blocks", "versions", "outcome_labels", "features")
+    several = ("blocks", "versions", "outcome_labels", "features", "best_move_probability")
+    shell.check(config, KEYS, *several)
     if config.game != GAME:
         raise ConfigError(f"config.game={config.game!r}: the solved positions are of {GAME}")
     if config.network.name != "resnet" or config.network.value_head != "wdl":
@@ -119,15 +131,9 @@ def settings(config: ConfigDict, group: NetworkVariant) -> tuple[Spec, Hyper]:
     return spec, hyper
 
 
-def recipe(config: ConfigDict, version: int) -> Recipe:
-    """How a version's positions are made."""
-    s = config.study
-    return Recipe(float(s.best_move_probability), version == 2, s.data_seed)
-
-
-def positions(config: ConfigDict, version: int) -> Positions:
-    """A version's positions, made now if they are missing."""
-    wanted = recipe(config, version)
+def positions(config: ConfigDict, version: int, probability: float) -> Positions:
+    """A version's positions of a set, made now if they are missing."""
+    wanted = Recipe(probability, version == 2, config.study.data_seed)
     directory = solved_set.place_of(wanted, Path(config.study.data))
     held = solved_positions.describe(directory)
     if held is not None and held["recipe"] != wanted._asdict():
@@ -182,7 +188,7 @@ def run(config: ConfigDict, directory: Path, command: str | None = None) -> None
 
 
 def _train_and_measure(config: ConfigDict, group: NetworkVariant, place: _Place) -> dict[str, Any]:
-    data = positions(config, group.version)
+    data = positions(config, group.version, group.best_move_probability)
     own = data.part(slice(config.study.positions))
     index = solved_positions.split(own, config.study.split)
     spec, hyper = settings(config, group)
@@ -192,7 +198,7 @@ def _train_and_measure(config: ConfigDict, group: NetworkVariant, place: _Place)
     )
     if group.features != "none":
         wanted = FEATURES[group.features]
-        teacher = _teacher(config, group.version, data, place, trained=wanted.trained)
+        teacher = _teacher(config, group, data, place, trained=wanted.trained)
         seen = (
             solved_positions.observations(data, index["train"])
             if wanted.later
@@ -234,10 +240,10 @@ def _mean_and_error(values: list[float]) -> dict[str, float]:
 
 
 def _teacher(
-    config: ConfigDict, version: int, data: Positions, place: _Place, *, trained: bool
+    config: ConfigDict, pupils: NetworkVariant, data: Positions, place: _Place, *, trained: bool
 ) -> tuple[Spec, learner.Learner]:
     """The small network, trained on positions that nobody else sees, or as it began."""
-    group = NetworkVariant(3, version, LABELS[0], TEACHER)
+    group = pupils._replace(blocks=3, labels=LABELS[0], features=TEACHER)
     spec, _ = settings(config, group)
     if not trained:
         return spec, learner.init(spec, jax.random.key(config.seed))

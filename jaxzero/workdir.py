@@ -55,6 +55,7 @@ MAY_GROW = (  # lists that may have more when a workdir is resumed
     "study.versions",
     "study.outcome_labels",
     "study.features",
+    "study.best_move_probability",
 )
 _PACKAGES = ("jax", "jaxlib", "flax", "optax", "mctx", "chex", "orbax-checkpoint", "numpy")
 

@@ -16,6 +16,7 @@ from experiments import published
 from experiments.claims import papers, sides
 from experiments.claims.decision import Decided
 from experiments.claims.papers import EFFICIENCY, Claim, Contrast
+from experiments.configs.connect_four_supervised import EASY, HARD
 from experiments.pages.wording import joined
 from jaxzero.settings import config as config_lib
 
@@ -25,9 +26,15 @@ PUBLISHED: Final = "clausen_supervised"
 STATISTICS: Final = {"moves": ("move", "strong"), "results": ("result", "result")}
 FEW: Final = 10_000  # training positions, up to which a study is one of few examples
 _PERFECT: Final = "study.best_move_probability"
-_SETS: Final = {"hard": 0.5, "easy": 0.9, "few": 0.5}  # perfect moves where positions are made
+_SETS: Final = {"hard": HARD, "easy": EASY, "few": HARD}  # perfect moves where positions are made
 # Listed by a study of which each network has one, or no matter of how a network came to be.
-_LISTED: Final = ("study.blocks", "study.versions", "study.outcome_labels", "study.features")
+_LISTED: Final = (
+    "study.blocks",
+    "study.versions",
+    "study.outcome_labels",
+    "study.features",
+    _PERFECT,
+)
 _OWN: Final = ("preset", "study.seeds", "study.searches", "study.mistakes", "study.data")
 _OWN_SECTIONS: Final = ("execution.", "tracking.")
 
@@ -44,6 +51,12 @@ class Networks(NamedTuple):
         return _wanted(name).items() <= self.settings.items()
 
 
+def probability_of(results: Mapping[str, Any], group: Mapping[str, Any]) -> float:
+    """That share of a group's positions; older studies had one for all groups."""
+    found = group.get("best_move_probability", results["config"]["study"]["best_move_probability"])
+    return float(found)
+
+
 def networks(directory: str, results: Mapping[str, Any]) -> Iterator[Networks]:
     """Of a study's results.json."""
     flat = config_lib.flatten(ConfigDict(results["config"]))
@@ -53,15 +66,21 @@ def networks(directory: str, results: Mapping[str, Any]) -> Iterator[Networks]:
         if key not in _LISTED + _OWN and not key.startswith(_OWN_SECTIONS)
     }
     for group in results["groups"]:
-        own = {
-            "blocks": group["blocks"],
-            "version": group["version"],
-            "labels": group["labels"],
-            "features": group.get("features", "none"),
-            "few": group["positions"]["train"] <= FEW,
-            "positions": group.get("sha256"),
-        }
+        probability, trained_on = probability_of(results, group), group["positions"]["train"]
+        own = kind(group, probability, trained_on) | {"positions": group.get("sha256")}
         yield Networks(directory, common | own, group["seeds"])
+
+
+def kind(group: Mapping[str, Any], probability: float, trained_on: int) -> dict[str, Any]:
+    """What sides name of a group: of a share of perfect moves, trained on so many positions."""
+    return {
+        "blocks": group["blocks"],
+        "version": group["version"],
+        "labels": group["labels"],
+        "features": group.get("features", "none"),
+        "few": trained_on <= FEW,
+        _PERFECT: probability,
+    }
 
 
 def _wanted(name: str) -> dict[str, Any]:

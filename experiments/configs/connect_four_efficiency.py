@@ -145,7 +145,8 @@ PRESETS: dict[str, Preset] = {
         },
     ),
     "gpu": Preset(
-        "3 blocks of 64 channels, 1,000 games an iteration, baseline and extended: one large GPU",
+        "3 blocks of 64 channels, 1,000 games an iteration, the arms of Figs. 1 to 7, 5 seeds: one "
+        "large GPU",
         BASE
         | {
             "network.blocks": 3,
@@ -154,7 +155,6 @@ PRESETS: dict[str, Preset] = {
             "selfplay.episodes": 1000,
             "replay.window_positions": 200_000,
             "train.iterations": 30,
-            "study.arms": ("baseline", "extended"),
             "study.test_positions": 2000,
         },
     ),

@@ -85,7 +85,8 @@ PRESETS: dict[str, Preset] = {
         },
     ),
     "laptop": Preset(
-        "2 blocks of 16 channels, 20 iterations, 5 seeds: an hour or two of a CPU core",
+        "2 blocks of 16 channels, 20 iterations, 5 seeds, the arms of Figs. 8 to 13 and those of "
+        "the thesis that the text names: two to three hours of a CPU core (predicted)",
         dict(efficiency.PRESETS["quick"].changes)
         | {
             "selfplay.episodes": 128,
@@ -94,6 +95,7 @@ PRESETS: dict[str, Preset] = {
             "train.schedule_steps": (10, 16),
             "train.value_weight": 0.5,  # 0.01 is too slow (docs/results/connect_four.md)
             "evaluation.learning_positions": 0,
+            "execution.snapshot_every": 1,  # else nobody sees the drop when a network grows
             "study.arms": (
                 "extended",
                 "cached",
@@ -103,10 +105,16 @@ PRESETS: dict[str, Preset] = {
                 "cached_growing",
                 TEACHER,
                 "move1",
+                "move0_win0",
+                "win0",
+                "only_move2",
                 "move1_random",
                 "evolve",
+                "kld",
                 "novelty",
                 "tree",
+                "tree_5",
+                "tree_15",
                 "retry",
                 "archive",
             ),

@@ -1,6 +1,7 @@
-"""Supervised Connect Four's settings: `:quick`, `:laptop`, `:gpu`, `:few`, `:paper`.
+"""Supervised Connect Four's settings: `:quick`, `:laptop`, `:gpu`, `:paper`, `:few`.
 
-Clausen 2021, section 3.2 and Table 1; what the paper does not say is that of the authors' program.
+Clausen 2021, section 3.2 and Table 1; with `_features` behind it (`:gpu_features`) section 4.2 and
+the easy set. What the paper does not say is that of the authors' program.
 """
 
 from jaxzero.settings.config import Key, Preset, preset_getter
@@ -8,6 +9,7 @@ from jaxzero.settings.features import FEATURES
 
 GAME = "connect_four_6x7"
 LABELS = ("corrected", "published")
+HARD, EASY = 0.5, 0.9  # shares of perfect moves by which the paper's two sets were made
 
 
 # The network of 002's Table 2 and its optimiser, in every preset.
@@ -28,6 +30,31 @@ BASE = {
     "execution.checkpoint_every": 1,
 }
 
+# Of section 4.2: one position a game, squeeze and excite without a reply head, both sets.
+FEATURES_BASE = BASE | {
+    "network.squeeze_excite": True,
+    "study.blocks": (5,),
+    "study.versions": (2,),
+    "study.best_move_probability": (HARD, EASY),
+}
+# All of which there are published accuracies.
+PUBLISHED_FEATURES = (
+    "none",
+    "move0",
+    "win0",
+    "move0_win0",
+    "move1",
+    "win1",
+    "move2",
+    "win2",
+    "only_move1_win1",
+    "only_move2",
+    "only_win2",
+    "move0_win0_last_block",
+    "move1_last_block",
+    "win1_last_block",
+)
+
 _QUICK = BASE | {
     "network.channels": 32,
     "study.blocks": (2,),
@@ -44,22 +71,23 @@ PRESETS: dict[str, Preset] = {
         _QUICK,
     ),
     "laptop": Preset(
-        "20,000 positions, 2 and 4 blocks of 32 channels, both versions and labels, 5 seeds: hours "
-        "of a CPU core (predicted)",
+        "Table 1 small: 10,000 positions, 5, 10 and 20 blocks of 16 channels, both versions and "
+        "labels, 5 seeds: 2 to 3 hours of a CPU core (predicted)",
         _QUICK
         | {
-            "study.blocks": (2, 4),
+            "network.channels": 16,
+            "study.blocks": (5, 10, 20),
             "study.versions": (1, 2),
             "study.seeds": 5,
-            "study.positions": 20_000,
+            "study.positions": 10_000,
             "study.max_epochs": 20,
         },
     ),
     "gpu": Preset(
-        "100,000 positions, 5 blocks, both versions and labels, 5 seeds together: one GPU",
+        "Table 1 with 100,000 positions: 5, 10 and 20 blocks, both versions and labels, 5 seeds "
+        "together: one GPU",
         BASE
         | {
-            "study.blocks": (5,),
             "study.outcome_labels": LABELS,
             "study.positions": 100_000,
             "execution.checkpoint_every": 5,
@@ -81,7 +109,51 @@ PRESETS: dict[str, Preset] = {
         },
     ),
     "paper": Preset(
-        "Table 1: 1,000,000 positions, 5, 10 and 20 blocks, both versions, 5 seeds", BASE
+        "Table 1: 1,000,000 positions, 5, 10 and 20 blocks, both versions and labels, 5 seeds",
+        BASE | {"study.outcome_labels": LABELS},
+    ),
+    "quick_features": Preset(
+        "2,000 positions of each set, 2 blocks of 32 channels, move1 of a teacher of 2,000: "
+        "minutes on two CPU cores",
+        FEATURES_BASE
+        | {
+            "network.channels": 32,
+            "study.blocks": (2,),
+            "study.versions": (1,),  # quicker to make
+            "study.features": ("none", "move1"),
+            "study.seeds": 2,
+            "study.positions": 2000,
+            "study.teacher_positions": 2000,
+            "study.max_epochs": 6,
+        },
+    ),
+    "laptop_features": Preset(
+        "10,000 positions of each set, 5 blocks of 32 channels, two kinds of features of a teacher "
+        "of 10,000, 5 seeds: 2 hours of a CPU core (predicted)",
+        FEATURES_BASE
+        | {
+            "network.channels": 32,
+            "study.features": ("none", "move0_win0", "move1"),
+            "study.positions": 10_000,
+            "study.teacher_positions": 10_000,
+            "study.max_epochs": 20,
+        },
+    ),
+    "gpu_features": Preset(
+        "100,000 positions of each set, 5 blocks, all published features, both labels, 5 seeds "
+        "together: one GPU",
+        FEATURES_BASE
+        | {
+            "study.outcome_labels": LABELS,
+            "study.features": PUBLISHED_FEATURES,
+            "study.positions": 100_000,
+            "execution.checkpoint_every": 5,
+        },
+    ),
+    "paper_features": Preset(
+        "section 4.2 and the easy set: 1,000,000 positions of each set, 5 blocks, all published "
+        "features, both labels, 5 seeds",
+        FEATURES_BASE | {"study.outcome_labels": LABELS, "study.features": PUBLISHED_FEATURES},
     ),
 }
 
@@ -123,8 +195,8 @@ KEYS: tuple[Key, ...] = (
     Key("study.positions", 1_000_000, "positions of a set", low=10),
     Key(
         "study.best_move_probability",
-        0.5,
-        "of a perfect move where positions are made; 0.5: hard, 0.9: easy",
+        (HARD,),
+        "of a perfect move where positions are made, a set for each; 0.5: hard, 0.9: easy",
         low=0,
         high=1,
     ),

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from matplotlib.figure import Figure
 
+from experiments.claims.supervised import probability_of
 from experiments.connect_four import claims, supervised_rows
 from experiments.pages import draw, page, style
 from experiments.pages.page import Page, plate, section
@@ -89,12 +90,16 @@ def accuracies(results: dict[str, Any]) -> Table:
         row = supervised_rows.matching(results, group)
         return None if row is None else f"{100 * row[key]:.2f}"
 
+    def of_set(group: dict[str, Any]) -> str:
+        found = supervised_rows.set_name(probability_of(results, group))
+        return "" if found == "hard" else f", {found}"
+
     return table(
         "Supervised accuracy in percent",
         results["groups"],
         {
             "blocks, set, labels": lambda group: (
-                f"{group['blocks']}, version {group['version']}, {group['labels']}"
+                f"{group['blocks']}, version {group['version']}{of_set(group)}, {group['labels']}"
                 + (f", {kind}" if (kind := group.get("features", "none")) != "none" else "")
             ),
             "parameters": lambda group: number(group["parameters"]),
@@ -166,11 +171,15 @@ def mistakes(group: dict[str, Any]) -> Table:
 
 def sets(results: dict[str, Any]) -> Table:
     """The positions' results and best moves, those of the paper's sets beside them."""
-    rows, groups = [], results["groups"]
-    for version in sorted({group["version"] for group in groups}):
-        group = next(g for g in groups if g["version"] == version)
-        rows.append((f"ours, version {version}", group["statistics"]))
-        if of_paper := supervised_rows.set_of(results, version):
+    kinds = {
+        (probability_of(results, group), group["version"]): group
+        for group in reversed(results["groups"])
+    }
+    rows = []
+    for (probability, version), group in sorted(kinds.items(), key=lambda item: item[0]):
+        name = f"{supervised_rows.set_name(probability)}, version {version}"
+        rows.append((f"ours, {name}", group["statistics"]))
+        if of_paper := supervised_rows.set_of(probability, version):
             rows.append(of_paper)
     return table(
         "Positions",

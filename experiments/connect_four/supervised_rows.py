@@ -4,7 +4,13 @@ from collections.abc import Mapping
 from typing import Any
 
 from experiments import published
-from experiments.claims.supervised import PUBLISHED
+from experiments.claims.supervised import PUBLISHED, probability_of
+from experiments.configs.connect_four_supervised import EASY, HARD
+
+
+def set_name(probability: float) -> str:
+    """Of the share of perfect moves by which positions were made: `hard`, `easy`."""
+    return {HARD: "hard", EASY: "easy"}.get(probability, f"p{probability:g}")
 
 
 def all_rows() -> list[dict[str, Any]]:
@@ -28,7 +34,7 @@ def matching(results: Mapping[str, Any], group: Mapping[str, Any]) -> dict[str, 
         "at": "last_block" if targets.endswith("_last_block") else "head",
         "blocks": group["blocks"],
         "version": group["version"],
-        "best_move_probability": config["study"]["best_move_probability"],
+        "best_move_probability": probability_of(results, group),
         "squeeze_excite": config["network"].get("squeeze_excite", False),
     }
     return next((row for row in all_rows() if recipe.items() <= row.items()), None)
@@ -49,9 +55,8 @@ def about_features(results: Mapping[str, Any]) -> str:
     )
 
 
-def set_of(results: Mapping[str, Any], version: int) -> tuple[str, dict[str, Any]] | None:
+def set_of(probability: float, version: int) -> tuple[str, dict[str, Any]] | None:
     """Name and statistics of 002's positions of the same recipe."""
-    probability = results["config"]["study"]["best_move_probability"]
-    key = {0.5: f"hard_version_{version}", 0.9: "easy_test"}.get(probability, "")
+    key = {HARD: f"hard_version_{version}", EASY: "easy_test"}.get(probability, "")
     found = (published.load(PUBLISHED) or {})["sets"].get(key)
     return None if found is None else (f"Clausen 2021's {key.replace('_', ' ')}", found)

@@ -2,7 +2,7 @@
 
 import shlex
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Final, NamedTuple
@@ -12,6 +12,7 @@ from markupsafe import Markup
 from experiments import loss_report
 from experiments.claims import decision, inference
 from experiments.claims import papers as claimed
+from experiments.claims.decision import NOT_ADDRESSED
 from experiments.pages import page, style
 from experiments.pages.page import Page, Plate, Section, section
 from experiments.pages.tables import Table, table
@@ -22,6 +23,7 @@ from jaxzero import workdir
 from jaxzero.settings.config import ConfigError
 
 REPORT: Final = "report.html"
+_CLAIMED: Final = ("claim", "where", "verdict")  # how a table of a study's own claims begins
 
 
 class Source(NamedTuple):
@@ -106,7 +108,8 @@ def _section(
         command = _command(paper, scale, folder, names if exhibit.about else [exhibit.study])
         text.append(f"Missing: {joined(names)}. Made by: {command}")
     plates = [p for one in sources for p in _plates(exhibit, one, len(sources) > 1)]
-    tables = list(_tables(paper, exhibit, sources))
+    addressed = _addressed(one for part, one in own.items() if part.study == exhibit.study)
+    tables = list(_tables(paper, exhibit, sources, addressed))
     if sources and not plates and not tables:
         text.append("The finished runs have nothing of it: it takes other settings of the study.")
     return section(
@@ -133,8 +136,26 @@ def _plates(exhibit: Exhibit, source: Source, several: bool) -> Iterator[Plate]:
             yield replace(shown, name=name, title=title)
 
 
-def _tables(paper: Paper, exhibit: Exhibit, sources: Sequence[Source]) -> Iterator[Table]:
-    """The tables of an exhibit, rows that are of other papers' claims left out."""
+def _addressed(reports: Iterable[Page]) -> set[tuple[str, ...]]:
+    """(claim, where) of the claims that some part of a study addresses."""
+    return {
+        row[:2]
+        for report in reports
+        for part in report.sections
+        for shown in part.tables
+        if shown.headers[:3] == _CLAIMED
+        for row in shown.rows
+        if row[2] != NOT_ADDRESSED
+    }
+
+
+def _tables(
+    paper: Paper, exhibit: Exhibit, sources: Sequence[Source], addressed: set[tuple[str, ...]]
+) -> Iterator[Table]:
+    """The tables of an exhibit, without rows of other papers' claims.
+
+    `addressed`: claims that are left out where this part does not address them: another one does.
+    """
     others = {
         key
         for claim in claimed.claims(claimed.LOSSES)
@@ -150,6 +171,8 @@ def _tables(paper: Paper, exhibit: Exhibit, sources: Sequence[Source]) -> Iterat
     ]
     for title, shown in found:
         rows = tuple(row for row in shown.rows if row[0] not in others)
+        if shown.headers[:3] == _CLAIMED:
+            rows = tuple(r for r in rows if r[2] != NOT_ADDRESSED or r[:2] not in addressed)
         title = title if len(found) > len(exhibit.tables) else shown.title
         yield replace(shown, title=title, rows=rows)
 
@@ -179,7 +202,7 @@ def _not_addressed(paper: Paper, shown: Sequence[Table]) -> Table | None:
 def verdicts(sections: Sequence[Section]) -> dict[str, int]:
     """How many claims have which verdict, each in each table and semantics once."""
     found = {
-        (shown.title, row[0], row[2] if shown.headers[2] == "semantics" else ""): row[
+        (shown.title, *row[: 3 if shown.headers[2] == "semantics" else 2]): row[
             shown.headers.index("verdict")
         ]
         for part in sections

@@ -124,6 +124,8 @@ def _epochs(label: str) -> Exhibit:
 
 
 _LOSS_TABLES = ("Tournament Elo by board",)
+_TABLE_1, _FEATURES = "table_1", "features"  # the two supervised parts of 002
+_SUPERVISED = ("Supervised accuracy", _CLAIMS)
 PAPERS: Final = (
     Paper(
         "000",
@@ -167,10 +169,24 @@ PAPERS: Final = (
         "clausen2021",
         "Clausen, Reichhuber, Thomsen, Tomforde: Improvements to Increase the Efficiency of the "
         "AlphaZero Algorithm: A Case Study in the Game 'Connect 4' (2021)",
-        (Part(SUPERVISED), Part(EFFICIENCY), Part(EXTENSIONS)),
+        (
+            Part(SUPERVISED, _TABLE_1),
+            Part(SUPERVISED, _FEATURES, suffix=f"_{_FEATURES}"),
+            Part(EFFICIENCY),
+            Part(EXTENSIONS),
+        ),
         (
             Exhibit(
-                "Table 1", "Supervised accuracy", SUPERVISED, (), ("Supervised accuracy", _CLAIMS)
+                "Section 2.4",
+                "Extensions of others",
+                note="What section 2.4 cites of others and 002 has no runs of: python -m "
+                "experiments.connect_four_efficiency "
+                "--config=experiments/configs/connect_four_efficiency.py:laptop "
+                "--config.study.arms=baseline,playout_caps,forced_playouts,known_results,"
+                "move_values,mixed_values --workdir=runs/others",
+            ),
+            Exhibit(
+                "Table 1", "Supervised accuracy", SUPERVISED, (), _SUPERVISED, about=_TABLE_1
             ),
             *(
                 Exhibit(f"Fig. {number}", shows, EFFICIENCY, (plate,))
@@ -203,6 +219,25 @@ PAPERS: Final = (
                     (12, "Evolving players", "evolution"),
                     (13, "Evolving for novelty", "novelty"),
                 )
+            ),
+            Exhibit(
+                "Sections 3.2 and 4.2",
+                "The easy set beside the hard one; features in supervised training",
+                SUPERVISED,
+                (),
+                (*_SUPERVISED, "Positions"),
+                about=_FEATURES,
+                note="With few examples (8,000, a remark in the authors' program) the laptop scale "
+                "has them. At every scale: python -m experiments.connect_four_supervised "
+                "--config=experiments/configs/connect_four_supervised.py:few --workdir=runs/few",
+            ),
+            Exhibit(
+                "Section 4.3",
+                "Constants of the search",
+                note="The authors' Bayesian search, which only their thesis shows: python -m "
+                "experiments.connect_four_search "
+                "--config=experiments/configs/connect_four_search.py:paper "
+                "--workdir=runs/constants",
             ),
             Exhibit("Section 4", "Claims on the extensions", EXTENSIONS, tables=(_CLAIMS,)),
             Exhibit(

@@ -69,6 +69,7 @@ FEATURES: dict[str, Features] = {
     "move1_random": Features(*_MOVE1, trained=False),
     "move1_last_block": Features(*_MOVE1, "last_block"),
     "move1_own": Features(*_MOVE1, "own"),
+    "win1_last_block": Features((), (0, 1), "last_block"),
 }
 
 LEARNED_FEATURES: tuple[Key, ...] = (

@@ -1,9 +1,34 @@
-"""Whether the report of a study has what the papers' pages take from it."""
+"""What the papers' pages take from a study: whether its report, and its settings, have it."""
 
 from pathlib import Path
 
+from experiments import connect_four_supervised
+from experiments.claims import papers as claimed
+from experiments.claims import supervised
+from experiments.connect_four import solved_positions
 from experiments.pages import page
-from experiments.reproduce.papers import PAPERS
+from experiments.reproduce import forecast, papers
+from experiments.reproduce.papers import PAPERS, Part
+
+
+def compared(part: Part, scale: str) -> set[str]:
+    """What claims and figures call the arms or groups of networks of a part."""
+    config = forecast.settings(part, scale)
+    if part.study != papers.SUPERVISED:
+        return set(config.study.arms)
+    trained_on = int(config.study.positions * solved_positions.SHARES[0])
+    kinds = [
+        supervised.kind(group._asdict(), group.best_move_probability, trained_on)
+        for group in connect_four_supervised.groups(config)
+    ]
+    names = {
+        name
+        for claim in claimed.claims(claimed.EFFICIENCY)
+        if "supervised" in claim.raw["studies"]
+        for contrast in claim.contrasts
+        for name, _ in contrast.sides
+    }
+    return {n for n in names if any(supervised.Networks("", own, ()).are(n) for own in kinds)}
 
 
 def missing_in(report: Path, study: str) -> set[str]:

@@ -28,12 +28,16 @@ from experiments.configs import (
 from experiments.configs import curriculum as curriculum_config
 from experiments.configs import hyperparameter_correlation as correlation_config
 from experiments.configs import hyperparameter_sweep as sweep_config
+from experiments.connect_four.claims import PREFIX
 from experiments.curriculum import claims as curriculum
 from experiments.curriculum import win_ratio
 from experiments.curriculum.win_ratio import Point
 from experiments.hyperparameters import elo_model
 from experiments.hyperparameters.importance import Outcome, remarks
+from experiments.reproduce import forecast
+from experiments.reproduce import papers as reproduced
 from jaxzero.settings import config as config_lib
+from tests.experiments.exhibits import compared
 
 SCALES = ("laptop", "gpu", "paper")
 Side = tuple[str, str, str]  # board, statistic, name
@@ -111,20 +115,10 @@ def test_claims_on_losses(scale: str, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize("scale", SCALES)
-@pytest.mark.parametrize(
-    ("study", "config"),
-    [
-        ("efficiency", connect_four_efficiency),
-        ("extensions", connect_four_extensions),
-        ("supervised", connect_four_supervised),
-    ],
-)
-def test_claims_of_paper_002(study: str, config: Any, scale: str) -> None:
-    settings = config.get_config(scale).study
-    names = set(settings.get("arms", ()))
-    if study == "supervised":
-        pairs = itertools.product(settings.blocks, settings.versions)
-        names = {f"blocks{blocks}_v{version}" for blocks, version in pairs}
+@pytest.mark.parametrize("part", reproduced.find("002").parts, ids=lambda part: part.name)
+def test_claims_of_paper_002(part: reproduced.Part, scale: str) -> None:
+    names, seeds = compared(part, scale), forecast.settings(part, scale).study.seeds
+    study = part.study.removeprefix(PREFIX)
 
     def verdict_of(claim: Claim, seeds: int) -> str:
         made = claimed(claim, 10 * max(c.margin for c in claim.contrasts))
@@ -143,9 +137,9 @@ def test_claims_of_paper_002(study: str, config: Any, scale: str) -> None:
         if study in claim.raw["studies"]
         and all(c.sides and {name for name, _ in c.sides} <= names for c in claim.contrasts)
     ]
-    assert addressed or study == "supervised"  # whose claims need several depths
+    assert addressed
     for claim in addressed:
-        assert verdict_of(claim, settings.seeds) != UNDECIDED, claim.id
+        assert verdict_of(claim, seeds) != UNDECIDED, claim.id
         assert verdict_of(claim, inference.FEWEST - 1) == UNDECIDED
 
 

@@ -217,6 +217,28 @@ def test_table_1_is_decided_for_each_kind_of_labels() -> None:
     assert len((published.load(supervised.PUBLISHED) or {})["features"]) == 25
 
 
+def test_a_study_of_both_sets_tells_them_apart() -> None:
+    study, easy = results(0.5), results(0.9)
+    study["config"]["study"]["best_move_probability"] = [0.5, 0.9]
+    for made, probability, accuracy in ((study, 0.5, 0.8), (easy, 0.9, 0.9)):
+        for group in made["groups"]:
+            seeds = [{"network": {"all": {"strong": accuracy, "result": 0.8}}}] * 5
+            group |= {"best_move_probability": probability, "seeds": seeds}
+    study["groups"] += easy["groups"]
+    found = {row["id"]: row for row in claims.rows(study)}["hard_set_is_harder"]
+    assert found["verdict"] == "reproduced"
+    assert found["contrasts"][0]["effect"] == pytest.approx(10)
+    shown = [row[0] for row in accuracies(study).rows]
+    assert shown[0] == "5, version 2, corrected"
+    assert shown[4] == "5, version 2, easy, corrected"
+    assert [row[0] for row in sets(study).rows] == [
+        "ours, hard, version 2",
+        "Clausen 2021's hard version 2",
+        "ours, easy, version 2",
+        "Clausen 2021's easy test",
+    ]
+
+
 def test_few_examples_are_few() -> None:
     study = results(0.5)
     study["groups"][1] |= {"features": "move0_win0", "labels": "corrected"}

@@ -204,12 +204,21 @@ def test_bad_settings_are_one_line(
 
 
 def test_a_set_made_otherwise_is_refused(data: Path, tmp_path: Path) -> None:
-    config = study.resolve(tiny(data, {"study.best_move_probability": 0.9}))
+    config = study.resolve(tiny(data))
+    assert len(study.positions(config, 1, 0.5))
     with pytest.raises(ConfigError, match="made otherwise"):
-        study.positions(config, 1)
+        study.positions(config, 1, 0.9)
 
 
 def test_semantics_decides_the_labels() -> None:
-    config = small.changed(get_config("paper"), {"semantics": "published"})
+    config = small.changed(get_config("few"), {"semantics": "published"})
     assert study.resolve(config).study.outcome_labels == ("published",)
-    assert study.resolve(get_config("paper")).study.outcome_labels == ("corrected",)
+    assert study.resolve(get_config("few")).study.outcome_labels == ("corrected",)
+
+
+def test_both_sets_have_groups_of_their_own() -> None:
+    config = study.resolve(get_config("laptop_features"))
+    names = [group.name for group in study.groups(config)]
+    assert names[:2] == ["blocks5_v2_corrected", "blocks5_v2_corrected_move0_win0"]
+    assert names[3] == "blocks5_v2_easy_corrected"
+    assert len(set(names)) == 6

@@ -7,11 +7,15 @@ from pathlib import Path
 
 import pytest
 
-from experiments.connect_four import efficiency_report, extension_figures
+from experiments import connect_four_supervised
+from experiments.claims import papers as claimed
+from experiments.connect_four import efficiency_report, extension_figures, supervised_rows
+from experiments.connect_four.claims import PREFIX
 from experiments.reproduce import forecast, papers, plan
 from experiments.reproduce.papers import PAPERS, SCALES, Exhibit, Paper
 from jaxzero.runs.hardware import Hardware
 from jaxzero.settings.config import ConfigError
+from tests.experiments.exhibits import compared
 from tests.experiments.reproduce.fake_part import Fake
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -30,7 +34,7 @@ def test_every_part_has_settings_at_every_scale(made: Paper) -> None:
     for scale in SCALES:
         for part in made.parts:
             config = forecast.settings(part, scale)
-            assert config.preset == scale + part.suffix * (part.study == papers.CURRICULUM)
+            assert config.preset == scale + part.suffix * (part.study != papers.LOSSES)
             assert config.semantics == part.semantics
             if part.study == papers.LOSSES:
                 assert config.game == part.about
@@ -51,7 +55,7 @@ def test_exhibits_name_studies_and_boards_of_their_paper() -> None:
         for exhibit in made.exhibits:
             assert exhibit.study in studies
             assert exhibit.about in boards
-            assert bool(exhibit.study) != bool(exhibit.note)
+            assert exhibit.study or exhibit.note
             assert bool(exhibit.plates or exhibit.tables) == bool(exhibit.study)
 
 
@@ -75,6 +79,64 @@ def test_the_exhibits_of_paper_002_are_figures_of_its_reports() -> None:
     numbers = [int(number) for one in papers.find("002").exhibits
                for number in re.findall(r"Fig\. (\d+)", one.label)]  # fmt: skip
     assert numbers == list(range(1, 14))
+
+
+# Claims of paper 002 that no part addresses, and what an exhibit says of them.
+OTHERS = {  # section 2.4 cites others for them; 002 shows no runs
+    f"{name}_{claim}": name
+    for name, claim in (
+        ("playout_caps", "accelerate"),
+        ("forced_playouts", "accelerate"),
+        ("known_results", "stronger"),
+        ("move_values", "small_gain"),
+        ("mixed_values", "help"),
+    )
+}
+FEW = {"features_help_few": "connect_four_supervised.py:few"}  # larger scales have more examples
+
+
+@pytest.mark.parametrize("scale", SCALES[1:])
+def test_every_figure_and_claim_of_paper_002_has_its_arms_in_the_plan(scale: str) -> None:
+    made = papers.find("002")
+    arms = {part: compared(part, scale) for part in made.parts}
+    drawn = {
+        f"efficiency_{name}": {"baseline", *own} for name, *_, own in efficiency_report.FIGURES
+    }
+    drawn |= {f"extensions_{one.name}": {*one.arms} for one in extension_figures.FIGURES}
+    for exhibit, plate in ((one, plate) for one in made.exhibits for plate in one.plates):
+        own = [names for part, names in arms.items() if part.study == exhibit.study]
+        assert any(drawn.get(plate, set()) <= names for names in own), exhibit.label
+    notes, lost = " ".join(one.note for one in made.exhibits), set()
+    for claim in claimed.claims(claimed.EFFICIENCY):
+        sides = {name for contrast in claim.contrasts for name, _ in contrast.sides}
+        if not sides:
+            assert claim.raw["needs"]  # says what no study measures
+        elif not any(
+            sides <= names
+            for part, names in arms.items()
+            if part.study.removeprefix(PREFIX) in claim.raw["studies"]
+        ):
+            lost.add(claim.id)
+    left_out = OTHERS | (FEW if scale != "laptop" else {})
+    assert lost == left_out.keys()
+    assert all(words in notes for words in left_out.values())
+    [extensions] = [part for part in made.parts if part.study == papers.EXTENSIONS]
+    # else no network is kept right before and after it has grown
+    assert forecast.settings(extensions, scale).execution.snapshot_every == 1
+
+
+@pytest.mark.parametrize("scale", ["gpu", "paper"])
+def test_every_published_row_of_supervised_accuracy_has_its_networks(scale: str) -> None:
+    rows, found = supervised_rows.all_rows(), []
+    for part in (one for one in papers.find("002").parts if one.study == papers.SUPERVISED):
+        config = forecast.settings(part, scale)
+        results = {"config": config.to_dict()}
+        found += [
+            supervised_rows.matching(results, group._asdict())
+            for group in connect_four_supervised.groups(config)
+            if group.labels == "published"
+        ]
+    assert [row for row in rows if row not in found] == []
 
 
 # ---- the plan

@@ -12,6 +12,8 @@ from pathlib import Path
 
 import pytest
 
+from experiments.pages.page import Page, section
+from experiments.pages.tables import Table
 from experiments.reproduce import command, pages, papers, parts
 from experiments.reproduce.papers import PAPERS, Exhibit, Paper
 from jaxzero.settings.config import ConfigError
@@ -185,6 +187,35 @@ def test_the_page_keeps_the_papers_order_and_counts_verdicts(tmp_path: Path) -> 
     assert 'id="p0p"' in html
     assert '<a href="one/report.html">one</a>' in html
     assert "1.5 min" in html
+
+
+def test_a_claim_that_another_part_of_a_study_addresses_is_shown_once(tmp_path: Path) -> None:
+    one, two = Fake("fake", "one"), Fake("fake", "two")
+    rows = {
+        one: [("Deep", "A (true)", "reproduced"), ("Deep", "A (false)", "undecided")],
+        two: [("Deep", "A (true)", "not addressed"), ("Deep", "A (false)", "not addressed")],
+    }
+    nowhere = ("Wide", "B", "not addressed")
+
+    def report(part: Fake) -> Page:
+        headers = ("claim", "where", "verdict")
+        shown = Table("The paper's claims", headers, (*rows[part], nowhere))
+        return Page("Fake", "", [], [], [], [section("All", shown)])
+
+    sections = [
+        pages._section(
+            paper(one, two),
+            "quick",
+            tmp_path,
+            Exhibit("Fig. 1", "", "fake", tables=("The paper's claims",), about=part.about),
+            {one: report(one), two: report(two)},
+            None,
+        )
+        for part in (one, two)
+    ]
+    shown = [table.rows for made in sections for table in made.tables]
+    assert shown == [(*rows[one], nowhere), (nowhere,)]
+    assert pages.verdicts(sections) == {"reproduced": 1, "undecided": 1, "not addressed": 1}
 
 
 def test_an_index_lists_the_pages_that_are_there(
