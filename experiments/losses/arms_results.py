@@ -14,7 +14,7 @@ from experiments.pages.study import Study
 from experiments.strength import ladder_figures
 from experiments.strength.ladder_figures import StrengthCurve
 from jaxzero import workdir
-from jaxzero.settings.config import flatten
+from jaxzero.settings.config import default_config, flatten
 
 _OWN_SECTIONS: Final = ("execution.", "tracking.")  # of settings, that arms may have apart
 
@@ -65,8 +65,8 @@ def together(parts: Sequence[Study]) -> list[Study]:
 
 
 def _settings(part: Study) -> dict[str, Any]:
-    """What must be equal, by dotted key."""
-    flat = flatten(ConfigDict(part.results.get("config") or {}))
+    """What must be equal, by dotted key; one that is younger than the study had its default."""
+    flat = flatten(default_config()) | flatten(ConfigDict(part.results.get("config") or {}))
     return {k: v for k, v in flat.items() if k != "study.arms" and not k.startswith(_OWN_SECTIONS)}
 
 
