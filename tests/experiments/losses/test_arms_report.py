@@ -153,8 +153,14 @@ def test_arms_that_were_trained_apart_are_read_as_one(tmp_path: Path) -> None:
     for words, row in apart.items():
         assert row["seeds"] == 6
         assert row["effect"] == pytest.approx(whole[words]["effect"], abs=10)
-    other = dataclasses.replace(second, results=second.results | {"config": {"seed": 1}})
-    assert len(arms_results.together([first, other])) == 2
+
+    def changed(**config: Any) -> Study:
+        return dataclasses.replace(second, results=second.results | {"config": config})
+
+    assert len(arms_results.together([first, changed(seed=1)])) == 2
+    # A key that the older study did not have yet, at its default and not.
+    assert len(arms_results.together([first, changed(arena={"trees": "game"})])) == 1
+    assert len(arms_results.together([first, changed(arena={"trees": "gate"})])) == 2
     document.write(tmp_path / "docs")
     assert "on ladders of their own" in (tmp_path / "docs" / "recorded.md").read_text()
     drawn = sorted(path.name for path in (tmp_path / "docs").glob("*.svg"))
