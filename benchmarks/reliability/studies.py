@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from experiments.costs import clock
+from experiments.hyperparameters import group_training
 from jaxzero import workdir
 from jaxzero.runs.checkpoints import Checkpoints
 from tests.experiments import processes
@@ -116,8 +117,13 @@ def remove(directory: Path) -> None:
 
 
 def lost(directory: Path) -> str | None:
-    """Whether more than the iteration at work is lost: rows that were written, never saved."""
+    """Whether more than the iteration at work is lost: rows that were written, never saved.
+
+    Groups of a hyper-parameter study that are done need no checkpoints, nor do their rows together.
+    """
     for path in directory.rglob(workdir.METRICS):
+        if (path.parent / group_training.DONE).exists() or (path.parent / "groups").is_dir():
+            continue
         done = max((row["iteration"] for row in workdir.read_rows(path)), default=0)
         saved = max(Checkpoints.steps(path.parent / "checkpoints"), default=0)
         if done > saved + 1:

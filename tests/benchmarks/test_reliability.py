@@ -104,6 +104,8 @@ def test_what_a_kill_may_cost(tmp_path: Path) -> None:
     other = run_directory(tmp_path / "other", 1.5, rows=4, saved=1)
     assert "metrics.jsonl is not that" in str(studies.differing(whole, other))
     assert "iteration 3 was done, 1 is saved" in str(studies.lost(other))
+    (other / "arm" / "done.json").touch()  # a group of a hyper-parameter study
+    assert studies.lost(other) is None
     (same / workdir.RESULTS).unlink()
     assert "results.json is not that" in str(studies.differing(whole, same))
 
