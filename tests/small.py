@@ -34,8 +34,14 @@ SETTINGS: dict[str, Any] = TINY | {
     "execution.population": "map",
 }
 
-# Dropout acts (devices share one mask); a small step leaves rounding no room to grow.
-FOR_DEVICES = {"train.dropout_rate": 0.3, "train.learning_rate": 1e-4, "arena.threshold": 0.0}
+# Dropout acts (devices share one mask); a small step leaves rounding no room to grow; there are
+# fewer games of the arena than devices.
+FOR_DEVICES = {
+    "train.dropout_rate": 0.3,
+    "train.learning_rate": 1e-4,
+    "arena.threshold": 0.0,
+    "arena.games": 2,
+}
 
 
 def small_config(changes: Mapping[str, Any] | None = None) -> ConfigDict:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
-from scipy import stats
+import scipy  # which loads its parts where they are first used
 
 LEVEL: Final = 0.05
 FEWEST: Final = 5
@@ -41,7 +41,8 @@ class Estimate:
 
     def interval(self, level: float = LEVEL) -> tuple[float, float]:
         """What a test of this level does not reject: 95 % by default; NaN where not tested."""
-        reach = self.stderr * stats.t.isf(level / 2, self.freedom) if self.tested else math.nan
+        quantile = scipy.stats.t.isf(level / 2, self.freedom) if self.tested else math.nan
+        reach = self.stderr * quantile
         return float(self.effect - reach), float(self.effect + reach)
 
     def p_value(self, distance: float | None = None) -> float:
@@ -52,7 +53,9 @@ class Estimate:
         distance = abs(self.effect) if distance is None else distance
         if not self.tested or distance <= 0:
             return 1.0
-        return float(2 * stats.t.sf(distance / self.stderr, self.freedom)) if self.stderr else 0.0
+        if not self.stderr:
+            return 0.0
+        return float(2 * scipy.stats.t.sf(distance / self.stderr, self.freedom))
 
 
 def estimate(
@@ -148,13 +151,13 @@ def seeds_needed(
         error, freedom = sd / math.sqrt(seeds), seeds - 1
         if error == 0:
             return distance > 0 or (abs(effect) < margin and not one_sided)
-        bound = stats.t.isf(LEVEL / tests / 2, freedom)
-        apart = stats.nct.sf(bound, freedom, distance / error) if distance > 0 else 0.0
+        bound = scipy.stats.t.isf(LEVEL / tests / 2, freedom)
+        apart = scipy.stats.nct.sf(bound, freedom, distance / error) if distance > 0 else 0.0
         if one_sided or abs(effect) >= margin:
             return apart >= POWER
         # The interval inside the margins: two one-sided tests.
-        upper = stats.nct.cdf(-bound, freedom, (abs(effect) - margin) / error)
-        lower = stats.nct.cdf(bound, freedom, (abs(effect) + margin) / error)
+        upper = scipy.stats.nct.cdf(-bound, freedom, (abs(effect) - margin) / error)
+        lower = scipy.stats.nct.cdf(bound, freedom, (abs(effect) + margin) / error)
         return max(apart, upper - lower) >= POWER
 
     return _first(decides, FEWEST, MOST_SEEDS)

@@ -6,7 +6,7 @@ from itertools import combinations
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy import stats
+import scipy
 
 from experiments.claims import decision, inference
 from experiments.claims.inference import Estimate
@@ -55,7 +55,7 @@ def _rated(target: str, elo: Mapping[Any, float], errors: np.ndarray) -> Rated:
     sd = float(np.std(values, ddof=1)) if n > 1 else math.nan
     stderr = float(np.fmax(own, sd / math.sqrt(n)))
     tail = inference.LEVEL / 2
-    reach = stderr * (stats.t.isf(tail, n - 1) if n > 1 else stats.norm.isf(tail))
+    reach = stderr * (scipy.stats.t.isf(tail, n - 1) if n > 1 else scipy.stats.norm.isf(tail))
     mean = float(np.mean(values))
     return Rated(target, elo, own, mean, stderr, sd, mean - reach, mean + reach)
 

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy import optimize
+import scipy
 
 from experiments import published
 from experiments.costs.clock import Cost
@@ -122,7 +122,7 @@ def fit(rows: list[Row]) -> Cost:
     counts = np.array([work(row.job)[:3] for row in rows])
     hours = np.array([row.hours for row in rows])
     scale = counts.max(axis=0)
-    weights, _ = optimize.nnls(counts / scale / hours[:, None], np.ones(len(rows)))
+    weights, _ = scipy.optimize.nnls(counts / scale / hours[:, None], np.ones(len(rows)))
     return Cost(*(3600 * weights / scale).tolist())
 
 

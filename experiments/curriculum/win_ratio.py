@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from scipy import stats
+import scipy
 
 from experiments.claims import inference
 from experiments.pages.bands import mean_between
@@ -69,7 +69,7 @@ def smooth(points: Iterable[Point], axis: str, window: int, draw_points: float) 
     x = _moving([p.x[axis] for p in ordered], window)
     games = _moving([p.games for p in ordered], window) * window
     won = _moving([p.games * p.ratio(draw_points) for p in ordered], window) * window
-    z = stats.norm.ppf(0.975)
+    z = scipy.stats.norm.ppf(0.975)
     share = won / games
     middle = (share + z**2 / (2 * games)) / (1 + z**2 / games)
     inside = share * (1 - share) / games + z**2 / (4 * games**2)

@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
-from scipy import stats
+import scipy
 
 from experiments.claims import decision, inference, papers
 from experiments.claims.decision import Decided
@@ -94,10 +94,10 @@ class Block(NamedTuple):
         if not self.error:
             return 0.0 if self.span else 1.0
         q = self.span / self.error
-        return float(stats.studentized_range.sf(q, len(self.values), self.freedom))
+        return float(scipy.stats.studentized_range.sf(q, len(self.values), self.freedom))
 
     def noise(self, level: float) -> float:
-        q = stats.studentized_range.ppf(1 - level, len(self.values), self.freedom)
+        q = scipy.stats.studentized_range.ppf(1 - level, len(self.values), self.freedom)
         return float(q * self.error)
 
 

@@ -19,9 +19,11 @@ def test_the_forecast_is_near_what_xla_allots(mode: str) -> None:
     spec, members = small.small_spec(), 2
     program = small.compiled_program(spec, Layout(1, 1), mode)
     held = small.heldout(spec.game)
-    states = jax.eval_shape(program.init, jax.ShapeDtypeStruct((members,), np.int32))
-    hypers = jax.eval_shape(lambda: population.stack([small.small_hyper()] * members))
-    used = program.iterate.lower(hypers, states, held).compile().memory_analysis()
+    # As a run begins, so that the program is the one that other tests compile.
+    states = program.init(population.place(np.arange(members, dtype=np.int32), program.sharding))
+    hypers = population.place(population.stack([small.small_hyper()] * members), program.sharding)
+    given = hypers, states, population.place(held, program.replicated)
+    used = program.iterate.lower(*given).compile().memory_analysis()
     predicted = memory.forecast(
         spec, small.small_hyper(), held, members=members, together=mode == "vmap"
     )

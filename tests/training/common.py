@@ -2,13 +2,16 @@
 
 import functools
 from typing import Any
+from unittest import mock
 
 import jax
 import optax
 
-from jaxzero.training import learner, replay
+from jaxzero.training import episodes, learner, replay
 from jaxzero.training.learner import Learner
+from jaxzero.training.selfplay import Trajectory
 from jaxzero.training.spec import Spec
+from jaxzero.training.windows import Batch
 from tests import small
 
 LEARNING_RATE, DROPOUT, WEIGHT = 0.003, 0.4, 0.3
@@ -49,6 +52,20 @@ def hyper_of(target: str, **changes: Any) -> Any:
 def examples() -> replay.Examples:
     """A minibatch."""
     return small.random_examples(spec().game, 16)
+
+
+def games_and_batch(*given: Any) -> tuple[Trajectory, Batch]:
+    """The games that `episodes.play_batch` plays, and what it returns; for traced code."""
+    played, self_play = [], episodes.self_play
+
+    def noted(*args: Any) -> Any:
+        played.append(self_play(*args))
+        return played[-1]
+
+    with mock.patch.object(episodes, "self_play", noted):
+        batch = episodes.play_batch(*given)
+    [(games, _)] = played
+    return games, batch
 
 
 def adam_state(state: Any) -> optax.ScaleByAdamState:

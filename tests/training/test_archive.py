@@ -11,9 +11,10 @@ import numpy as np
 import pytest
 
 from jaxzero.settings.config import ConfigError
-from jaxzero.training import archive, episodes, learner, past
+from jaxzero.training import archive, learner, past
 from jaxzero.training.selfplay import Trajectory
 from tests import small
+from tests.training.common import games_and_batch
 
 BOARD = "connect_four_3x3_line3"
 SETTINGS = {
@@ -40,8 +41,7 @@ def batches(kind: str, count: int = 3) -> list[tuple[Trajectory, Any, Any]]:
     def play(kept: Any, key: jax.Array) -> Any:
         network = learner.init(own, jax.random.key(1))
         hyper = small.small_hyper(SETTINGS)
-        games, _ = episodes.self_play(own, hyper, network, key, past=past.unpack(kept))
-        batch = episodes.play_batch(own, hyper, network, kept, jnp.int32(0), key)
+        games, batch = games_and_batch(own, hyper, network, kept, jnp.int32(0), key)
         return games, batch.progress, batch.metrics
 
     run, kept, found = jax.jit(play), past.begin(own, jax.random.key(2)), []

@@ -180,7 +180,8 @@ def test_without_a_learning_rate_nothing_is_learned_and_the_loss_is_the_evaluati
     # The running averages are those of the one minibatch, which is the whole window.
     source = replay.source(ring, jnp.int32(2), hyper.window)
     everything = jax.jit(lambda: learner.draw(one, source, jnp.arange(32)))()
-    evaluation = learner.evaluate_losses(one, after, everything, jnp.ones((32,), bool))
+    evaluate = jax.jit(functools.partial(learner.evaluate_losses, one))
+    evaluation = evaluate(after, everything, jnp.ones((32,), bool))
     for name, value in evaluation.items():
         np.testing.assert_allclose(metrics[f"loss/{name}"], [value] * 2, rtol=1e-5)
 

@@ -28,7 +28,7 @@ def test_acting_uses_the_running_averages() -> None:
     assert (np.asarray(out.value[1:]) != np.asarray(other.value[1:])).any()
     moved = infer(dataclasses.replace(after, batch_stats=fresh(spec()).batch_stats), boards)
     assert (np.asarray(out.value) != np.asarray(moved.value)).all()
-    logits, value, draw = learner.acting(spec(), after)(boards)
+    logits, value, draw = jax.jit(learner.acting(spec(), after))(boards)
     assert_close((logits, value), (out.policy_logits, out.value), 1e-6)
     assert draw is None
 
@@ -45,7 +45,7 @@ def test_a_running_average_of_the_weights_plays(tmp_path: Path) -> None:
         expected = jax.tree.map(lambda a, b, k=keep: k * a + (1 - k) * b, expected, newest)
     acts = learner.without_optimiser(trained)
     assert_close((acts.params, acts.batch_stats), expected, 1e-6)
-    infer = functools.partial(learner.infer, averaged)
+    infer = jax.jit(functools.partial(learner.infer, averaged))
     boards = examples().observation
     assert_equal(infer(trained, boards), infer(acts, boards))
     newest_value = infer(dataclasses.replace(trained, opt_state=()), boards).value
@@ -59,7 +59,7 @@ def test_a_running_average_of_the_weights_plays(tmp_path: Path) -> None:
 def test_evaluation_counts_the_valid_examples() -> None:
     evaluate = jax.jit(functools.partial(learner.evaluate_losses, spec()))
     given = examples()
-    out = learner.infer(spec(), fresh(spec()), given.observation)
+    out = jax.jit(functools.partial(learner.infer, spec()))(fresh(spec()), given.observation)
     valid = np.arange(16) % 3 > 0
     found = evaluate(fresh(spec()), given, valid)
     log_p = np.asarray(jax.nn.log_softmax(out.policy_logits))

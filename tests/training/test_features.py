@@ -1,7 +1,7 @@
 """Features of a small network in self-play: which positions they are of, and who is the teacher."""
 
 import dataclasses
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +19,7 @@ from jaxzero.settings.features import Features
 from jaxzero.training import episodes, features, learner, replay
 from jaxzero.training import spec as spec_lib
 from jaxzero.training.learner import Learner
+from jaxzero.training.spec import Spec
 from tests import small
 from tests.runs.trained import train
 
@@ -82,9 +83,10 @@ def test_features_are_learned_and_turn_with_the_board() -> None:
         np.testing.assert_array_equal(theirs, mine[:, :, ::-1])
     np.testing.assert_array_equal(turned.observation, given.observation[:, :, ::-1])
 
-    def error(network: Any) -> float:
+    @jax.jit
+    def error(network: Any) -> jax.Array:
         out = learner.infer(spec, network, given.observation)
-        return float(features.loss(spec.features, out, targets).mean())
+        return features.loss(spec.features, out, targets).mean()
 
     step = jax.jit(lambda network, key: learner.train_step(spec, hyper, network, given, key)[0])
     after = network
@@ -137,13 +139,17 @@ def one_run(config: ConfigDict, seeds: int = 1) -> list[Member]:
     return [Member(f"r{i}", "sum", i, config) for i in range(seeds)]
 
 
+@cache
+def started(spec: Spec) -> Learner:
+    return jax.jit(jax.vmap(partial(learner.init, spec)))(jax.random.split(KEY, 1))
+
+
 def small_run(directory: Path, changes: dict[str, Any], at: int = 1) -> Learner:
     """A run directory of a small network, as it began; the network, [1]."""
     config = small.small_config(LEARNED | TEACHER | changes)
     workdir.claim(directory, config, "small")
     runs.write_members(directory, config, one_run(config))
-    start = partial(learner.init, spec_lib.make_spec(config))
-    networks = learner.without_optimiser(jax.jit(jax.vmap(start))(jax.random.split(KEY, 1)))
+    networks = learner.without_optimiser(started(spec_lib.make_spec(config)))
     kept = Checkpoints(directory / runs.SNAPSHOTS, keep=None)
     kept.save(at, networks)
     kept.close()

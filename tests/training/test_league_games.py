@@ -16,12 +16,20 @@ from jaxzero.search import core
 from jaxzero.search.options import Numbers
 from jaxzero.settings.config import ConfigError
 from jaxzero.training import episodes, league, learner, past, seen
+from jaxzero.training.learner import Learner
 from jaxzero.training.selfplay import Trajectory
 from jaxzero.training.spec import Spec
 from tests import small
+from tests.training.common import games_and_batch
 from tests.training.plain_league import OWN, SETTINGS, SPEC, plain_elo, plain_is_over, spec_of
 
 NOVEL = {"selfplay.league": "novel_wins", "selfplay.seen_positions": 4096}
+
+
+@functools.cache
+def network() -> Learner:
+    """Of all leagues: what evolves is how it searches."""
+    return jax.jit(functools.partial(learner.init, SPEC))(jax.random.key(1))
 
 
 @functools.cache
@@ -30,22 +38,20 @@ def batches(changes: tuple[tuple[str, Any], ...], count: int = 3) -> list[tuple[
     own = spec_of(changes)
     hyper = small.small_hyper(SETTINGS | dict(changes))
 
-    def play(kept: Any, key: jax.Array) -> Any:
-        network = learner.init(own, jax.random.key(1))
-        games, _ = episodes.self_play(own, hyper, network, key, past=past.unpack(kept))
-        batch = episodes.play_batch(own, hyper, network, kept, jnp.int32(0), key)
+    def play(network: Any, kept: Any, key: jax.Array) -> Any:
+        games, batch = games_and_batch(own, hyper, network, kept, jnp.int32(0), key)
         return games, batch.progress, batch.metrics
 
     run, kept, found = jax.jit(play), past.begin(own, jax.random.key(5)), []
     for number in range(count):
         before = kept
-        games, kept, metrics = run(kept, jax.random.key(number))
+        games, kept, metrics = run(network(), kept, jax.random.key(number))
         found.append(jax.device_get((games, before, kept, metrics)))
     return found
 
 
 @jax.jit
-def search(states: Any, ply: Any, values: Any, actions: Any) -> tuple[jax.Array, Any]:
+def search(network: Any, states: Any, ply: Any, values: Any, actions: Any) -> tuple[jax.Array, Any]:
     """The policies of a ply of the first batch, by numbers [B, 3], and where its moves lead."""
     game_keys = jax.vmap(jax.random.fold_in, (None, 0))(jax.random.key(0), jnp.arange(16))
     keys = jax.vmap(jax.random.fold_in, (0, None))(game_keys, ply)
@@ -53,7 +59,7 @@ def search(states: Any, ply: Any, values: Any, actions: Any) -> tuple[jax.Array,
     own = Numbers(c, unvisited_q, draw_value, jnp.float32(0.3), 0.0)
     policy = core.run(
         SPEC.game,
-        learner.acting(SPEC, learner.init(SPEC, jax.random.key(1))),
+        learner.acting(SPEC, network),
         jax.vmap(jax.random.split)(keys)[:, 0],
         states,
         options=SPEC.search.of_games(own),
@@ -70,7 +76,7 @@ def test_each_player_searches_with_its_own_numbers() -> None:
     for ply in (0, 1, 2):
         movers = who[np.arange(16), games.to_move[ply]]
         values = before.league.values[movers]
-        policy, states = search(states, ply, values, games.action[ply])
+        policy, states = search(network(), states, ply, values, games.action[ply])
         np.testing.assert_allclose(games.policy[ply], policy, atol=1e-5)
     assert len(np.unique(games.policy[0], axis=0)) > 3
 
@@ -78,19 +84,19 @@ def test_each_player_searches_with_its_own_numbers() -> None:
 def test_a_run_searches_with_traced_numbers_of_its_own() -> None:
     """In place of its spec's, and of its hyper-parameters' c."""
     own = spec_of((("selfplay.league", "none"),))
-    hyper, network = small.small_hyper(SETTINGS), learner.init(own, jax.random.key(1))
+    hyper, learned = small.small_hyper(SETTINGS), network()
 
     @jax.jit
     def play(numbers: Numbers) -> Trajectory:
         given = hyper.replace(numbers=numbers)  # type: ignore[attr-defined]
-        return episodes.self_play(own, given, network, jax.random.key(0))[0]
+        return episodes.self_play(own, given, learned, jax.random.key(0))[0]
 
     for c, unvisited_q, draw_value in ((0.5, 0.9, -0.5), (3.0, 0.1, 0.5)):
         games = play(Numbers(c, unvisited_q, draw_value, 0.3, 0.0))
         states = starts(own.game, 16)
         for ply in (0, 1):
             values = np.tile(np.float32([c, unvisited_q, draw_value]), (16, 1))
-            policy, states = search(states, ply, values, games.action[ply])
+            policy, states = search(network(), states, ply, values, games.action[ply])
             np.testing.assert_allclose(games.policy[ply], policy, atol=1e-5)
 
 

@@ -15,11 +15,12 @@ from jax.sharding import PartitionSpec as P
 from jaxzero.games import make_game
 from jaxzero.loops import DATA_AXIS, MEMBER_AXIS
 from jaxzero.search import SearchOptions
-from jaxzero.training import episodes, learner, selfplay, sharing
+from jaxzero.training import episodes, selfplay, sharing
 from jaxzero.training.selfplay import PlayoutCaps, Trajectory
 from jaxzero.training.sharing import Costs, Memory, Sharing
 from tests import small
 from tests.oracles.stub_network import jax_stub_evaluate
+from tests.training.common import fresh
 
 GAMES = 16
 SIMULATIONS = 6
@@ -183,22 +184,25 @@ def test_all_sizes_give_a_network_batches_of_one_size() -> None:
     assert len(sharing.sizes(4096, 32)) == 5
 
 
-@pytest.mark.usefixtures("as_users_run")
-def test_an_iteration_with_a_network() -> None:
+def test_an_iteration_with_a_network(request: pytest.FixtureRequest) -> None:
     """Settings reach the games, which are the same, and their costs reach the metrics."""
-    results = {}
-    for share in ("none", "cache"):
-        spec = small.small_spec({
+    specs = [
+        small.small_spec({
             "game": "connect_four_3x3_line3", "selfplay.episodes": 8, "search.key": "position",
             "network.name": "resnet", "network.blocks": 1,
             "search.dirichlet_fraction": 0.25, "selfplay.share": share, "arena.gate": "none",
             "execution.evaluate_at_once": 4, "search.num_simulations": 4,
-        })  # fmt: skip
-        network = jax.jit(functools.partial(learner.init, spec))(jax.random.key(0))
+        })
+        for share in ("none", "cache")
+    ]  # fmt: skip
+    network = fresh(specs[0])
+    request.getfixturevalue("as_users_run")
+    results = []
+    for spec in specs:
         run: Callable = functools.partial(episodes.self_play, spec, small.small_hyper())
         games, metrics = jax.jit(run)(network, KEY)
-        results[share] = emptied(games), jax.device_get(metrics)
-    (plain, expected), (games, metrics) = results.values()
+        results.append((emptied(games), jax.device_get(metrics)))
+    (plain, expected), (games, metrics) = results
     chex.assert_trees_all_equal(games, plain)
     assert expected["count/searches"] == expected["selfplay/positions"]
     assert metrics["count/searches"] < 0.8 * metrics["selfplay/positions"]
