@@ -1,6 +1,7 @@
 """Evaluating only what is needed, a few positions at a time, changes what a search costs alone."""
 
 import functools
+import itertools
 from collections.abc import Callable
 from typing import Any
 
@@ -65,10 +66,10 @@ def some_lanes(seed: int) -> np.ndarray:
 
 
 @pytest.mark.usefixtures("as_users_run")
-@pytest.mark.parametrize("at_once", [1, 3, 100])
-def test_the_search_is_that_of_all_lanes(at_once: int) -> None:
+def test_the_search_is_that_of_all_lanes() -> None:
     states = stack(positions_with_an_end(SMALL))
-    for active in (some_lanes(0), np.ones(LANES, bool)):
+    lanes = some_lanes(0), np.ones(LANES, bool)
+    for at_once, active in itertools.product((1, 3, 100), lanes):
         whole = compiled(0)(states, active)
         parts = compiled(at_once)(states, active)
         unfinished = active & (np.arange(LANES) != WITH_FINISHED)

@@ -142,6 +142,7 @@ def test_tensorboard_has_every_epoch_and_the_accuracies(finished: Path) -> None:
     assert b"network/strong/mean" in table.tensor_proto.string_val[0]
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_interrupted_and_resumed_with_more_groups_is_the_same(
     finished: Path, data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -133,6 +133,7 @@ def test_a_studys_directory_opens_like_a_run(finished: Path) -> None:
     assert not jax.tree.all(jax.tree.map(lambda a, b: np.allclose(a, b, atol=1e-2), trained, fresh))
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_two_shares_make_the_whole(finished: Path, tmp_path: Path) -> None:
     shares = [tmp_path / "one", tmp_path / "two"]
     for number, share in enumerate(shares, 1):

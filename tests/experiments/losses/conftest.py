@@ -1,21 +1,11 @@
 """A finished study and its report, shared by the tests of what pages are made of."""
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from experiments.losses.report import write_report
-from experiments.pages import page
 from tests.experiments import made_up
-
-
-@pytest.fixture(scope="session", autouse=True)
-def coarse() -> Iterator[None]:
-    """Pictures beside the pages, which no test looks at, are drawn small."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(page, "_PNG_DPI", 40)
-        yield
 
 
 @pytest.fixture(scope="session")

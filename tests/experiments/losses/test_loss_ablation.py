@@ -127,6 +127,7 @@ def test_saved_games_are_those_that_were_counted(finished: Path) -> None:
     assert len(saved["names"]) == 5
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_the_same_command_does_nothing_more_or_goes_on(finished: Path, tmp_path: Path) -> None:
     directory = tmp_path / "copy"
     shutil.copytree(finished, directory)
@@ -176,6 +177,7 @@ def test_impossible_studies_leave_nothing_behind(
     assert not (tmp_path / "never").exists()
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_a_run_without_metrics_is_named_and_the_others_are_reported(
     finished: Path, tmp_path: Path
 ) -> None:
