@@ -3,10 +3,10 @@
     python -m experiments.hyperparameter_correlation \\
         --config=experiments/configs/hyperparameter_correlation.py:quick --workdir=runs/correlation
 
-Trains networks at 3 x 3 x 3 x 3 settings without an arena, as few populations, plays them and a
-random player against each other, each with its own number of simulations and then all with the
-same, and writes `results.json` and `report.html`: strength over settings and over cost, Pareto
-fronts, a model of Elo, and what holds of the papers' claims.
+Trains networks at 3 x 3 x 3 x 3 settings without an arena, as few populations. They, the untrained
+networks and a random player meet each other, each with its own number of simulations and then all
+with the same. Writes `results.json` and `report.html`: strength over settings and over cost,
+Pareto fronts, a model of Elo, and what holds of the papers' claims.
 """
 
 import itertools
@@ -68,7 +68,8 @@ def conclude(study: StudyRun) -> StudySummary:
     same = config.study.tournament_simulations
     of_setting = {s.name: int(s.config.search.num_simulations) for s in planned.settings}
     own = [of_setting[player.setting] for player in listed]
-    pool = setting_study.make_pool(config, listed, places, most=max(same, *own))
+    seeds = sorted({player.seed for player in listed})
+    pool = setting_study.make_pool(config, listed, places, untrained=seeds, most=max(same, *own))
     results = setting_study.described(study, planned)
     values = {setting.name: dict(setting.values) for setting in planned.settings}
     players: list[dict[str, Any]] = [
@@ -84,14 +85,17 @@ def conclude(study: StudyRun) -> StudySummary:
         )
     ):
         key = jax.random.fold_in(jax.random.key(2 * config.seed + 1), number)
-        played = tournaments[name] = pool.play(each, key, title)
+        played = tournaments[name] = pool.play([*each, *[same] * len(seeds)], key, title)
         m = None if name == OWN else same
         results["tournaments"].append(pool.entry(played, name, title, m))
-        data = elo_model.collect(players, played.ratings.elo, played.ratings.covariance)
+        elo = played.ratings.elo
+        data = elo_model.collect(players, elo, played.ratings.covariance)
+        untrained = {seed: float(elo[len(listed) + i]) for i, seed in enumerate(seeds)}
         results["correlation"][name] = {
             "model": elo_model.fit(data),
             "claims": elo_model.claims(data),
             "fronts": elo_model.fronts(data),
+            "gains": elo_model.gains(data, untrained),
         }
     tournament_files.games(study.directory, tournaments, pool.entries)
     return study.finish(results, report.write_report)

@@ -18,7 +18,15 @@ from experiments.pages import draw, style
 from experiments.pages.page import Page, Section, plate, section
 from experiments.pages.study import Study
 from experiments.pages.tables import Table, table
-from experiments.pages.wording import duration, interval, joined, maybe, number, percent
+from experiments.pages.wording import (
+    duration,
+    interval,
+    joined,
+    maybe,
+    number,
+    percent,
+    plus_minus,
+)
 
 _MAP: Final = "viridis"
 _CLAIMS_NOTE: Final = (
@@ -91,6 +99,7 @@ def _section(study: Study, played: Mapping[str, Any]) -> Section:
         claims_section.of_results("The papers' claims", analysed["claims"], _CLAIMS_NOTE, digits=2),
         model(analysed["model"]),
         fronts(analysed["fronts"]),
+        *[gains(rows) for rows in [analysed.get("gains")] if rows],  # older studies have none
         report_parts.strength_table(played, folded=True),
     )
 
@@ -248,6 +257,22 @@ def fronts(by_cost: Mapping[str, Sequence[Mapping[str, float]]]) -> Table:
             "Elo": lambda row: number(float(row[1]["elo"])),
         },
         text_columns=2,
+    )
+
+
+def gains(rows: Sequence[Mapping[str, Any]]) -> Table:
+    """What training gained at each value of a letter."""
+    return table(
+        "Gain over the untrained network",
+        rows,
+        {
+            "value": lambda row: f"{row['letter']} = {row['value']:g}",
+            "Elo ± standard error": lambda row: plus_minus(row["elo"], row["stderr"]),
+            "seeds": lambda row: str(row["seeds"]),
+        },
+        "Mean Elo of all settings with the value, less that of the same seed's untrained network "
+        "in the same tournament; errors over seeds. Untrained networks search with the "
+        "tournament's m, also where the others have their own.",
     )
 
 

@@ -246,6 +246,27 @@ def fronts(data: Data) -> dict[str, list[dict[str, float]]]:
     }
 
 
+def gains(data: Data, untrained: Mapping[int, float]) -> list[dict[str, Any]]:
+    """What training gained: Elo of all settings with a value less the untrained network's.
+
+    Args:
+      untrained: by seed, its Elo in the same tournament.
+
+    Returns: a row for each letter and value, mean over seeds; `stderr` is over seeds, NaN of one.
+    """
+    base = np.array([untrained.get(int(seed), math.nan) for seed in data.seed])
+    gain = data.elo - base
+    rows = []
+    for column, letter in enumerate(VARIED):
+        for value in np.unique(data.values[:, column]):
+            own = data.values[:, column] == value
+            means = [gain[own & (data.seed == seed)].mean() for seed in np.unique(data.seed[own])]
+            found = inference.estimate([np.array(means)])
+            row = {"letter": letter, "value": float(value), "elo": found.effect}
+            rows.append(row | {"stderr": found.stderr, "seeds": found.seeds})
+    return rows
+
+
 def collect(
     players: Sequence[Mapping[str, Any]], elo: Sequence[float] | np.ndarray, covariance: np.ndarray
 ) -> Data:

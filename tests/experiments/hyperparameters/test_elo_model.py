@@ -175,3 +175,15 @@ def test_the_corner_and_the_front() -> None:
     assert contrary["effect"] == pytest.approx(math.log2(15) - np.log2([5, 10, 15]).mean())
     fronts = elo_model.fronts(dataclasses.replace(data, elo=elo))
     assert [(p["m"], p["ep"]) for p in fronts["total"]] == [(25, 5), (50, 5), (75, 5)]
+
+
+def test_gains_are_over_the_untrained_network_of_the_same_seed() -> None:
+    data = seeds_of([made_up({"I": 80.0, "E": 0.0, "m": 0.0, "ep": 0.0}, noise=0)] * 2)
+    moved = dataclasses.replace(data, elo=data.elo + 300 * data.seed)
+    rows = {(r["letter"], r["value"]): r for r in elo_model.gains(moved, {0: 100.0, 1: 400.0})}
+    for value in (25, 50, 75):
+        assert rows["I", value]["elo"] == pytest.approx(80 * math.log2(value) - 100)
+        assert rows["I", value]["stderr"] == pytest.approx(0)
+    means = {rows[letter, value]["elo"] for letter, value in (("E", 10), ("m", 75), ("ep", 5))}
+    assert max(means) == pytest.approx(min(means))
+    assert {r["seeds"] for r in rows.values()} == {2}

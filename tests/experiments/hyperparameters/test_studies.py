@@ -286,11 +286,13 @@ def test_a_correlation_study_has_everything(tmp_path: Path) -> None:
     assert len(results["runs"]) == 2
     own, same = results["tournaments"]
     for played in (own, same):
-        assert len(played["players"]) == 5  # and a random one
-        assert played["games"] == 5 * 4
+        others = [player["name"] for player in played["players"][4:]]
+        assert others == ["untrained_seed0", "random"]
+        assert played["games"] == 6 * 5
         assert np.isfinite(played["elo"]).all()
     assert own["results"] != same["results"]
     found = results["correlation"]
+    played_elo = {played["name"]: played["elo"] for played in (own, same)}
     seconds = [p["seconds"] for p in found["players"]]
     assert all(min(s.values()) > 0 for s in seconds)
     for name in ("own_simulations", "same_simulations"):
@@ -300,6 +302,9 @@ def test_a_correlation_study_has_everything(tmp_path: Path) -> None:
         assert np.isfinite(slopes["I"]["value"])
         assert slopes["I"]["low"] is None  # two trainings tell nothing of four letters
         assert found[name]["fronts"]["total"]
+        gains = {(row["letter"], row["value"]): row["elo"] for row in found[name]["gains"]}
+        assert set(gains) == {("I", 1), ("I", 2), ("E", 8), ("m", 4), ("m", 8), ("ep", 2)}
+        assert gains["E", 8] == pytest.approx(np.mean(played_elo[name][:4]) - played_elo[name][4])
     assert missing_in(directory / "report.html", "hyperparameter_correlation") == set()
     report = (directory / "report.html").read_text()
     assert "Pareto fronts" in report
