@@ -12,7 +12,9 @@ from matplotlib.colors import Normalize
 from matplotlib.figure import Figure
 
 from experiments.claims import section as claims_section
+from experiments.claims.inference import Estimate
 from experiments.hyperparameters import elo_model, report_parts
+from experiments.hyperparameters.interactions import interactions as interactions_of
 from experiments.hyperparameters.settings import VARIED
 from experiments.pages import draw, style
 from experiments.pages.page import Page, Section, plate, section
@@ -98,6 +100,7 @@ def _section(study: Study, played: Mapping[str, Any]) -> Section:
         ),
         claims_section.of_results("The papers' claims", analysed["claims"], _CLAIMS_NOTE, digits=2),
         model(analysed["model"]),
+        interactions(study, played),
         fronts(analysed["fronts"]),
         *[gains(rows) for rows in [analysed.get("gains")] if rows],  # older studies have none
         report_parts.strength_table(played, folded=True),
@@ -243,6 +246,33 @@ def _bounds(slope: Mapping[str, float | None], digits: int) -> str:
 
 def _ratio(elo: float | None, cost: float | None) -> str:
     return maybe(None if elo is None or not cost else elo / cost, 1)
+
+
+def interactions(study: Study, played: Mapping[str, Any]) -> Table:
+    """How the slopes depend on the other letters, computed from the ratings."""
+    players, elo = study.results["correlation"]["players"], played["elo"]
+    data = elo_model.collect(players, elo, np.zeros((len(elo), len(elo))))
+
+    def slope(at: str, value: float, found: Estimate) -> str:
+        return f"{number(found.effect, 1)} ({at} = {value:g})"
+
+    return table(
+        "Does a slope depend on the other letters?",
+        interactions_of(data),
+        {
+            "doubled": lambda one: one.letter,
+            "other": lambda one: one.other,
+            "Elo at its smallest value": lambda one: slope(one.other, one.least, one.at_least),
+            "Elo at its largest": lambda one: slope(one.other, one.most, one.at_most),
+            "change": lambda one: maybe(one.change.effect, 1),
+            "95 % interval": lambda one: interval(one.change.interval(), 1),
+            "corrected interval": lambda one: interval(one.change.interval(one.level), 1),
+        },
+        "Elo for each doubling, fitted seed by seed to the settings with the smallest and with the "
+        "largest value of the other letter; intervals over seeds, corrected for all these rows by "
+        "Holm's method. Asked after the first results were seen.",
+        text_columns=2,
+    )
 
 
 def fronts(by_cost: Mapping[str, Sequence[Mapping[str, float]]]) -> Table:

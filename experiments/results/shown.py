@@ -93,7 +93,11 @@ def _correlation_tables(study: Study) -> list[Table]:
     tables = []
     for played in study.tournaments:
         found = study.results["correlation"][played["name"]]
-        own = correlation_report.model(found["model"]), correlation_report.fronts(found["fronts"])
+        own = (
+            correlation_report.model(found["model"]),
+            correlation_report.interactions(study, played),
+            correlation_report.fronts(found["fronts"]),
+        )
         tables += [replace(one, title=f"{one.title}, {played['title']}") for one in own]
     return tables
 

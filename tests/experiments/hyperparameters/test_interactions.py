@@ -1,0 +1,40 @@
+"""Slopes that depend on another letter: against made-up players whose slopes are known."""
+
+import dataclasses
+import math
+
+import numpy as np
+import pytest
+
+from experiments.claims import inference
+from experiments.hyperparameters.interactions import interactions
+from tests.experiments.hyperparameters.test_elo_model import made_up, seeds_of
+
+SLOPES = {"I": 10.0, "E": 20.0, "m": 30.0, "ep": 0.0}
+
+
+def test_slopes_at_the_ends_of_another_letter_are_found() -> None:
+    data = seeds_of([made_up(SLOPES, noise=1, seed=seed) for seed in range(5)])
+    extra = 15 * np.log2(data.values[:, 0] / 50) * np.log2(data.values[:, 2] / 50)
+    found = {
+        (one.letter, one.other): one
+        for one in interactions(dataclasses.replace(data, elo=data.elo + extra))
+    }
+    assert len(found) == 12
+    own = found["I", "m"]
+    assert (own.least, own.most) == (25, 75)
+    assert own.at_least.effect == pytest.approx(10 - 15, abs=2)
+    assert own.at_most.effect == pytest.approx(10 + 15 * math.log2(1.5), abs=2)
+    assert own.change.effect == pytest.approx(15 * math.log2(3), abs=2)
+    decided = {pair for pair, one in found.items() if one.change.p_value() <= one.level}
+    assert decided == {("I", "m"), ("m", "I")}
+    levels = sorted(one.level for one in found.values())
+    assert levels[:2] == pytest.approx([inference.LEVEL / 12, inference.LEVEL / 11])
+
+
+def test_a_letter_that_does_not_vary_is_left_out_and_one_seed_decides_nothing() -> None:
+    data = made_up(SLOPES, noise=1)
+    fixed = dataclasses.replace(data, values=data.values * [0, 1, 1, 1] + [50, 0, 0, 0])
+    found = interactions(fixed)
+    assert {one.letter for one in found} == {"E", "m", "ep"}
+    assert all(math.isnan(one.change.interval()[0]) for one in found)
