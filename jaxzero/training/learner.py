@@ -207,6 +207,8 @@ def fit(
 ) -> tuple[Learner, dict[str, jax.Array]]:
     """Trains for ep epochs of int(N / bs) minibatches (at least one).
 
+    Full passes over fewer examples than a minibatch has show them again until it is full.
+
     With `train.passes` an epoch has as many minibatches as show each new example so often, before
     it leaves the window, as that says, however long the window is.
 
@@ -242,10 +244,8 @@ def fit(
             if order is None:
                 index = jax.random.randint(draw_key, (spec.train.batch_size,), 0, total)
             else:
-                index = jax.lax.dynamic_slice_in_dim(
-                    order, i * spec.train.batch_size, spec.train.batch_size
-                )
-                index = jnp.minimum(index, total - 1)
+                place = i * spec.train.batch_size + jnp.arange(spec.train.batch_size)
+                index = order[place % jnp.maximum(total, 1)]  # fewer than a minibatch come again
             progress = (e * steps + i) / (hyper.epochs * steps)
             rate = schedules.learning_rate_factor(spec.train, iteration, progress)
             new, (policy, value) = train_step(
@@ -282,15 +282,14 @@ def fit(
 
 
 def _epoch_order(spec: Spec, total: jax.Array, key: jax.Array) -> jax.Array | None:
-    """For full passes: a permutation of the examples, the rest behind it; None: replacement."""
+    """For full passes: a permutation of the examples, others behind them; None: replacement."""
     if spec.train.sampling == "replacement":
         return None
     positions = spec.replay.window_positions or spec.replay.window * spec.positions
     capacity = positions * spec.num_images
     rank = jax.random.uniform(key, (capacity,))
     rank = jnp.where(jnp.arange(capacity) < total, rank, 2.0)
-    padded = jnp.argsort(rank).astype(jnp.int32)
-    return jnp.concatenate([padded, jnp.zeros((spec.train.batch_size,), jnp.int32)])
+    return jnp.argsort(rank).astype(jnp.int32)
 
 
 def evaluate_losses(

@@ -112,9 +112,11 @@ def test_an_epoch_is_as_long_as_it_should_be(
         np.testing.assert_allclose(metrics["loss/product"][:epochs], 2 * means, rtol=1e-5)
         np.testing.assert_allclose(metrics["loss/minimised"][:epochs], means + 2, rtol=1e-5)
         assert np.isnan(metrics["loss/policy"][epochs:]).all()
-        if sampling == "epoch" and total >= 16:
+        if sampling == "epoch":  # as often as each other, but for the remainder
             for numbers in by_epoch:
-                assert len(set(numbers.tolist())) == len(numbers) == total // 16 * 16
+                often = np.bincount(numbers, minlength=total)
+                assert often.max() == -(-16 // total)
+                assert often.min() >= 16 // total
         if total > 100:
             assert len({numbers.tobytes() for numbers in by_epoch}) == epochs
             assert len(set(by_epoch.ravel().tolist())) > total // 2
