@@ -180,7 +180,7 @@ def describe(opened: Run, accuracies: Accuracies, patience: int) -> dict[str, An
             for row in (own[step] for step in range(before + 1, i + 1)):
                 asked = row["selfplay/positions"]
                 made = row.get("count/searches", asked)  # a run directory may be older than it
-                width = width_of(row["iteration"] - 1)  # of who played
+                width = runs.channels_playing(opened.directory, opened.config, row["iteration"])
                 cost["hours"] += made * seconds[width] / 3600
                 cost["seconds"] = row["seconds"]
                 cost["evaluations"] += row["count/selfplay_evaluations"]

@@ -187,6 +187,12 @@ def channels_after(directory: Path, config: ConfigDict, done: int) -> int:
     raise ConfigError(f"{metrics} has no {CHANNELS} of iteration {done}: the run cannot be opened")
 
 
+def channels_playing(directory: Path, config: ConfigDict, number: int) -> int:
+    """Width of the networks that play in iteration `number`, from 1; else as `channels_after`."""
+    widens_first = config.network.grow_by == "net2net"
+    return channels_after(directory, config, number if widens_first else number - 1)
+
+
 def networks(run: Run, at: int | None = None, *, alike: bool = True) -> Learner:
     """The best networks of all members after an iteration, [R], without optimiser state.
 

@@ -9,11 +9,12 @@ import numpy as np
 import pytest
 
 from experiments import export
-from jaxzero import runs
+from jaxzero import runs, workdir
 from jaxzero.networks import widening
 from jaxzero.runs import population, stages
 from jaxzero.runs.runner import Trained
 from jaxzero.training import learner
+from tests import small
 from tests.runs.trained import rows_of, train
 from tests.small import assert_close, assert_equal
 from tests.training.test_growth import GROWING
@@ -50,6 +51,19 @@ def test_networks_beside_take_over_by_the_mean_of_runs_that_have_not_failed(
     both = np.array([*zip((2.0, 3.0), theirs, strict=True), *failed])
     measured = {"growth/loss": both[:, 0], "growth/loss_beside": both[:, 1]}
     assert stages._is_better(measured) == better
+
+
+@pytest.mark.parametrize(("by", "first"), [("net2net", 3), ("random", 4), ("parallel", 5)])
+def test_who_plays_is_as_wide_as_it_was_or_as_it_just_became(
+    tmp_path: Path, by: str, first: int
+) -> None:
+    """Of a network that grows after iteration 2: the first iteration that the wide one plays."""
+    after = (4, 4, 4, 6, 6)  # of a network beside that takes over after iteration 4
+    rows = [{"iteration": i, "network/channels": width} for i, width in enumerate(after, 1)]
+    workdir.append_rows(tmp_path / workdir.METRICS, rows)
+    config = small.small_config(SETTINGS | {"network.grow_by": by})
+    playing = [runs.channels_playing(tmp_path, config, i) for i in range(1, 6)]
+    assert playing == [4] * (first - 1) + [6] * (6 - first)
 
 
 @pytest.mark.slow
