@@ -192,7 +192,7 @@ def source(replay: Replay, iteration: jax.Array, window: jax.Array | int) -> Sou
     ends = jnp.cumsum(counts)
 
     def take(position: jax.Array) -> Examples:
-        slot = (position[:, None] >= ends[None, :]).sum(-1)
+        slot = jnp.searchsorted(ends, position, side="right", method="scan_unrolled")
         offset = position - (ends - counts)[slot]
         return jax.tree.map(lambda x: x[slot, offset], replay.examples)
 

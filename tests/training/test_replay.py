@@ -77,6 +77,15 @@ def test_an_empty_window_has_no_examples() -> None:
     assert ring.examples.observation.dtype == jnp.int8
 
 
+def test_a_long_window_is_looked_up_without_a_table_of_positions_by_slots() -> None:
+    slots, positions = 1000, 100_000
+    ring = jax.eval_shape(lambda: replay.empty(slots, stored_values([0.0])))
+    take = jax.jit(lambda ring, numbers: replay.source(ring, jnp.int32(9), slots).take(numbers))
+    numbers = jax.ShapeDtypeStruct((positions,), jnp.int32)
+    used = take.lower(ring, numbers).compile().memory_analysis()
+    assert used.temp_size_in_bytes < slots * positions / 4
+
+
 @pytest.mark.parametrize("name", ["connect_four_5x5", "othello_4x4"])
 def test_every_image_of_every_position_has_one_number(name: str) -> None:
     game = make_game(name, observation="signed")
