@@ -98,12 +98,13 @@ def forecast(spec: Spec, hyper: Hyper, heldout: Any, *, members: int, together: 
     # Together, the best and the candidates. One after another, those given and those made lie in
     # different arrays, as windows do, and the member at work has a few copies.
     copies = 2 * members + (0 if together else 5)
+    merged = at_once if spec.replay.duplicate_weight else 0  # sorted and merged beside both
     measured = max(spec.positions, jax.tree.leaves(heldout)[0].shape[0])
     searched = min(lanes, spec.evaluate_at_once or lanes)
     batch = max(searched, min(measured, learner.EVALUATION_CHUNK))
     parts = {
         "networks": size_of(trained) * copies,
-        "window": size_of(state.replay) * 2 * members,  # and its successor
+        "window": size_of(state.replay) * (2 * members + merged),  # and its successor
         "held-out set": size_of(heldout),
         "trees": tree * at_once * (2 if kept else 1),  # the old one and the new
         "arena's trees": _arena_trees(spec, tree // lanes) * at_once,

@@ -57,6 +57,11 @@ def test_what_grows_with_what() -> None:
     assert parts(search__num_simulations=16)["trees"] > 1.5 * base["trees"]
     assert parts(selfplay__seen_positions=1000)["earlier games"] == 4 * 12_008  # two counters
     assert parts(replay__window=4)["window"] == pytest.approx(2 * base["window"], rel=0.1)
+    apart, merged = (
+        parts(replay__window_positions=900, replay__duplicate_weight=weight)["window"]
+        for weight in (0.0, 0.8)
+    )
+    assert merged == 5 * apart / 4  # XLA: 5.4 windows of two runs, apart 4.2
     assert parts(network__channels=8)["networks"] > base["networks"]
     assert parts(train__batch_size=64)["gradients"] > base["gradients"]
     assert "table" not in base
