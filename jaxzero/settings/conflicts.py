@@ -76,6 +76,8 @@ def conflicts(config: ConfigDict, switches: Switches) -> Iterator[tuple[Any, str
         ("train.cycle_momentum", train.cycle_momentum),
     ):
         yield len(numbers) != 2, pair, "give two numbers"
+    grows = list(replay.window_grows)
+    yield replay.window_start and grows != sorted(grows), "replay.window_grows", "count upwards"
     yield (
         train.passes and train.epochs != 1,
         "train.passes",

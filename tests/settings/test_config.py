@@ -208,6 +208,14 @@ def test_switches_reach_the_compiled_code() -> None:
         ({"search.num_simulations": 0}, "config.search.num_simulations=0"),
         ({"network.hidden": (16, 0)}, "config.network.hidden=0: choose from 1 to 1000000"),
         ({"network.hidden": ("16",)}, "config.network.hidden=('16',): give whole numbers"),
+        (
+            {
+                "replay.window_positions": 9,
+                "replay.window_start": 2,
+                "replay.window_grows": (12, 5),
+            },
+            "config.replay.window_grows=(12, 5): count upwards",
+        ),
         ({"seed": -1}, "config.seed=-1: choose from 0"),
         ({"execution.keep_checkpoints": 1}, "config.execution.keep_checkpoints=1"),
     ],
