@@ -2,8 +2,10 @@
 
 Contrasts that are read together are one family: those of a claim, or all rows of a table from which
 a sentence picks. Holm's method gives each a level; the interval of that level is printed, and the
-verdict is read off it. A contrast without runs or with fewer than `inference.FEWEST` seeds is not
-tested: undecided, and not counted in the correction.
+verdict is read off it. That an effect is too small to matter, where a claim is of an effect, needs
+the strictest level: Holm's steps lead from the clearest effect to the smallest, which would get the
+loosest one just because it is small. A contrast without runs or with fewer than `inference.FEWEST`
+seeds is not tested: undecided, and not counted in the correction.
 """
 
 import math
@@ -139,10 +141,11 @@ def decide(
     p_values = inference.holm([_p_value(*pairs[i]) for i in tested])
     by_place = dict(zip(tested, p_values, strict=True))
     family = sum(estimate is not None for estimate in estimates)
+    strictest = inference.LEVEL / max(1, len(tested))
     decided = []
     for place, (contrast, estimate) in enumerate(pairs):
         adjusted, level = by_place.get(place, (1.0, inference.LEVEL))
-        verdict = judge(estimate, contrast.direction, contrast.margin, level)
+        verdict = judge(estimate, contrast.direction, contrast.margin, level, strictest)
         needed = _needed(contrast, estimate, family) if verdict == UNDECIDED else None
         decided.append(Tested(contrast, estimate, adjusted, level, verdict, needed))
     return tuple(decided)
@@ -156,18 +159,24 @@ def _p_value(contrast: Contrast, estimate: Estimate | None) -> float:
     )
 
 
-def judge(estimate: Estimate | None, direction: str, margin: float, level: float) -> str:
+def judge(
+    estimate: Estimate | None, direction: str, margin: float, level: float, strictest: float
+) -> str:
     """The verdict on one contrast, read off its interval.
 
     An interval inside the margin comes first: an effect that is surely there and surely too small
     to matter is no effect. `estimate`: of the effect, None is undecided; `direction`: claimed, see
     `Contrast`; `margin`: differences below it count as none; `level`: of the test, 1 less the
-    interval's coverage.
+    interval's coverage; `strictest`: of the interval that must lie inside the margin where the
+    claim is of an effect.
     """
     low, high = (math.nan, math.nan) if estimate is None else estimate.interval(level)
     if direction == "not_greater":
         return REPRODUCED if high < margin else CONTRADICTED if low > margin else UNDECIDED
-    if -margin < low and high < margin:
+    widest = (low, high)
+    if estimate is not None and direction != "equal":
+        widest = estimate.interval(strictest)
+    if -margin < widest[0] and widest[1] < margin:
         return {"equal": REPRODUCED, "different": CONTRADICTED}.get(direction, EQUIVALENT)
     surely = margin if direction == "equal" else 0.0
     if not (low > surely or high < -surely):  # as for NaN

@@ -86,7 +86,7 @@ def test_few_seeds_decide_nothing() -> None:
         assert found.effect > 0
         assert np.isnan(found.interval()).all()
         assert found.p_value() == 1.0
-        assert decision.judge(found, "greater", 1e9, 0.05) == UNDECIDED
+        assert decision.judge(found, "greater", 1e9, 0.05, 0.05) == UNDECIDED
     found = inference.estimate([np.full(inference.FEWEST, 400.0) + np.arange(inference.FEWEST)])
     assert found.interval()[0] > 300
 
@@ -149,11 +149,29 @@ def test_wrong_differences_are_rare_in_a_family() -> None:
     assert np.mean(wrong) < 0.06  # binomial sd 0.005
 
 
+def test_the_smallest_of_many_effects_is_not_too_small_by_its_rank() -> None:
+    """Of 16 effects of just the margin any is called too small to matter in at most 5 %."""
+    rng, wrong = np.random.default_rng(4), 0
+    contrasts = [Contrast(direction="different", margin=50.0)] * 16
+    for _ in range(200):
+        found = [inference.estimate([rng.normal(50.0, 30.0, 20)]) for _ in contrasts]
+        tests = decision.decide(contrasts, found)
+        wrong += any(test.verdict == CONTRADICTED for test in tests)
+    assert wrong < 18  # binomial sd 3; 40 at the levels of Holm's steps
+    alone = Estimate(40.0, 4.0, 20, 19.0)  # inside the margin at 95 %, not at 99.7 %
+    clear = Estimate(400.0, 4.0, 20, 19.0)
+    [one] = decision.decide(contrasts[:1], [alone])
+    assert one.verdict == CONTRADICTED
+    assert decision.decide(contrasts, [alone, *[clear] * 15])[0].verdict == REPRODUCED
+
+
 def _share_decided(effect: float, sd: float, seeds: int, direction: str) -> float:
     """Of 300 made-up studies."""
     samples = np.random.default_rng(seeds).normal(effect, sd, (300, seeds))
     found = [Estimate(s.mean(), s.std(ddof=1) / seeds**0.5, seeds, seeds - 1) for s in samples]
-    return np.mean([decision.judge(e, direction, 50.0, 0.05) != UNDECIDED for e in found]).item()
+    return np.mean(
+        [decision.judge(e, direction, 50.0, 0.05, 0.05) != UNDECIDED for e in found]
+    ).item()
 
 
 @pytest.mark.parametrize(
