@@ -1,7 +1,9 @@
 """What an arm changes: strengths of the same seeds compared between losses and between arms."""
 
+import dataclasses
+import math
 from collections.abc import Mapping, Sequence
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 from experiments.claims import decision, inference
 from experiments.claims.inference import Estimate
@@ -13,6 +15,13 @@ RIVALS = ("policy", "sum", "product")  # whom the papers found l_v to beat (000,
 
 Strengths: TypeAlias = Mapping[tuple[str, str], Mapping[int, float]]  # (arm, target) -> seed -> Elo
 Sides: TypeAlias = dict[tuple[str, str], int]  # (arm, target) of what is added (+1) or taken (-1)
+
+
+class Scale(NamedTuple):
+    """The ladder that an arm was measured on."""
+
+    ladder: int  # its number
+    stderr: float  # Elo, of its zero as seen from the networks: the same for all of them
 
 
 def final_strengths(
@@ -31,13 +40,16 @@ def final_strengths(
     return found
 
 
-def effects(strengths: Strengths) -> list[dict[str, Any]]:
+def effects(
+    strengths: Strengths, scales: Mapping[str, Scale] | None = None
+) -> list[dict[str, Any]]:
     """All differences that the runs allow, as results.json has them.
 
     Seed by seed, over the seeds that all sides have. Of three kinds, each one table, read together:
     `loss` (l_v less a rival, in an arm), `change` (of that between an arm and its reference) and
     `arm` (a loss in an arm less the same in its reference). `low` and `high` are the ends of the
-    interval of `level`, which say whether there is an effect.
+    interval of `level`, which say whether there is an effect. `scales`: by arm, where arms were
+    measured on several ladders; a loss on one less the same on another has the error of both.
     """
     arms = list(dict.fromkeys(arm for arm, _ in strengths))
     asked: dict[str, list[tuple[str, str, str, Estimate]]] = {"loss": [], "change": [], "arm": []}
@@ -45,7 +57,12 @@ def effects(strengths: Strengths) -> list[dict[str, Any]]:
     def ask(kind: str, arm: str, target: str, words: str, sides: Sides) -> None:
         sample = inference.paired([strengths.get(side, {}) for side in sides], [*sides.values()])
         if len(sample):
-            asked[kind].append((arm, target, words, inference.estimate([sample])))
+            found = inference.estimate([sample])
+            used = {scales[arm] for arm, _ in sides} if scales and kind == "arm" else set()
+            if len(used) > 1:
+                error = math.hypot(found.stderr, *(one.stderr for one in used))
+                found = dataclasses.replace(found, stderr=error)
+            asked[kind].append((arm, target, words, found))
 
     for arm in arms:
         reference = ARMS[arm].reference

@@ -194,8 +194,8 @@ def _effect_tables(results: dict[str, Any]) -> list[Table]:
     )
     if results.get("ladders", 1) > 1:
         note += (
-            " Some arms were measured apart, on ladders of their own: a loss in one arm less the "
-            "same in such another has the error of both ladders, too."
+            " Some arms were measured apart, on ladders of their own: the error of a loss in one "
+            "arm less the same in such another holds that of both ladders, too."
         )
     return [
         table(

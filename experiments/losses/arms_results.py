@@ -1,7 +1,7 @@
 """The loss study under several searches (arms), read once: its results, and the study of each."""
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -9,6 +9,7 @@ from typing import Any, Final
 from ml_collections import ConfigDict
 
 from experiments.losses import arms_effects
+from experiments.losses.arms_effects import Scale
 from experiments.pages import study, style
 from experiments.pages.study import Study
 from experiments.strength import ladder_figures
@@ -75,9 +76,11 @@ def _joined(parts: Sequence[Study]) -> Study:
     runs: list[Any] = []
     curves: dict[str, Any] = {}
     judged: dict[str, Any] = {}
-    for results in (part.results for part in parts):
+    scales: dict[str, Scale] = {}
+    for number, results in enumerate(part.results for part in parts):
         more = {arm["name"]: arm for arm in results["arms"] if arm["name"] not in arms}
         arms |= more
+        scales |= dict.fromkeys(more, Scale(number, _scale_error(results)))
         runs += [run for run in results["runs"] if run["arm"] in more]
         curves = ((results.get("ladder") or {}).get("runs") or {}) | curves
         judged = judged or results.get("judged_as_published") or {}
@@ -87,10 +90,16 @@ def _joined(parts: Sequence[Study]) -> Study:
         "runs": runs,
         "ladder": (first.get("ladder") or {}) | {"runs": curves},
         "ladders": len(parts),
-        "effects": arms_effects.effects(arms_effects.final_strengths(runs, curves)),
+        "effects": arms_effects.effects(arms_effects.final_strengths(runs, curves), scales),
         "judged_as_published": judged,
     }
     return dataclasses.replace(parts[0], results=first | joined)
+
+
+def _scale_error(results: Mapping[str, Any]) -> float:
+    """Elo: the largest error of the fixed opponents, by whom the networks are rated."""
+    anchors = (results.get("ladder") or {}).get("anchors") or []
+    return max((float(one["stderr"]) for one in anchors), default=0.0)
 
 
 def load(directory: Path) -> ArmsStudy:

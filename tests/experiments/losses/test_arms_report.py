@@ -134,6 +134,7 @@ def test_recorded_arms_are_shown(tmp_path: Path) -> None:
 def test_arms_that_were_trained_apart_are_read_as_one(tmp_path: Path) -> None:
     def recorded(name: str, arms: tuple[str, ...], **settings: Any) -> None:
         results = made_up(arms) | {"config": {"study": {"arms": list(arms), **settings}}}
+        results["ladder"]["anchors"].append({"name": "mcts_50", "elo": 400.0, "stderr": 6.0})
         (tmp_path / name).mkdir()
         workdir.write_json(tmp_path / name / workdir.RESULTS, results)
         data.add([tmp_path / name], "cpu", tmp_path / "docs")
@@ -153,6 +154,14 @@ def test_arms_that_were_trained_apart_are_read_as_one(tmp_path: Path) -> None:
     for words, row in apart.items():
         assert row["seeds"] == 6
         assert row["effect"] == pytest.approx(whole[words]["effect"], abs=10)
+
+    # Each ladder has an error of its own, the same for all its networks.
+    across, within = "value: without_keep_tree less published", "value: published less plain"
+    assert apart[within]["stderr"] == pytest.approx(whole[within]["stderr"])
+    assert apart[across]["stderr"] > np.hypot(6, 6)
+    assert apart["without_keep_tree: value less policy"]["stderr"] < 5
+    change = "(value less policy) in without_keep_tree less the same in published"
+    assert apart[change]["stderr"] < 5
 
     def changed(**config: Any) -> Study:
         return dataclasses.replace(second, results=second.results | {"config": config})
