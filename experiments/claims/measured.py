@@ -207,6 +207,7 @@ def _fall(share: float = 0.0, *, after: int = 1) -> Callable[[np.ndarray, np.nda
 
 # By statistic: which training loss, and what of its curve, values by iteration.
 LOSSES: Final[dict[str, tuple[str, Callable[[np.ndarray, np.ndarray], float]]]] = {
+    "final_loss": ("minimised", _last),
     "loss_fall": ("minimised", _fall()),
     "second_half_loss_fall": ("minimised", _fall(0.5)),
     "late_loss_fall": ("minimised", _fall(0.75)),

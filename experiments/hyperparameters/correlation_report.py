@@ -11,6 +11,7 @@ from matplotlib.cm import ScalarMappable
 from matplotlib.colors import Normalize
 from matplotlib.figure import Figure
 
+from experiments.claims import inference
 from experiments.claims import section as claims_section
 from experiments.claims.inference import Estimate
 from experiments.hyperparameters import elo_model, report_parts
@@ -38,6 +39,22 @@ _CLAIMS_NOTE: Final = (
     "that differ in I alone are one), of the corner and the front from the ratings' errors."
 )
 _PARTS: Final = {"selfplay": "self-play time", "total": "total time"}
+
+
+def claims(study: Study) -> dict[str, list[dict[str, Any]]]:
+    """The verdicts by tournament: decided again from its ratings where the seeds are enough.
+
+    Else as stored: the intervals of a few networks take long to resample, and decide nothing.
+    """
+    results = study.results["correlation"]
+    found = {}
+    for played in study.tournaments:
+        elo = np.array(played["elo"], float)
+        data = elo_model.collect(results["players"], elo, np.zeros((len(elo),) * 2))
+        enough = len(np.unique(data.seed)) >= inference.FEWEST
+        stored = results[played["name"]]["claims"]
+        found[played["name"]] = elo_model.claims(data) if enough else stored
+    return found
 
 
 def write_report(workdir: str | Path) -> Path:

@@ -21,6 +21,7 @@ from experiments.hyperparameters.settings import VARIED
 
 PAPER: Final = "wang2021_sweep"
 RESAMPLES: Final = 2000
+PHASES: Final = ("selfplay", "training")  # whose time is counted, in the order of `Data.seconds`
 Interval: TypeAlias = tuple[float, float]
 
 
@@ -124,9 +125,14 @@ def _bootstrap(data: Data, statistic: Callable[[Data], np.ndarray]) -> list[Inte
 
 
 def _pick(data: Data, index: np.ndarray) -> Data:
-    return dataclasses.replace(
-        data, values=data.values[index], elo=data.elo[index], seconds=data.seconds[index]
-    )
+    """Some players, which may be named twice; not their covariance, which no model uses."""
+    columns = ("values", "elo", "seconds", "cluster", "seed")
+    return dataclasses.replace(data, **{name: getattr(data, name)[index] for name in columns})
+
+
+def _at_most(data: Data) -> np.ndarray:
+    """bool[P]: whose I and E are the largest."""
+    return (data.values[:, :2] == data.values[:, :2].max(0)).all(1)
 
 
 # ---- the papers' claims
@@ -161,7 +167,13 @@ def _effect(contrast: Contrast, data: Data) -> tuple[Estimate, Interval | None]:
     if statistic in ("front_epochs", "selfplay_front_epochs"):
         cost = data.total if statistic == "front_epochs" else data.seconds[:, 0]
         return _front_epochs(data, cost)
+    if statistic == "time_slope":
+        phase = [PHASES.index(contrast.plus[0])]
+        return _fitted(data, lambda d: slopes(d.seconds[:, phase], d.elo))[0]
     plus, minus = ([VARIED.index(x) for x in side] for side in (contrast.plus, contrast.minus))
+    if statistic == "top_slope":
+        top = _pick(data, np.flatnonzero(_at_most(data)))
+        return _fitted(top, lambda d: slopes(d.values, d.elo)[plus])[0]
 
     def difference(d: Data) -> np.ndarray:
         each = slopes(d.values, d.elo)
@@ -191,7 +203,7 @@ def _corner(data: Data) -> tuple[Estimate, Interval | None]:
 
 def _front_epochs(data: Data, cost: np.ndarray) -> tuple[Estimate, Interval | None]:
     """At the largest I and E: mean of log2 ep on the front over a cost, less that of all."""
-    panel = np.flatnonzero((data.values[:, :2] == data.values[:, :2].max(0)).all(1))
+    panel = np.flatnonzero(_at_most(data))
 
     def excess(index: np.ndarray, elo: np.ndarray) -> float:
         logs = np.log2(data.values[index, 3])
@@ -230,7 +242,7 @@ def fronts(data: Data) -> dict[str, list[dict[str, float]]]:
 
     Values are means over seeds.
     """
-    panel = (data.values[:, :2] == data.values[:, :2].max(0)).all(1)
+    panel = _at_most(data)
     pairs = sorted({(m, ep) for m, ep in data.values[panel][:, 2:].tolist()})
     players = [panel & (data.values[:, 2:] == pair).all(1) for pair in pairs]
     elo, selfplay, total = (
@@ -277,7 +289,7 @@ def collect(
         values=np.array([[p["values"][x] for x in VARIED] for p in players], float),
         elo=np.asarray(elo, float)[:count],
         covariance=np.asarray(covariance, float)[:count, :count],
-        seconds=np.array([[p["seconds"][x] for x in ("selfplay", "training")] for p in players]),
+        seconds=np.array([[p["seconds"][x] for x in PHASES] for p in players]),
         cluster=np.array([trainings.index(p["training"]) for p in players]),
         seed=np.array([p["seed"] for p in players]),
     )

@@ -215,11 +215,8 @@ def claims(runs: Sequence[Recorded]) -> Iterator[Judged]:
                 yield Judged([run], tournament, rows)
 
 
-def _by_tournament(run: Recorded) -> dict[str, Sequence[Mapping[str, Any]]]:
-    """The claims of a run by itself, by its tournament if it has several.
-
-    Decided again from its data, but for the correlation, whose model takes long to resample.
-    """
+def _by_tournament(run: Recorded) -> Mapping[str, Sequence[Mapping[str, Any]]]:
+    """The claims of a run by itself, by its tournament if it has several, decided from its data."""
     results = run.study.results
     if run.kind.startswith(connect_four_claims.PREFIX):
         return {"": connect_four_claims.rows(results)}
@@ -228,8 +225,7 @@ def _by_tournament(run: Recorded) -> dict[str, Sequence[Mapping[str, Any]]]:
     if run.kind == CURRICULUM:
         config, points = ConfigDict(results["config"]), curriculum_report.points_of(results)
         return {"": curriculum_claims.as_json(curriculum_claims.decide(config, points))}
-    analysed = results.get("correlation") or {}
-    return {name: each["claims"] for name, each in analysed.items() if isinstance(each, dict)}
+    return correlation_report.claims(run.study) if run.kind == CORRELATION else {}
 
 
 def of_losses(

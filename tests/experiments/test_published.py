@@ -1,5 +1,7 @@
 """The papers' numbers and claims, as they are in the papers."""
 
+from itertools import product
+
 import pytest
 
 from experiments import published
@@ -79,4 +81,10 @@ def test_the_claims_are_well_formed_and_agree_with_the_published_numbers() -> No
         ("large_othello_combinations", "othello_6x6", "sum"),  # l_v ends 0.06 lower
         ("large_othello_combinations", "othello_6x6", "product"),  # 0.12
         ("othello_combinations_alike", "othello_5x5", "sum", "product"),  # l_v 0.052 apart
+        # Said in conclusion, of no board: true on Connect Four, on Othello 6x6 above l_p alone.
+        *(
+            ("value_highest_training_elo", board, "value", rival)
+            for board, rival in product(("othello_5x5", "othello_6x6"), ("sum", "product"))
+        ),
+        ("value_highest_training_elo", "othello_5x5", "value", "policy"),
     }

@@ -218,5 +218,6 @@ def test_statistics_of_the_second_half_and_of_both_losses() -> None:
     assert found["second_half_training_elo_gain"] == 50 - 40  # from iteration 3 of 6
     assert found["training_elo_gain"] == 140
     assert found["second_half_loss_fall"] == pytest.approx(3)
+    assert found["final_loss"] == 2.0
     assert found["value_less_policy"] == pytest.approx(0.4 - 0.2)
     assert measured.STATISTICS["value_less_policy"](Study("s", {}, {}), run) is None

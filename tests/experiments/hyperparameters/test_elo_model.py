@@ -3,13 +3,15 @@
 import dataclasses
 import itertools
 import math
+from typing import Any
 
 import numpy as np
 import pytest
 from scipy import stats
 
-from experiments.hyperparameters import elo_model
+from experiments.hyperparameters import correlation_report, elo_model
 from experiments.hyperparameters.elo_model import Data
+from experiments.pages.study import Study
 
 
 def made_up(slopes: dict[str, float], *, noise: float, seed: int = 0) -> Data:
@@ -79,19 +81,25 @@ def test_intervals_cover_the_truth() -> None:
         (
             {"I": 80.0, "E": 60.0, "m": 15.0, "ep": 15.0},
             {"more_I": "reproduced", "outer_over_inner": "reproduced"}
-            | {"iterations_over_rest_at_cost": "reproduced"},
+            | {"iterations_over_rest_at_cost": "reproduced", "more_selfplay_time": "reproduced"}
+            | {"more_m_at_most": "reproduced", "more_ep_at_most": "contradicted"},
         ),
         (
             {"I": -40.0, "E": 0.0, "m": 60.0, "ep": 60.0},
             {"more_I": "contradicted", "more_E": "equivalent", "outer_over_inner": "contradicted"}
             | {"iterations_over_rest_at_cost": "contradicted"},
         ),
+        (
+            {"I": -40.0, "E": -30.0, "m": -40.0, "ep": 0.0},
+            {"more_selfplay_time": "contradicted", "more_training_time": "contradicted"}
+            | {"more_m_at_most": "contradicted", "more_ep_at_most": "reproduced"},
+        ),
     ],
 )
 def test_verdicts_on_the_correlation(slopes: dict[str, float], verdicts: dict[str, str]) -> None:
     parts = [made_up(slopes, noise=3, seed=seed) for seed in range(5)]
     found = {claim["id"]: claim["verdict"] for claim in elo_model.claims(seeds_of(parts))}
-    assert len(found) == 12
+    assert len(found) == 16
     assert {name: found[name] for name in verdicts} == verdicts
     claims = elo_model.claims(seeds_of(parts[:4]))
     assert {claim["verdict"] for claim in claims} == {"undecided"}
@@ -133,6 +141,21 @@ def test_elo_at_the_papers_cost_is_the_slope_over_that_of_their_hours() -> None:
     assert abs(found["iterations_over_rest_at_cost"]) > 1
 
 
+def test_slopes_at_the_largest_outer_values_and_over_one_time() -> None:
+    """Elo is 30 for each doubling of m there, 0 elsewhere; then 25 for each of training's time."""
+    data = made_up(dict.fromkeys(elo_model.VARIED, 0.0), noise=0)
+    top = (data.values[:, :2] == [75, 30]).all(1)
+    there = dataclasses.replace(data, elo=np.where(top, 30 * np.log2(data.values[:, 2]), 0.0))
+    found = {claim["id"]: claim["effect"] for claim in elo_model.claims(seeds_of([there] * 5))}
+    assert found["more_m_at_most"] == pytest.approx(30)
+    assert found["more_ep_at_most"] == pytest.approx(0, abs=1e-9)
+    assert 0 < found["more_m"] < 10
+    timed = dataclasses.replace(data, elo=25 * np.log2(data.seconds[:, 1]))
+    found = {claim["id"]: claim["effect"] for claim in elo_model.claims(seeds_of([timed] * 5))}
+    assert found["more_training_time"] == pytest.approx(25)
+    assert 0 < found["more_selfplay_time"] < 25
+
+
 def test_slopes_that_differ_from_seed_to_seed_have_the_error_of_seeds() -> None:
     rng = np.random.default_rng(0)
     covered = []
@@ -146,6 +169,27 @@ def test_slopes_that_differ_from_seed_to_seed_have_the_error_of_seeds() -> None:
         found = elo_model.fit(seeds_of(parts))["elo_for_each_doubling"]["I"]
         covered.append(found["low"] < 20 < found["high"])
     assert np.mean(covered) > 0.88
+
+
+def test_recorded_verdicts_are_decided_from_the_ratings_where_the_seeds_are_enough() -> None:
+    slopes = {"I": 80.0, "E": 60.0, "m": 15.0, "ep": 15.0}
+    for seeds in (4, 5):
+        data = seeds_of([made_up(slopes, noise=3, seed=seed) for seed in range(seeds)])
+        columns = zip(data.values, data.seconds, data.seed, strict=True)
+        players = [
+            {
+                "training": "one",
+                "seed": seed,
+                "values": dict(zip(elo_model.VARIED, row, strict=True)),
+            }
+            | {"seconds": dict(zip(elo_model.PHASES, seconds, strict=True))}
+            for row, seconds, seed in columns
+        ]
+        played = {"name": "own", "elo": [*data.elo, -400.0]}  # a random player comes last
+        stored: dict[str, Any] = {"players": players, "own": {"claims": "as stored"}}
+        study = Study("study", {"tournaments": [played], "correlation": stored}, {})
+        found = correlation_report.claims(study)["own"]
+        assert found == ("as stored" if seeds == 4 else elo_model.claims(data))
 
 
 def test_the_corner_and_the_front() -> None:
