@@ -236,11 +236,15 @@ def statistic(name: str, outcome: Outcome, iterations: int) -> float:
         return float(np.std(changes, ddof=1)) if len(changes) > 1 else math.nan
     if name == "early_loss":
         return float(loss[at <= max(1, iterations // 2)].mean())
-    if name == "late_change":
+    if name in ("rise_after", "fall_after"):
         turn = round(1.2 * iterations)
-        count = -(-(at > turn).sum() // 3)
+        after = loss[at > turn]
+        count = -(-len(after) // 3)
+        if len(after) < 2:
+            return math.nan
         before = loss[(at <= turn) & (at > turn - count)]
-        return float(loss[-count:].mean() - before.mean()) if count else math.nan
+        less = before if name == "rise_after" else after[-count:]
+        return float(after[:count].mean() - less.mean())
     where = np.flatnonzero(
         at == max(1, round(int(name.removeprefix("loss_at_")) * iterations / 100))
     )

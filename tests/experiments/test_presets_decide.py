@@ -148,7 +148,7 @@ def test_claims_of_paper_002(part: reproduced.Part, scale: str) -> None:
 
 def curve(claim: Claim, role: str, iterations: int, default: int, noise: float) -> np.ndarray:
     """Losses of a run, each part of the course as the claim's contrasts of it say."""
-    at = np.arange(1, iterations + 1)
+    at, turn = np.arange(1, iterations + 1), round(1.2 * default)
     loss = np.full(iterations, 1.0 + noise)
     for c in claim.contrasts:
         sign = {"greater": 1.0, "less": -1.0}.get(c.direction, 0.0)
@@ -156,7 +156,8 @@ def curve(claim: Claim, role: str, iterations: int, default: int, noise: float) 
         when = {
             "early_loss": at <= default // 2,
             "final_loss": at > 0.95 * default,
-            "late_change": at > 1.2 * default,
+            "rise_after": at > turn,
+            "fall_after": (at > turn) & (at <= turn - (turn - iterations) // 3),
         }.get(c.statistic, (at > default // 2) & (at <= 0.95 * default))
         if c.statistic == "loss_fluctuation":
             loss[::2] += max(lift, 0.0)

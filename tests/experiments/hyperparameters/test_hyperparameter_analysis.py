@@ -127,27 +127,31 @@ def test_statistics_of_a_run() -> None:
     assert importance.statistic("final_loss", long, 10) == 0.2
     assert importance.statistic("loss_at_70", long, 10) == 0.4
     assert importance.statistic("early_loss", long, 10) == pytest.approx(1.1)
-    assert importance.statistic("late_change", long, 10) == pytest.approx(0.2 - 0.1)
+    assert importance.statistic("rise_after", long, 10) == pytest.approx(0.5 - 0.1)
+    assert importance.statistic("fall_after", long, 10) == pytest.approx(0.5 - 0.2)
     # Between iterations 8 to 15.
     changes = [0.0, 0.0, -0.1, -0.1, 0.4, -0.2, -0.1]
     fluctuation = importance.statistic("loss_fluctuation", long, 10)
     assert fluctuation == pytest.approx(np.std(changes, ddof=1))
     less = dataclasses.replace(long, iterations=long.iterations[:14], loss=long.loss[:14])
-    assert importance.statistic("late_change", less, 10) == pytest.approx(0.3 - 0.1)
+    assert importance.statistic("fall_after", less, 10) == pytest.approx(0.5 - 0.3)
     short = dataclasses.replace(long, iterations=long.iterations[:5], loss=long.loss[:5])
-    assert math.isnan(importance.statistic("late_change", short, 10))
+    assert math.isnan(importance.statistic("rise_after", short, 10))
     assert math.isnan(importance.statistic("loss_at_70", short, 10))
 
 
-def test_a_loss_that_stays_does_not_rise() -> None:
+@pytest.mark.parametrize("name", ["rise_after", "fall_after"])
+def test_a_loss_that_stays_neither_rises_nor_falls(name: str) -> None:
     rng = np.random.default_rng(0)
     found = [
-        importance.statistic("late_change", Outcome(np.arange(1, 151), loss, 1.0), 100)
+        importance.statistic(name, Outcome(np.arange(1, 151), loss, 1.0), 100)
         for loss in rng.normal(size=(400, 150))
     ]
     assert np.mean(found) == pytest.approx(0, abs=0.1)  # of which the sd is 0.022
-    rising = np.r_[np.zeros(120), np.ones(30)]
-    assert importance.statistic("late_change", Outcome(np.arange(1, 151), rising, 1.0), 100) == 1
+    # As the papers have it: up to the level of iteration 100, and down again, below that of 120.
+    bump = np.r_[np.linspace(2.0, 1.0, 100), np.full(20, 0.5), np.ones(10), np.full(20, 0.4)]
+    change = importance.statistic(name, Outcome(np.arange(1, 151), bump, 1.0), 100)
+    assert change == pytest.approx({"rise_after": 1.0 - 0.5, "fall_after": 1.0 - 0.4}[name])
 
 
 @pytest.mark.parametrize(
