@@ -167,7 +167,10 @@ def _flags(words: Sequence[str]) -> dict[str, str]:
                 f"unexpected argument {word!r}: settings look like --config.key=value"
             )
         if name not in usage.FLAGS and not name.startswith("config."):
-            close = difflib.get_close_matches(name, [*usage.FLAGS, "config.key"], n=1)
+            if "." in name or name in table(KEYS):  # a setting
+                close = [f"config.{name}"]
+            else:
+                close = difflib.get_close_matches(name, [*usage.FLAGS, "config.key"], n=1)
             hint = f"did you mean --{close[0]}?" if close else "see --help"
             raise ConfigError(f"unknown flag --{name}: {hint}")
         if not equals:

@@ -179,6 +179,8 @@ def test_the_default_settings_are_used(monkeypatch: pytest.MonkeyPatch, tmp_path
         ([f"--config={CONFIG.replace('loss_ablation', 'arms')}:quick"], "(see config.study.arms)"),
         (["--wrkdir=x"], "unknown flag --wrkdir: did you mean --workdir?"),
         (["--workdir"], "--workdir has no value: write --workdir=VALUE"),
+        (["--train.epochs=3"], "unknown flag --train.epochs: did you mean --config.train.epochs?"),
+        (["--game=othello_6x6"], "unknown flag --game: did you mean --config.game?"),
         (["--noconfig.execution.compilation_cache"], "unknown flag"),
         (["-x"], "unexpected argument '-x'"),
         (["--shard=1/2"], "--shard=1/2: this study has no shares"),

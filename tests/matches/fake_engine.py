@@ -1,6 +1,7 @@
 """A UCI engine for tests: plays the first legal move, or misbehaves as its arguments say.
 
 python fake.py [die|illegal|hang|mute|ponder] [EVERY]: misbehaves at every EVERY-th position.
+python fake.py orthodox|atomic: knows no variant, or another one.
 """
 
 import os
@@ -15,9 +16,11 @@ board, asked = chess.variant.RacingKingsBoard(), 0
 for line in sys.stdin:
     words = line.split()
     if line.startswith("uci\n") or words == ["uci"]:
-        print("id name fake\noption name UCI_Variant type combo default chess var chess "
-              "var racingkings\noption name Skill Level type spin default 20 min -20 max 20\n"
-              "uciok", flush=True)  # fmt: skip
+        other = "atomic" if how == "atomic" else "racingkings"
+        if how != "orthodox":
+            print(f"option name UCI_Variant type combo default chess var chess var {other}")
+        print("id name fake\noption name Skill Level type spin default 20 min -20 max 20\nuciok",
+              flush=True)  # fmt: skip
     elif words[:1] == ["isready"]:
         print("readyok", flush=True)
     elif words[:2] == ["position", "fen"]:

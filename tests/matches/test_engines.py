@@ -121,6 +121,12 @@ def test_an_engine_that_refuses_its_level_is_ended() -> None:
         time.sleep(0.01)
 
 
+@pytest.mark.parametrize("how", ["orthodox", "atomic"])
+def test_an_engine_of_other_variants_is_refused(how: str) -> None:
+    with pytest.raises(ConfigError, match=r"does not know that variant.*knows racingkings"):
+        engines(how)
+
+
 def test_leaving_answers_no_more_positions(monkeypatch: pytest.MonkeyPatch) -> None:
     asked = []
 
