@@ -63,6 +63,7 @@ class Engines:
           ConfigError: python-chess or the engine is not there, or the engine does not start.
         """
         self._chess = load_chess()
+        self._variant = variant
         self._board = self._chess.variant.find_variant(variant)
         self._settings = settings
         self.problems: collections.Counter[str] = collections.Counter()
@@ -128,10 +129,11 @@ class Engines:
         options: dict[str, Any] = {"Threads": 1, "Skill Level": self._settings.skill}
         offered = engine.protocol.options
         known = {k: v for k, v in options.items() if v is not None and k in offered}
-        if self._settings.skill is not None and "Skill Level" not in known:
-            _stop(engine)
-            raise self._chess.engine.EngineError("it has no Skill Level: set none")
         try:
+            if self._settings.skill is not None and "Skill Level" not in known:
+                raise self._chess.engine.EngineError("it has no Skill Level: set none")
+            if self._variant not in _variants(offered.get("UCI_Variant")):
+                raise self._chess.engine.EngineError("it does not know that variant")
             self._result(engine, engine.protocol.configure(known), _GRACE)
         except BaseException:  # else its thread would keep this process from ending
             _stop(engine)
@@ -202,6 +204,11 @@ def find(command: Sequence[str]) -> tuple[str, ...]:
             f"there is no program {command[0]!r}: install it ({INSTALL}) or name another engine"
         )
     return (path, *command[1:])
+
+
+def _variants(option: Any) -> Sequence[str]:
+    """The variants that an engine's option offers; none where it has no such option."""
+    return (option and option.var) or ()
 
 
 def _stop(engine: Any) -> None:

@@ -114,7 +114,7 @@ def test_an_engine_that_dies_as_it_is_asked_is_not_waited_for(ends: str) -> None
 
 def test_an_engine_that_refuses_its_level_is_ended() -> None:
     with pytest.raises(ConfigError, match="does not start"):
-        engines(skill=21)  # it takes at most 20
+        engines(skill=21).close()  # it takes at most 20
     until = time.monotonic() + 10
     while any(t.name.startswith("SimpleEngine") for t in threading.enumerate()):
         assert time.monotonic() < until  # its thread would keep the program from ending
@@ -123,8 +123,8 @@ def test_an_engine_that_refuses_its_level_is_ended() -> None:
 
 @pytest.mark.parametrize("how", ["orthodox", "atomic"])
 def test_an_engine_of_other_variants_is_refused(how: str) -> None:
-    with pytest.raises(ConfigError, match=r"does not know that variant.*knows racingkings"):
-        engines(how)
+    with pytest.raises(ConfigError, match=r"does not know that variant\).*knows racingkings"):
+        engines(how).close()
 
 
 def test_leaving_answers_no_more_positions(monkeypatch: pytest.MonkeyPatch) -> None:

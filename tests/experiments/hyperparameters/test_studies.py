@@ -296,7 +296,7 @@ def test_a_correlation_study_has_everything(tmp_path: Path) -> None:
     seconds = [p["seconds"] for p in found["players"]]
     assert all(min(s.values()) > 0 for s in seconds)
     for name in ("own_simulations", "same_simulations"):
-        assert len(found[name]["claims"]) == 12
+        assert len(found[name]["claims"]) == 16
         slopes = found[name]["model"]["elo_for_each_doubling"]
         assert slopes["E"]["value"] is None  # it does not vary here
         assert np.isfinite(slopes["I"]["value"])
