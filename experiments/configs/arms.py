@@ -30,8 +30,13 @@ PUBLISHED = "published"
 GATE_TREES = "published_gate_trees"
 _JUDGING = ("tournament_one_model_per_target", "elo_first_listed_advantage")  # train nothing
 DEFECTS: dict[str, Switch] = {n: s for n, s in SWITCHES.items() if n not in _JUDGING}
-# Neither of the two opens the gate alone: from random openings hardly any gate is all drawn.
-GATE = ("arena_random_openings", "accept_all_drawn")
+# Switches that act together. Neither of the gate's opens it alone: from random openings hardly any
+# gate is all drawn. Dropout may keep a policy from learning one-hot targets, the chosen moves, by
+# heart.
+TOGETHER: dict[str, tuple[str, ...]] = {
+    "gate": ("arena_random_openings", "accept_all_drawn"),
+    "one_hot_and_dropout": ("one_hot_after_temperature", "dropout_inactive"),
+}
 ARMS: dict[str, Arm] = {
     PLAIN: Arm("the papers' search: no noise", lambda config: {}),
     "dirichlet": Arm(
@@ -67,7 +72,7 @@ ARMS[GATE_TREES] = _semantics(
     {"semantics": "published", "arena.trees": "gate"},
     PUBLISHED,
 )
-for _name, _switches in ({n: (n,) for n in DEFECTS} | {"gate": GATE}).items():
+for _name, _switches in ({n: (n,) for n in DEFECTS} | TOGETHER).items():
     _meaning = "; ".join(DEFECTS[n].meaning for n in _switches)
     ARMS[f"only_{_name}"] = _semantics(
         f"of it only: {_meaning}",
@@ -82,12 +87,12 @@ DEFECT_ARMS = tuple(name for name in ARMS if name not in _SEARCHES)
 
 
 def defect_arms(game: str) -> tuple[str, ...]:
-    """Corrected, published (with the authors' gate, too), each defect, the gate's among them, alone
-    and left out.
+    """Corrected, published (with the authors' gate, too), each defect and those that act together
+    alone and left out.
     """
     family = game_family(game)
     names = [n for n, s in DEFECTS.items() if not s.families or family in s.families]
-    names.append("gate")
+    names += TOGETHER
     each = (f"{prefix}_{name}" for prefix in ("only", "without") for name in names)
     return (PLAIN, PUBLISHED, GATE_TREES, *each)
 
@@ -99,7 +104,8 @@ OWN: tuple[Key, ...] = (
         "each trains all targets and seeds: "
         + "; ".join(f"{n}: {ARMS[n].meaning}" for n in (*_SEARCHES, PUBLISHED, GATE_TREES))
         + "; only_SWITCH, without_SWITCH: of that only one of config.switches, or all but it"
-        + "; only_gate, without_gate: of that only both switches of the gate, or all but them",
+        + "; only_gate, without_gate: of that only both switches of the gate, or all but them"
+        + "; ..._one_hot_and_dropout: the same of these two",
         choices=tuple(ARMS),
     ),
     Key(
@@ -154,7 +160,7 @@ PRESETS: dict[str, Preset] = {
     "gpu": _preset("gpu", "Connect Four 5x5, 4 arms of 10 losses x 8 seeds: one GPU", _LAMBDAS),
     "paper": _preset("paper", "Othello 6x6, Table 1, 4 arms of 10 losses x 8 seeds", _LAMBDAS),
     "defects": _preset(
-        "quick", "which defect turns the order? 21 arms of 2 losses x 5 seeds", _DEFECTS
+        "quick", "which defect turns the order? 23 arms of 2 losses x 5 seeds", _DEFECTS
     ),
 }
 _BASE = {"defects": "quick"}  # of the loss ablation, where the names differ
