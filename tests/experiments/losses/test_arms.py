@@ -78,14 +78,17 @@ def test_each_defect_is_alone_once_and_left_out_once(board: str) -> None:
     assert arm_config(config, GATE_TREES).arena.trees == "gate"
     apart = [n for n in DEFECTS if getattr(plain, n) != getattr(published, n)]
     assert len(apart) == (8 if "connect" in board else 7)
-    gate = ("arena_random_openings", "accept_all_drawn")
+    together = {
+        "gate": ("arena_random_openings", "accept_all_drawn"),
+        "one_hot_and_dropout": ("one_hot_after_temperature", "dropout_inactive"),
+    }
     for name, found in acting.items():
         kind, _, defect = name.partition("_")
         start, other = (plain, published) if kind == "only" else (published, plain)
-        changed = gate if defect == "gate" else (defect,)
+        changed = together.get(defect, (defect,))
         assert found == dataclasses.replace(start, **{n: getattr(other, n) for n in changed})
         assert ARMS[name].reference == ("plain" if kind == "only" else PUBLISHED)
-    assert sorted(name.partition("_")[2] for name in acting) == sorted(2 * [*apart, "gate"])
+    assert sorted(name.partition("_")[2] for name in acting) == sorted(2 * [*apart, *together])
 
 
 @pytest.mark.parametrize(
