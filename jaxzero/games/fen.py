@@ -21,7 +21,8 @@ def read(fen: str) -> tuple[np.ndarray, np.ndarray, int, int]:
     """
     words = fen.split(" ")
     rows = words[0].split("/")
-    if len(words) != 6 or len(rows) != 8 or words[1] not in "wb" or words[2:4] != ["-", "-"]:
+    is_fen = len(words) == 6 and len(rows) == 8 and words[1] in ("w", "b")
+    if not is_fen or words[2:4] != ["-", "-"]:
         raise ValueError(
             f"{fen!r} is no FEN without castling, like '8/8/8/8/KRBNnbrk/8/8/8 w - - 0 1'"
         )

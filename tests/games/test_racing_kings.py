@@ -103,6 +103,8 @@ def test_names_and_positions():
     ("fen", "says"),
     [
         ("8/8/8/8/KRBNnbrk/8/8/8 w KQ - 0 1", "castling"),
+        ("8/8/8/8/KRBNnbrk/8/8/8 wb - - 0 1", "is no FEN"),
+        ("8/8/8/8/KRBNnbrk/8/8/8  - - 0 1", "is no FEN"),  # nobody is to move
         ("8/8/8/8/KPBNnbrk/8/8/8 w - - 0 1", "no pawns"),
         ("8/8/8/8/1RBNnbrk/8/8/8 w - - 0 1", "one king"),
         ("8/8/8/8/KRBNnbrk/8/8/9 w - - 0 1", "'9'"),
