@@ -1,6 +1,7 @@
 """Positions of Racing Kings as text: Forsyth-Edwards notation, without pawns and castling."""
 
 import functools
+from collections.abc import Iterator
 
 import numpy as np
 
@@ -8,6 +9,15 @@ from jaxzero.games.chess_moves import ABSENT
 
 PIECES = "pnbrqk"  # kinds by their number; also the order of the observation's planes
 CLOCK = 150  # plies without a capture that end a game: 75 moves of each side
+
+_STRAIGHT, _DIAGONAL = ((1, 0), (0, 1), (-1, 0), (0, -1)), ((1, 1), (1, -1), (-1, 1), (-1, -1))
+_STEPS = {  # (ranks up, files across), of a king or knight once
+    "n": ((1, 2), (2, 1), (-1, 2), (-2, 1), (1, -2), (2, -1), (-1, -2), (-2, -1)),
+    "r": _STRAIGHT,
+    "b": _DIAGONAL,
+    "q": _STRAIGHT + _DIAGONAL,
+    "k": _STRAIGHT + _DIAGONAL,
+}
 
 
 @functools.cache
@@ -53,27 +63,43 @@ def read(fen: str) -> tuple[np.ndarray, np.ndarray, int, int]:
     for number, side in enumerate(pieces):
         for place, (kind, square) in enumerate(sorted(side)):
             kinds[number, place], squares[number, place] = -kind, square
-    _refuse_check(fen, kinds, squares)
-    return kinds, squares, "wb".index(words[1]), int(words[4])
+    mover = "wb".index(words[1])
+    if _is_check(kinds, squares):  # moves are found by relying on neither king being attacked
+        raise ValueError(f"{fen!r}: a king is in check")
+    if not _can_move(kinds, squares, mover):
+        raise ValueError(f"{fen!r}: {('White', 'Black')[mover]} is to move and has no move")
+    return kinds, squares, mover, int(words[4])
 
 
-def _refuse_check(fen: str, kinds: np.ndarray, squares: np.ndarray) -> None:
-    """Moves are found by relying on neither king being attacked."""
-    steps = {
-        "n": ((1, 2), (2, 1), (-1, 2), (-2, 1), (1, -2), (2, -1), (-1, -2), (-2, -1)),
-        "r": ((1, 0), (0, 1), (-1, 0), (0, -1)),
-        "b": ((1, 1), (1, -1), (-1, 1), (-1, -1)),
-    }
-    steps["k"] = steps["q"] = steps["r"] + steps["b"]
+def _reached(kind: int, square: int, occupied: set[int]) -> Iterator[int]:
+    """Squares that a piece attacks: in each direction those up to and including the first piece."""
+    for up, across in _STEPS[PIECES[kind]]:
+        row, column = square // 8 + up, square % 8 + across
+        while 0 <= row < 8 and 0 <= column < 8:
+            yield 8 * row + column
+            if PIECES[kind] in "kn" or 8 * row + column in occupied:
+                break
+            row, column = row + up, column + across
+
+
+def _is_check(kinds: np.ndarray, squares: np.ndarray) -> bool:
+    """Whether a king is attacked: `squares` int[2, P] of both sides, the kings first."""
     occupied = set(squares[squares != ABSENT].tolist())
-    for colour in (0, 1):
-        king = int(squares[1 - colour, 0])
-        for kind, square in zip(kinds[colour].tolist(), squares[colour].tolist(), strict=True):
-            for up, across in steps[PIECES[kind]] if kind >= 0 else ():
-                row, column = square // 8 + up, square % 8 + across
-                while 0 <= row < 8 and 0 <= column < 8:
-                    if 8 * row + column == king:
-                        raise ValueError(f"{fen!r}: a king is in check")
-                    if PIECES[kind] in "kn" or 8 * row + column in occupied:
-                        break
-                    row, column = row + up, column + across
+    return any(
+        int(squares[1 - colour, 0]) in _reached(kind, square, occupied)
+        for colour in (0, 1)
+        for kind, square in zip(kinds[colour].tolist(), squares[colour].tolist(), strict=True)
+        if square != ABSENT
+    )
+
+
+def _can_move(kinds: np.ndarray, squares: np.ndarray, colour: int) -> bool:
+    """Whether a colour has a move after which no king is attacked."""
+    occupied, own = set(squares[squares != ABSENT].tolist()), squares[colour].tolist()
+    for place, (kind, square) in enumerate(zip(kinds[colour].tolist(), own, strict=True)):
+        for goal in _reached(kind, square, occupied) if square != ABSENT else ():
+            after = np.where(squares == goal, ABSENT, squares)
+            after[colour, place] = goal
+            if goal not in own and not _is_check(kinds, after):
+                return True
+    return False

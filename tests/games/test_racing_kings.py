@@ -111,12 +111,18 @@ def test_names_and_positions():
         ("8/8/8/8/KR4rk1/8/8/8 w - - 0 1", "9 squares"),
         ("8/8/8/8/K6r/8/8/7k w - - 0 1", "in check"),
         ("K7/8/8/8/8/8/8/7k w - - 0 1", "arrived"),
+        ("1r6/7k/8/8/8/8/7r/K7 w - - 0 1", "White is to move and has no move"),
     ],
 )
 def test_impossible_positions_are_refused_in_one_line(fen, says):
     with pytest.raises(ValueError, match=says) as error:
         RacingKings(fen)
     assert "\n" not in str(error.value)
+
+
+def test_a_position_counts_for_who_is_to_move_in_it():
+    for fen in ("1r6/7k/8/8/8/8/1n5r/K7 w - - 0 1", "1r6/7k/8/8/8/8/7r/K7 b - - 0 1"):
+        assert RacingKings(fen).first_colour == "wb".index(fen.split()[1])
 
 
 def test_a_name_that_is_none_is_refused():
