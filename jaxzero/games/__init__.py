@@ -98,14 +98,15 @@ def register(family: str, factory: Factory) -> None:
         that made it.
 
     Raises:
-      ValueError: in one line, for a family that cannot be a name, or that exists.
+      ValueError: in one line, for a family that cannot be a name, or that exists, as all do that
+        begin with `racing_kings`.
     """
     if re.fullmatch(_FAMILY, family) is None:
         raise ValueError(
             f"a family of games is named by lower-case words joined by '_', as 'tic_tac_toe'; "
             f"got {family!r}"
         )
-    if family in _FAMILIES:
+    if family in _FAMILIES or family.startswith(RACING_KINGS):
         raise ValueError(f"games called {family!r} exist already: choose another name")
     _FAMILIES[family] = factory
 

@@ -191,7 +191,7 @@ def test_a_registered_family_can_be_configured(own_families):
 
 def test_names_are_registered_once(own_families):
     register("row_five", five_in_a_row)
-    for family in ("row_five", "othello", "connect_four"):
+    for family in ("row_five", "othello", "connect_four", "racing_kings", "racing_kings_small"):
         with pytest.raises(ValueError, match=f"games called '{family}' exist already"):
             register(family, five_in_a_row)
     assert make_game("othello_6x6") == Othello(6)
