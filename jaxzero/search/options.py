@@ -14,6 +14,10 @@ _RANGES: Final = {  # both ends allowed
     "draw_value": (-1.0, 1.0),
     "forced_playouts": (0.0, math.inf),
     "discount": (1e-6, 1.0),
+    "kld_step": (0, math.inf),
+    "max_considered_actions": (1, math.inf),
+    "gumbel_value_scale": (0.0, math.inf),
+    "gumbel_visit_offset": (0.0, math.inf),
 }
 
 
