@@ -142,8 +142,8 @@ def run(
       num_simulations: m; may be traced unless `options.fixes_simulations`.
       c_puct: exploration constant, may be traced; of each game: float32[B], with options
         `SearchOptions.of_games`.
-      trees: trees of an earlier search, re-rooted at `states`; None for fresh ones, as mctx's loop
-        needs them.
+      trees: trees of an earlier search, re-rooted at `states`; None for fresh ones, as mctx's loop,
+        Gumbel's sequential halving and `options.kld_step` need them.
       is_kept: bool[B], with `trees`: which of them hold a usable root; the others start afresh.
       active: bool[B], lanes to search; unfinished ones by default.
       noise_scale: factor of Gumbel noise and of the share of Dirichlet noise, scalar or [B]: 0 for
@@ -165,8 +165,11 @@ def run(
         if trees is not None:
             raise ValueError("trees without is_kept")
         is_kept = jnp.zeros((batch,), bool)
-    if options.loop == "mctx" and trees is not None:
-        raise ValueError("loop='mctx' begins with fresh trees: use loop='tree' to keep them")
+    if trees is not None and (options.fixes_simulations or options.kld_step):
+        raise ValueError(
+            "algorithm='gumbel', loop='mctx' and kld_step begin with fresh trees: use 'puct', "
+            "'tree' and kld_step=0 to keep them"
+        )
     fresh, made = start(game, evaluate, root_keys, states, options, active & ~is_kept)
     trees = fresh if trees is None else where_lanes(is_kept, trees, fresh)
     noise_scale = jnp.broadcast_to(jnp.asarray(noise_scale, jnp.float32), (batch,))

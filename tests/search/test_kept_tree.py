@@ -185,3 +185,15 @@ def test_a_tree_without_word_on_what_is_kept_is_refused() -> None:
 
     with pytest.raises(ValueError, match="is_kept"):
         jax.eval_shape(run, first_trees(name, options))
+
+
+@pytest.mark.parametrize(
+    "changes", [{"algorithm": "gumbel"}, {"loop": "mctx"}, {"kld_step": 4}], ids=str
+)
+def test_what_counts_from_an_unvisited_root_keeps_no_trees(changes: dict[str, Any]) -> None:
+    name, options = "connect_four_5x5", options_of(capacity=256)
+    run = kept_search(name, dataclasses.replace(options, **changes))
+    keys = jax.random.split(jax.random.key(0), GAMES)
+    states, all_ = stack([oracle_game(name).init()] * GAMES), np.ones(GAMES, bool)
+    with pytest.raises(ValueError, match="begin with fresh trees"):
+        jax.eval_shape(run, keys, states, first_trees(name, options), all_, all_)
