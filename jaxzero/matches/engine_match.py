@@ -1,6 +1,7 @@
 """Networks against a UCI engine: the networks' moves in one batch, the engine's side by side."""
 
 import dataclasses
+import functools
 from collections.abc import Callable
 from typing import Any
 
@@ -47,8 +48,9 @@ def compile_player(game: RacingKings, players: Players) -> tuple[Callable, Calla
         over, result = jax.vmap(game.is_terminal)(states), jax.vmap(game.outcome)(states)
         return memory, states, jax.vmap(game.to_move)(states), over, result
 
+    @functools.partial(jax.jit, static_argnums=1)
     def start(keys: jax.Array, plies: int) -> Any:
-        return jax.jit(jax.vmap(lambda key: random_opening(game, key, plies)))(keys)
+        return jax.vmap(lambda key: random_opening(game, key, plies))(keys)
 
     return start, choose, push
 

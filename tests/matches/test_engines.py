@@ -14,7 +14,7 @@ import pytest
 from jaxzero.games import make_game
 from jaxzero.games.racing_kings import MODIFIED
 from jaxzero.matches import uci
-from jaxzero.matches.engine_match import play_match
+from jaxzero.matches.engine_match import compile_player, play_match
 from jaxzero.matches.uci import Engines, EngineSettings
 from jaxzero.play.display import session
 from jaxzero.players import random_players
@@ -39,10 +39,22 @@ def test_positions_are_answered_by_several_processes() -> None:
 
 def test_a_match_is_played_by_the_rules_in_both_colours() -> None:
     players = random_players(GAME)
+    compiled, given = compile_player(GAME, players), {"pairs": 2, "opening_plies": 2}
     with engines() as opened:
-        match = play_match(
-            GAME, players, players.params[0], opened, jax.random.key(0), pairs=2, opening_plies=2
+        match, other = (
+            play_match(
+                GAME,
+                players,
+                players.params[0],
+                opened,
+                jax.random.key(seed),
+                compiled=compiled,
+                **given,
+            )
+            for seed in (0, 1)
         )
+    assert [program._cache_size() for program in compiled] == [1, 1, 1]  # compiled once
+    assert (match.actions != other.actions).any()
     assert match.first.tolist() == [True, False, True, False]
     for game in range(4):
         moves = match.actions[match.actions[:, game] >= 0, game].tolist()
