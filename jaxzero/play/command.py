@@ -177,10 +177,12 @@ def _refuse_contradictions(given: argparse.Namespace) -> None:
         if getattr(given, name) is not None:
             raise ConfigError(f"--{name}={getattr(given, name)} does not go with --web")
     if given.replay:
-        others = ("run", "game", "opponent", "versus", "games", "opening", *_RUN_FLAGS)
-        clash = [name for name in others if getattr(given, name) is not None]
+        others = ("player", "run", "game", "opponent", "versus", "games", "opening", *_RUN_FLAGS)
+        of_other = (f"versus_{name}" for name in _RUN_FLAGS)
+        clash = [name for name in (*others, *of_other) if getattr(given, name) is not None]
         if clash:
-            raise ConfigError(f"--replay={given.replay} goes with --record only, not --{clash[0]}")
+            flag = clash[0].replace("_", "-")
+            raise ConfigError(f"--replay={given.replay} goes with --record or --web, not --{flag}")
         return
     if given.run and given.opponent:
         raise ConfigError(
