@@ -234,7 +234,10 @@ def _player(given: argparse.Namespace, console: Console) -> tuple[Game, BoardPla
         if given.member is None and len(run.members) > 1:
             names = ", ".join(member.name for member in run.members)
             console.say(f"runs of {given.run}, of which --member chooses: {names}")
-        return run.spec.game, _network(run, given.member, given.iteration, given.simulations)
+        member = runs.choose(run, given.member)
+        return run.spec.game, board_players.of_run(
+            run, member, at=given.iteration, simulations=given.simulations
+        )
     game = _game(given.game)
     return game, board_players.plain(given.opponent, game)
 
@@ -249,11 +252,13 @@ def _other(given: argparse.Namespace, game: Game) -> BoardPlayer:
     run = runs.open_run(given.versus)
     if run.spec.game.name != game.name:
         raise ConfigError(f"--versus={given.versus} plays {run.spec.game.name}, not {game.name}")
-    return _network(run, given.versus_member, given.versus_iteration, given.versus_simulations)
-
-
-def _network(run: Run, member: str | None, at: int | None, simulations: int | None) -> BoardPlayer:
-    return board_players.of_run(run, runs.choose(run, member), at=at, simulations=simulations)
+    return board_players.of_run(
+        run,
+        runs.choose(run, given.versus_member),
+        at=given.versus_iteration,
+        simulations=given.versus_simulations,
+        flag="--versus-simulations",
+    )
 
 
 def _game(name: str) -> Game:

@@ -168,6 +168,7 @@ REFUSED: list[tuple[list[str], str]] = [
     (["--run={run}", "--iteration=7"], "keeps no networks of iteration 7: choose one of 0, 1"),
     (["--run={run}", "--game=othello_6x6"], "--game=othello_6x6: {run} plays " + GAME),
     (["--run={run}", "--simulations=0"], "--simulations=0: choose from 1 to 100000"),
+    (["--run={run}", "--versus={run}", "--versus-simulations=0"], "--versus-simulations=0: choose"),
     (["--run={run}", "--opponent=random"], "choose one to play against"),
     (["--run={run}", "--versus=randm"], "--versus=randm is no run directory and no player: did"),
     (["--run={run}", "--versus=mcts_x"], "'mcts_x' is no player without a network"),

@@ -60,20 +60,33 @@ def analyse(player: BoardPlayer, now: Session, seed: int) -> Analysis:
 
 
 def of_run(
-    run: Run, member: int, *, at: int | None = None, simulations: int | None = None
+    run: Run,
+    member: int,
+    *,
+    at: int | None = None,
+    simulations: int | None = None,
+    flag: str = "--simulations",
 ) -> BoardPlayer:
     """The best network of a member after an iteration, with a fresh search for each move.
 
-    `at`: the iteration, by default the newest; `simulations`: m, by default the member's own.
-    ConfigError: that iteration is not kept, or a search of `simulations` is impossible.
+    `at`: the iteration, by default the newest; `simulations`: m, by default the member's own;
+    `flag`: by which m was asked for. ConfigError: that iteration is not kept, or a search of
+    `simulations` is impossible.
     """
     at = run.iterations[-1] if at is None else at
     m = run.members[member].config.search.num_simulations if simulations is None else simulations
-    return of_network(run, member, runs.member_network(run, member, at), at, m)
+    return of_network(run, member, runs.member_network(run, member, at), at, m, flag=flag)
 
 
 def of_network(
-    run: Run, member: int, network: Learner, at: int, m: int, *, most: int | None = None
+    run: Run,
+    member: int,
+    network: Learner,
+    at: int,
+    m: int,
+    *,
+    most: int | None = None,
+    flag: str = "--simulations",
 ) -> BoardPlayer:
     """As `of_run`, of a network (`runs.member_network`) that is at hand, with m simulations.
 
@@ -84,7 +97,7 @@ def of_network(
     """
     least = least_simulations(run)
     if not least <= m <= MAX_SIMULATIONS:
-        raise ConfigError(f"--simulations={m}: choose from {least} to {MAX_SIMULATIONS}")
+        raise ConfigError(f"{flag}={m}: choose from {least} to {MAX_SIMULATIONS}")
     options, fixed = _sized(run.spec.arena_search, m, most)
     c_puct = jnp.float32(run.members[member].config.search.c_puct)
 
