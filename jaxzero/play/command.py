@@ -148,7 +148,13 @@ def _serve(given: argparse.Namespace, console: Console) -> None:
         raise ConfigError('--web needs werkzeug, which is not installed: pip install -e ".[web]"')
     from jaxzero.play.web import begin  # which imports it
 
-    recorded = records.read(given.replay)[0].session if given.replay else None
+    recorded = None
+    if given.replay:
+        [first, *others] = records.read(given.replay)
+        recorded = first.session
+        if others:
+            count = 1 + len(others)
+            console.say(f"of {count} games in {given.replay} the page shows the first")
     run = _run_of(given)
     if given.game is not None:
         _game(given.game)

@@ -1,6 +1,7 @@
 """What the page's server answers, and whom it refuses."""
 
 import dataclasses
+import io
 import json
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,7 @@ from jaxzero.games import make_game
 from jaxzero.play import command
 from jaxzero.play.display import boards, position, records, session
 from jaxzero.play.display.notation import make_notation
+from jaxzero.play.display.records import Record
 from jaxzero.play.web import begin
 from jaxzero.play.web.catalogue import Catalogue
 from jaxzero.play.web.server import Site, bind
@@ -236,6 +238,22 @@ def test_the_networks_of_a_run_are_offered(tmp_path: Path) -> None:
         begin.choose(run, at=9)
     with pytest.raises(ConfigError, match="simulations=0: choose from 1"):
         begin.choose(run, at=0, simulations=0)
+
+
+def test_of_several_recorded_games_the_first_is_shown_and_that_is_said(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    games = [Record(random_game("connect_four_4x5", seed), ("a", "b")) for seed in (0, 1)]
+    shown: list[begin.Choice] = []
+    monkeypatch.setattr(begin, "serve", lambda site, choice, **_: shown.append(choice))
+    second = f"of 2 games in {tmp_path}/2.txt the page shows the first"
+    for count, line in ((1, ""), (2, second)):
+        records.write(tmp_path / f"{count}.txt", games[:count])
+        target = io.StringIO()
+        assert command.main(["--web", f"--replay={tmp_path}/{count}.txt"], None, target) == 0
+        assert target.getvalue().strip() == line
+        assert shown[-1].recorded is not None
+        assert shown[-1].recorded.actions == games[0].session.actions
 
 
 def test_a_port_that_is_taken_is_one_line(
