@@ -271,6 +271,8 @@ def test_the_example_game_conforms(
     np.testing.assert_array_equal(game.outcome(state), [-1, 1])
     with pytest.raises(ValueError, match="3x3"):
         make_game("misere_tic_tac_toe_4x4")
+    with pytest.raises(ValueError, match="got 'planes_ones'"):  # which `observe` does not make
+        make_game("misere_tic_tac_toe_3x3", observation="planes_ones")
 
 
 def test_the_citation_file_is_whole() -> None:

@@ -61,8 +61,9 @@ def make_game(name: str, *, observation: str = "planes") -> Game:
         of a family that was registered (see `register`), or `pgx:<env_id>`. `_line5` after a board
         of Connect Four or Gobang sets the length of a line (4 otherwise). `racing_kings` begins as
         in West 2020, `racing_kings_standard` as usual, `racing_kings:FEN` (spaces as _) anywhere.
-      observation: the encoding, "planes", "signed" or "cells" (see `stones.StonesGame`); Racing
-        Kings and games from pgx have their own and accept "planes" only.
+      observation: the encoding, "planes", "planes_ones", "signed" or "cells" (see
+        `stones.StonesGame`); Racing Kings and games from pgx have their own and accept "planes"
+        only.
 
     Raises:
       ValueError: in one line, for a name, size or encoding that does not exist.
