@@ -1,13 +1,16 @@
 """Racing Kings against python-chess, move for move."""
 
 from collections import Counter
+from types import SimpleNamespace
 
 import jax
 import jax.numpy as jnp
 import pytest
 
 from jaxzero.games import RacingKings, conformance, make_game
+from jaxzero.games import fen as fen_of_games
 from jaxzero.games import racing_kings as rk
+from jaxzero.games.base import CountsMaterial
 
 chess = pytest.importorskip("chess", reason="the oracle is python-chess (extra `engines`)")
 from tests.oracles import racing_kings as oracle  # noqa: E402
@@ -123,6 +126,14 @@ def test_impossible_positions_are_refused_in_one_line(fen, says):
 def test_a_position_counts_for_who_is_to_move_in_it():
     for fen in ("1r6/7k/8/8/8/8/1n5r/K7 w - - 0 1", "1r6/7k/8/8/8/8/7r/K7 b - - 0 1"):
         assert RacingKings(fen).first_colour == "wb".index(fen.split()[1])
+
+
+@pytest.mark.parametrize(("fen", "ranks"), [(MIXED, [0, 2]), (rk.MODIFIED, [3, 3])])
+def test_material_is_how_far_the_kings_have_come(fen, ranks):
+    game = RacingKings(fen)
+    assert isinstance(game, CountsMaterial)  # a greedy player's
+    squares = jnp.asarray(fen_of_games.read(fen)[1], jnp.int8)
+    assert game.material(SimpleNamespace(squares=squares)).tolist() == ranks  # of who moves first
 
 
 def test_a_name_that_is_none_is_refused():
