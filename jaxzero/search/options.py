@@ -41,6 +41,8 @@ class SearchOptions:
     """Static options of a search; numbers that differ inside a population are arguments instead.
 
     Impossible values, and pairs that do not go together, are refused with a ValueError in one line.
+    Gumbel's search does not look at c, `unvisited_q`, `q_scale`, `exploration`, Dirichlet noise and
+    `ties`.
 
     Attributes:
       algorithm: `"puct"` (the papers') or `"gumbel"` (mctx's Gumbel MuZero policy).

@@ -57,9 +57,9 @@ class SearchResult:
 
     Attributes:
       visit_counts: int32[B, A], visits of the root's edges (of all searches of a kept tree).
-      policy: float32[B, A]. PUCT: the visit distribution, without forced visits and without moves
-        that known results rule out; Gumbel: the improved policy. Zero at illegal actions, and
-        everywhere in a finished game.
+      policy: float32[B, A]. PUCT: the visit distribution, without forced visits; Gumbel: the
+        improved policy; `puct_target` and `gumbel_target` exchange them. Without moves that known
+        results rule out. Zero at illegal actions, and everywhere in a finished game.
       action: int32[B]. PUCT: the most visited action (of those in the policy), lowest index among
         equals (random with `ties="random"`); Gumbel: the winner of sequential halving.
       value: float32[B], the root's value from the player to move, in [-1, 1]; its known one if the

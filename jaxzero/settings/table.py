@@ -120,24 +120,24 @@ KEYS: tuple[Key, ...] = (
     ),
     Key("search.loop", "tree", "own loop on mctx's tree, or mctx's loop", choices=("tree", "mctx")),
     Key("search.num_simulations", 100, "simulations of a search", "m", low=1, high=100_000),
-    Key("search.c_puct", 1.0, "weight of exploration", "c", low=0, high=1e6),
+    Key("search.c_puct", 1.0, "weight of exploration; puct only", "c", low=0, high=1e6),
     Key(
         "search.unvisited_q",
         0.0,
-        "value of a move without visits, on the scale of q_scale",
+        "value of a move without visits, on the scale of q_scale; puct only",
         low=-1,
         high=1,
     ),
     Key(
         "search.q_scale",
         "signed",
-        "values in [-1, 1], or in [0, 1] (Clausen 2021)",
+        "values in [-1, 1], or in [0, 1] (Clausen 2021); puct only",
         choices=("signed", "unit"),
     ),
     Key(
         "search.exploration",
         "sqrt_total",
-        "c P sqrt(N) / (1 + n) (Wang 2020), or with sqrt(N) + 1e-5 (Clausen 2021)",
+        "c P sqrt(N) / (1 + n) (Wang 2020), or with sqrt(N) + 1e-5 (Clausen 2021); puct only",
         choices=("sqrt_total", "sqrt_total_plus"),
     ),
     Key(
@@ -148,7 +148,8 @@ KEYS: tuple[Key, ...] = (
     Key(
         "search.dirichlet_fraction",
         0.0,
-        "share of root noise in self-play; off in Wang 2019, 2020, 2023",
+        "share of root noise in self-play; off in Wang 2019, 2020, 2023; puct only, gumbel has its "
+        "own",
         low=0,
         high=1,
     ),
@@ -162,7 +163,7 @@ KEYS: tuple[Key, ...] = (
     Key(
         "search.ties",
         "lowest",
-        "equal scores: lowest move (Wang 2020), or a random one (Clausen 2021)",
+        "equal scores: lowest move (Wang 2020), or a random one (Clausen 2021); puct only",
         choices=("lowest", "random"),
     ),
     Key(
