@@ -105,6 +105,22 @@ def test_headings_name_the_players_and_the_result() -> None:
     assert texts(picture_of(opened))[3] == "unfinished after 3 moves, the first 3 at random"
 
 
+@pytest.mark.parametrize(
+    ("name", "title"),
+    [
+        ("connect_four_7x8_line5", "Connect Four 7x8 Line5"),
+        ("pgx:tic_tac_toe", "Tic Tac Toe"),
+        ("racing_kings_40plies", "Racing Kings 40plies"),
+        (
+            "racing_kings:8/8/8/8/KRBNnbrk/8/8/8_w_-_-_0_1",  # capitals are White's pieces
+            "Racing Kings: 8/8/8/8/KRBNnbrk/8/8/8 w - - 0 1",
+        ),
+    ],
+)
+def test_titles_of_games(name: str, title: str) -> None:
+    assert drawing.title_of(name) == title
+
+
 def test_several_games_are_on_one_page() -> None:
     played = [random_game("connect_four_4x5"), random_game("othello_4x4")]
     both = picture_of(*played)

@@ -304,9 +304,11 @@ def with_heading(
 
 
 def title_of(name: str) -> str:
-    """`Connect Four 6x7` of a game's name."""
-    words = filter(None, name.removeprefix("pgx:").split("_"))
-    return " ".join(w if w[0].isdigit() else w.capitalize() for w in words)
+    """`Connect Four 6x7` of a game's name; behind a colon the position that it begins with."""
+    family, _, fen = name.removeprefix("pgx:").partition(":")
+    words = filter(None, family.split("_"))
+    title = " ".join(w if w[0].isdigit() else w.capitalize() for w in words)
+    return f"{title}: {fen.replace('_', ' ')}" if fen else title
 
 
 def _shortened(text: str, most: int) -> str:
