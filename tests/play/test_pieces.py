@@ -44,6 +44,12 @@ def test_pieces_stand_on_their_squares() -> None:
     assert (frame.get("x"), frame.get("y")) == ("1", "71")  # a1, lower left
 
 
+def test_players_have_the_discs_of_their_colours() -> None:
+    white, black = drawing.look_of(make_game("racing_kings")).discs
+    moves_first = make_game("racing_kings:8/8/8/8/KRBNnbrk/8/8/8_b_-_-_0_1")
+    assert drawing.look_of(moves_first).discs == (black, white)
+
+
 def test_the_terminal_shows_it() -> None:
     lines = boards.board(played())
     assert lines[3] == "5  K . . . . . . ."

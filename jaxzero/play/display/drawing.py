@@ -48,6 +48,7 @@ _WALL = Look(
 _CLOTH = Look("squares", "#2f7d4f", "#1d5635")
 _WOOD = Look("points", "#dcb673", "#7b5b2b")
 _CHESS = Look("squares", "#eadcc2", "#b58c66", ("#f8f8f3", "#16181b"))
+_CHESS_BLACK_FIRST = dataclasses.replace(_CHESS, discs=_CHESS.discs[::-1])
 _LOOKS = {
     "connect_four": _WALL,
     "pgx:connect_four": _WALL,
@@ -65,7 +66,7 @@ _LOOKS = {
 def look_of(game: Game) -> Look:
     """How the game's board is drawn."""
     if isinstance(game, RacingKings):
-        return _CHESS
+        return _CHESS_BLACK_FIRST if game.first_colour else _CHESS
     return _LOOKS.get(game.name) or _LOOKS.get(game_family(game.name), _WOOD)
 
 
