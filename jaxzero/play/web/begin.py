@@ -11,6 +11,7 @@ from jaxzero.play.web.catalogue import MCTS, Catalogue, offer_name
 from jaxzero.play.web.server import HOST, Site, bind
 from jaxzero.players import rollouts_of
 from jaxzero.runs import Run
+from jaxzero.settings.config import ConfigError
 
 _SHOWN = "connect_four_6x7"  # where nothing is asked for
 
@@ -45,12 +46,14 @@ def choose(
       recorded: a game to look at.
 
     Raises:
-      ConfigError: there is no such member, iteration or opponent.
+      ConfigError: there is no such member, iteration or opponent; or something is given that
+        the others leave no use for.
     """
     if recorded is not None:
         game = recorded.game.name
     if run is None and game is None:
         run = runs.open_run(f"{pretrained.PREFIX}{_SHOWN}")
+    _refuse_unused(run, member, at, simulations, game, opponent)
     number = 0 if run is None else runs.choose(run, member)
     catalogue = Catalogue(run, number, game)
     name = game if run is None else run.spec.game.name
@@ -67,6 +70,27 @@ def choose(
         m = next((offer.simulations for offer in offers if offer.name == wanted), 0)
     catalogue.player(catalogue.game(name), wanted, m)  # refuses what is not there
     return catalogue, Choice(name, wanted, m, recorded)
+
+
+def _refuse_unused(
+    run: Run | None,
+    member: str | None,
+    at: int | None,
+    simulations: int | None,
+    game: str | None,
+    opponent: str | None,
+) -> None:
+    """ConfigError: what `choose` was given does not go together."""
+    if run is not None and game not in (None, run.spec.game.name):
+        place = pretrained.named(run.directory)
+        raise ConfigError(f"game={game}: {place} plays {run.spec.game.name}, leave one of them out")
+    for name, value, is_used in (
+        ("member", member, run is not None),  # of its networks all are offered
+        ("at", at, run is not None and opponent is None),
+        ("simulations", simulations, opponent is None),
+    ):
+        if value is not None and not is_used:
+            raise ConfigError(f"{name}={value} belongs to a network: give a run, and no opponent")
 
 
 def make_site(catalogue: Catalogue, choice: Choice, *, side: int, seed: int) -> Site:

@@ -28,6 +28,7 @@ from tests.play.web.conftest import SHIPS
 BASE = "http://127.0.0.1:8000"
 SVG = "{http://www.w3.org/2000/svg}"
 GAME = "connect_four_5x5"
+SHIPS_8X8 = "pretrained:othello_8x8"
 
 
 def ask(site: Site, question: str, given: Any, **options: Any) -> tuple[int, Any]:
@@ -220,6 +221,23 @@ def test_what_is_asked_for_begins(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="'stockfish' does not play othello_6x6"):
         begin.choose(None, game="othello_6x6", opponent="stockfish")
     assert "connect_four_4x5" in Catalogue(game="connect_four_4x5").games
+    _, counted = begin.choose(None, game="othello_8x8", simulations=7)
+    assert counted == ("othello_8x8", SHIPS_8X8, 7, None)
+
+
+@pytest.mark.parametrize(
+    ("choices", "line"),
+    [
+        ({"game": "othello_6x6", "run": SHIPS}, "game=othello_6x6: pretrained:connect_four_5x5 pl"),
+        ({"opponent": "mcts_7", "simulations": 50}, "simulations=50 belongs to a network"),
+        ({"opponent": "greedy", "run": SHIPS, "at": 0}, "at=0 belongs to a network"),
+        ({"game": "othello_8x8", "member": "sum_seed0"}, "member=sum_seed0 belongs to a network"),
+    ],
+)
+def test_what_could_not_be_used_is_refused(choices: dict[str, Any], line: str) -> None:
+    run = runs.open_run(choices.pop("run")) if "run" in choices else None
+    with pytest.raises(ConfigError, match=line):
+        begin.choose(run, **choices)
 
 
 def test_the_networks_of_a_run_are_offered(tmp_path: Path) -> None:
