@@ -28,7 +28,8 @@ commits, hardware, shares of computing and every contrast: [recorded runs](resul
 
 The longest study is not on this page, as its raw data was not kept: on Connect Four 5x5, with eight
 seeds and four times the games, l_v is above l_+ with the published programs' defects and undecided
-without them ([losses](results/losses.md)). The runs here are shorter and rank the losses otherwise.
+without them; two of the defects do most of it ([losses](results/losses.md)). The runs here are
+shorter and rank the losses otherwise.
 """
 _DETAILS: Final = """
 ## Details
