@@ -131,21 +131,14 @@ _SMALLER: dict[str, Any] = {
     "study.tournament_games": 10,
     "train.iterations": 10,
 }
-# As the recorded runs whose order it explains (docs/results/losses.md).
+# As the loss ablation's `long`, whose order it explains (docs/results/losses.md).
 _DEFECTS: dict[str, Any] = {
+    **loss_ablation.LONG,
     "study.arms": defect_arms("connect_four_5x5"),
     "study.targets": ("value", "sum"),
     "study.seeds": 5,
     "study.tournament_games": 2,  # of each arm by itself; the arms meet on the ladder
-    "study.tournament_simulations": 100,
     "study.ladder_games": 320,  # with 40 the games, not the seeds, made most of the error bars
-    "study.ladder_opponents": ("random", "greedy", "mcts_50", "mcts_200"),
-    "search.num_simulations": 50,
-    "selfplay.episodes": 48,
-    "replay.window": 8,
-    "train.iterations": 80,
-    "train.epochs": 2,
-    "arena.games": 20,
     "evaluation.learning_positions": 0,
     "execution.snapshot_every": 80,
 }

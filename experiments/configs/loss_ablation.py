@@ -1,4 +1,4 @@
-"""The loss ablation's settings: `loss_ablation.py:quick`, `:laptop`, `:gpu`, `:paper`.
+"""The loss ablation's settings: `loss_ablation.py:quick`, `:laptop`, `:long`, `:gpu`, `:paper`.
 
 Wang 2020 (section 6.3), Wang 2019 and 2023 (section 6.3). A preset on one of the papers' boards:
 `:paper.gobang_5x5`; on any board: `--config.game=gobang_5x5`.
@@ -43,6 +43,19 @@ _QUICK: dict[str, Any] = {
     "arena.games": 16,
     "evaluation.learning_positions": 48,
 }
+LONG: dict[str, Any] = {  # on top of `quick`; the arms of the defects train as long
+    "study.tournament_games": 20,
+    "study.tournament_simulations": 100,
+    "study.ladder_games": 40,
+    "study.ladder_opponents": ("random", "greedy", "mcts_50", "mcts_200"),
+    "search.num_simulations": 50,
+    "selfplay.episodes": 48,
+    "replay.window": 8,
+    "train.iterations": 80,
+    "train.epochs": 2,
+    "arena.games": 20,
+    "execution.snapshot_every": 20,
+}
 PRESETS: dict[str, Preset] = {
     "quick": Preset(
         "Connect Four 5x5, 4 losses x 2 seeds, 32 channels: minutes on two CPU cores", _QUICK
@@ -56,6 +69,10 @@ PRESETS: dict[str, Preset] = {
             "train.iterations": 30,
             "train.epochs": 2,
         },
+    ),
+    "long": Preset(
+        "Connect Four 5x5, 4 losses x 8 seeds, 32 channels: two hours of a CPU core",
+        {**_QUICK, **LONG, "study.seeds": 8},
     ),
     "gpu": Preset(
         "Connect Four 5x5, 4 losses x 8 seeds together, 128 channels: one large GPU",
