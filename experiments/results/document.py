@@ -26,10 +26,9 @@ that the seeds are too few to tell. `python -m experiments.results` makes this p
 `docs/results/data` and the cards of the players that ship; no number is typed by hand. Commands,
 commits, hardware, shares of computing and every contrast: [recorded runs](results/recorded.md).
 
-The longest study is not on this page, as its raw data was not kept: on Connect Four 5x5, with eight
-seeds and four times the games, l_v is above l_+ with the published programs' defects and undecided
-without them; two of the defects do most of it ([losses](results/losses.md)). The runs here are
-shorter and rank the losses otherwise.
+The group `long` has the main result, on Connect Four 5x5: l_v is above l_+ with the published
+programs' defects and undecided without them; two of the defects do most of it
+([losses](results/losses.md)). Shorter runs rank the losses otherwise.
 """
 _DETAILS: Final = """
 ## Details
