@@ -23,7 +23,7 @@ import numpy as np
 from tqdm import tqdm
 
 from experiments.pages.tables import Table
-from experiments.pages.wording import error_of_mean, plural
+from experiments.pages.wording import plural
 from experiments.shell import arguments, next_command
 from experiments.shell.arguments import Parser
 from experiments.strength import absolute_section, contestants, opponents
@@ -166,7 +166,7 @@ def measure(run: Run, settings: AbsoluteSettings) -> dict[str, Any]:
         },
         "players": players,
         "networks": networks,
-        "targets": by_target(networks),
+        "targets": absolute_section.by_target(networks),
     }
     return workdir.plain(measured)
 
@@ -214,36 +214,6 @@ def _networks(
         }
         for row, i in enumerate(members)
     ]
-
-
-def by_target(networks: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Means over the seeds of each target after each iteration, with standard errors.
-
-    Returns for each `target` and `iteration` the number of `seeds` and, by part, group and number
-    as in the records of networks, `mean` and `stderr` (NaN of one seed).
-    """
-    records = []
-    for target, at in dict.fromkeys((n["target"], n["iteration"]) for n in networks):
-        own = [n for n in networks if (n["target"], n["iteration"]) == (target, at)]
-        record: dict[str, Any] = {"target": target, "iteration": at, "seeds": len(own)}
-        for part, groups in (("network", own[0]["network"]), ("search", own[0]["search"])):
-            record[part] = {
-                group: {
-                    kind: _mean_and_error([n[part][group][kind] for n in own])
-                    for kind in ("weak", "strong")
-                }
-                for group in groups
-            }
-        record["value"] = {
-            group: {"mse": _mean_and_error([n["value"][group]["mse"] for n in own])}
-            for group in own[0]["value"]
-        }
-        records.append(record)
-    return records
-
-
-def _mean_and_error(values: Sequence[float]) -> dict[str, float]:
-    return {"mean": float(np.mean(values)), "stderr": error_of_mean(values)}
 
 
 def table(measured: dict[str, Any]) -> str:

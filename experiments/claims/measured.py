@@ -143,10 +143,12 @@ def _settings(study: Study) -> dict[str, Any]:
 # ---- statistics of a run: what claims_losses.json names
 
 
-def rating(study: Study, kind: str, *, target: str | None, seed: int) -> float | None:
-    """Of the final tournament."""
+def rating(
+    study: Study, kind: str, *, target: str | None, seed: int, tournament: str = "final"
+) -> float | None:
+    """Of the final tournament, or of another by its name."""
     for played in study.tournaments:
-        if played.get("name") != "final":
+        if played.get("name") != tournament:
             continue
         for player, elo in zip(played.get("players") or [], played.get("elo") or [], strict=False):
             if (player["kind"], player["target"], player["seed"]) == (kind, target, seed):
@@ -167,6 +169,10 @@ def no_seeds(study: Study) -> bool:
 
 def _tournament_elo(study: Study, run: Run) -> float | None:
     return rating(study, "trained", target=run.target, seed=run.seed)
+
+
+def _low_tournament_elo(study: Study, run: Run) -> float | None:
+    return rating(study, "trained", target=run.target, seed=run.seed, tournament="low")
 
 
 def _training_elo_gain(study: Study, run: Run) -> float | None:
@@ -249,6 +255,7 @@ def _epoch_fall(study: Study, run: Run) -> float | None:
 _PARTS: Final = ("policy", "value")
 STATISTICS: Final[dict[str, Callable[[Study, Run], float | None]]] = {
     "tournament_elo": _tournament_elo,
+    "low_tournament_elo": _low_tournament_elo,  # the same networks with hardly any search
     "training_elo_gain": _training_elo_gain,
     "training_elo_bias": _training_elo_bias,
     "second_half_training_elo_gain": _second_half_training_elo_gain,
@@ -256,7 +263,7 @@ STATISTICS: Final[dict[str, Callable[[Study, Run], float | None]]] = {
     "epoch_fall": _epoch_fall,
     **{name: _of_loss(name) for name in LOSSES},
 }
-_RATED: Final = ("tournament_elo", "training_elo_bias")
+_RATED: Final = ("tournament_elo", "low_tournament_elo", "training_elo_bias")
 
 
 # ---- the same of the published numbers

@@ -28,6 +28,7 @@ from experiments.pages.wording import (
     short,
     unpublished,
 )
+from experiments.strength import absolute_section
 from experiments.strength import papers_tournament as papers
 from experiments.strength.papers_tournament import RANDOM
 
@@ -47,6 +48,10 @@ def merged(group: BoardStudies) -> Study:
     results["training_elo"] = {name: curve for one in rated for name, curve in one.items()}
     curves = [(s.results.get("ladder") or {}).get("runs") or {} for s in group.studies]
     results["ladder"] = {"runs": {name: curve for one in curves for name, curve in one.items()}}
+    exact = [x for study in group.studies if (x := study.results.get("absolute_strength"))]
+    results["absolute_strength"] = (
+        absolute_section.together(exact) if len(exact) == len(group.studies) else None
+    )
     rows = {name: own for study in group.studies for name, own in study.rows.items()}
     return dataclasses.replace(first, results=results, rows=rows)
 

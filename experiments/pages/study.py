@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 
@@ -21,7 +21,7 @@ from jaxzero.workdir import CONFIG, METRICS, RESULTS, read_json
 
 UNKNOWN_GAME = "unknown game"
 # Sections of results that commands write beside them: as new as the study's own, or newer.
-_BESIDE = {
+BESIDE: Final = {
     "ladder": "ladder.json",
     "measured_cost": "cost.json",
     "absolute_strength": "absolute_strength.json",
@@ -215,7 +215,7 @@ def load(workdir: Path) -> Study:
         notes.append("There is no results.json: the study has not finished.")
         if config_path.exists():
             results["config"] = read_json(config_path)
-    for key, name in _BESIDE.items():
+    for key, name in BESIDE.items():
         if (workdir / name).exists():
             results[key] = read_json(workdir / name)
     rows, damaged = _read_metrics(metrics_path)

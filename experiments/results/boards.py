@@ -1,7 +1,8 @@
 """How strong each loss's players became, and l_v against l_+, board by board, as recorded."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Final, NamedTuple
 
 import numpy as np
@@ -13,7 +14,7 @@ from experiments.claims.inference import Estimate
 from experiments.claims.measured import BoardStudies
 from experiments.claims.papers import Contrast
 from experiments.losses import joint_figures
-from experiments.losses.elo_figures import anchored
+from experiments.losses.elo_figures import Series, anchored
 from experiments.pages import draw, style
 from experiments.pages.tables import Table, table
 from experiments.pages.wording import (
@@ -22,9 +23,12 @@ from experiments.pages.wording import (
     interval,
     mean_and_error,
     number,
+    plural,
     plus_minus,
 )
+from experiments.strength import absolute_section
 
+_ENDS: Final = 2  # kept iterations that are no course: the first and the last
 _BESIDE: Final = 4  # boards of panels that stand beside each other, not below
 
 
@@ -96,8 +100,91 @@ def strength_table(strengths: Sequence[Strength]) -> Table:
     )
 
 
+class Course(NamedTuple):
+    """Strength over training of the networks of a board's loss, by games against opponents."""
+
+    board: str
+    semantics: str
+    target: str
+    above: dict[int, np.ndarray]  # by iteration: Elo above the untrained network of the seed [S]
+    late: Estimate  # gain from the kept network nearest to half of the training to the last
+    test: Tested  # of it
+
+
+def courses(boards: Sequence[BoardStudies]) -> list[Course]:
+    """Of all losses whose networks were kept on the way; tests corrected within a board."""
+    found: list[Course] = []
+    for group in sorted(boards, key=lambda one: (one.board, one.semantics == "corrected")):
+        study = joint_figures.merged(group)
+        by_target = {t: _above(anchored(study, t)) for t in style.in_order(study.targets)}
+        known = {target: above for target, above in by_target.items() if len(above) > _ENDS}
+        late = [inference.estimate([_late(above)]) for above in known.values()]
+        tests = decision.decide([Contrast()] * len(late), late)
+        found += [
+            Course(group.board, group.semantics, target, above, estimate, test)
+            for (target, above), estimate, test in zip(known.items(), late, tests, strict=True)
+        ]
+    return found
+
+
+def _above(curves: Sequence[Series]) -> dict[int, np.ndarray]:
+    """By iteration, of the seeds whose networks were kept throughout."""
+    whole = [(x, y) for x, y in curves if len(x) and x[0] == 0]
+    if not whole or any(list(x) != list(whole[0][0]) for x, _ in whole):
+        return {}
+    return {int(at): np.array([y[k] - y[0] for _, y in whole]) for k, at in enumerate(whole[0][0])}
+
+
+def _middle(above: Mapping[int, np.ndarray]) -> int:
+    """The kept iteration nearest to half of the training, the later of two."""
+    last = max(above)
+    return min(sorted(above, reverse=True), key=lambda at: abs(at - last / 2))
+
+
+def _late(above: Mapping[int, np.ndarray]) -> np.ndarray:
+    return above[max(above)] - above[_middle(above)]
+
+
+def course_table(courses: Sequence[Course]) -> Table:
+    """A row for each board, semantics and loss."""
+    kept = sorted({at for one in courses for at in one.above})
+    return table(
+        "Elo above the untrained network of the same seed, by iteration",
+        courses,
+        {
+            "board": lambda one: game_title(one.board),
+            "behaviour": lambda one: one.semantics,
+            "minimised": lambda one: style.label(one.target),
+            **{
+                str(at): lambda one, at=at: (
+                    mean_and_error(one.above[at]) if at in one.above else None
+                )
+                for at in kept[1:]
+            },
+            "gained in the second half": lambda one: plus_minus(one.late.effect, one.late.stderr),
+            "interval that decides": lambda one: interval(one.test.interval),
+            "seeds": lambda one: number(one.late.seeds),
+        },
+        "From games of the kept networks against the fixed opponents: means ± standard errors over "
+        "seeds. The second half begins at the kept network nearest to it. Intervals are corrected "
+        "over the losses of a board and behaviour, by Holm's method.",
+        text_columns=3,
+    )
+
+
+def exact_tables(boards: Sequence[BoardStudies]) -> Iterator[Table]:
+    """Moves and values against exact solutions, of the boards where they were measured."""
+    merged = [joint_figures.merged(group) for group in boards]
+    for title, study in zip(joint_figures.titles(boards), merged, strict=True):
+        if measured := study.results.get("absolute_strength"):
+            made = absolute_section.strengths(measured)
+            count = measured["positions"]
+            asked = f" {count['contested']} of {plural(count['found'], 'position')} are contested."
+            yield replace(made, title=f"{made.title}, {title}", note=made.note + asked)
+
+
 class Rivalry(NamedTuple):
-    """The value's loss against the usual sum on a board, by Elo in the final tournament."""
+    """The value's loss against the usual sum on a board, by Elo in a tournament."""
 
     board: str
     semantics: str
@@ -113,11 +200,14 @@ class Rivalry(NamedTuple):
         return decision.UNDECIDED
 
 
-def rivalries(boards: Sequence[BoardStudies]) -> list[Rivalry]:
-    """Of boards and semantics with seeds enough to decide, corrected together; in order."""
+def rivalries(boards: Sequence[BoardStudies], elo: str = "tournament_elo") -> list[Rivalry]:
+    """Of boards and semantics with seeds enough to decide, corrected together; in order.
+
+    `elo`: the statistic of `measured.STATISTICS`, of the tournament.
+    """
     enough: list[tuple[BoardStudies, Estimate]] = []
     for one in sorted(boards, key=lambda one: (one.board, one.semantics == "corrected")):
-        value, total = (one.values("tournament_elo", target)[0] for target in ("value", "sum"))
+        value, total = (one.values(elo, target)[0] for target in ("value", "sum"))
         if value and total and (estimate := inference.difference(value, total)).tested:
             enough.append((one, estimate))
     tests = decision.decide([Contrast()] * len(enough), [estimate for _, estimate in enough])
@@ -127,10 +217,10 @@ def rivalries(boards: Sequence[BoardStudies]) -> list[Rivalry]:
     ]
 
 
-def rivalry_table(rivalries: Sequence[Rivalry]) -> Table:
+def rivalry_table(rivalries: Sequence[Rivalry], tournament: str = "the final tournament") -> Table:
     """A row for each board and semantics."""
     return table(
-        f"Elo of {style.label('value')} less {style.label('sum')} in the final tournament",
+        f"Elo of {style.label('value')} less {style.label('sum')} in {tournament}",
         rivalries,
         {
             "board": lambda one: game_title(one.board),

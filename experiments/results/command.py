@@ -5,9 +5,10 @@
     python -m experiments.results --add RUN RUN --group=laptop     # records finished runs
 
 Runs of a group are read together: one folder of docs/results/data, a board and semantics once. Of
-each are kept results.json, with its settings, environment and games won, and every metrics.jsonl,
-compressed. Every number of docs/results.md and docs/results/recorded.md comes from these files, but
-for those of the players that ship, which come from their cards.
+each are kept results.json, with its settings, environment and games won, what other commands wrote
+beside it (absolute_strength.json, ladder.json, cost.json), and every metrics.jsonl, compressed.
+Every number of docs/results.md and docs/results/recorded.md comes from these files, but for those
+of the players that ship, which come from their cards.
 """
 
 import sys

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from experiments.pages.study import Study, load
+from experiments.pages.study import BESIDE, Study, load
 from jaxzero import workdir
 from jaxzero.settings.config import ConfigError
 
@@ -37,7 +37,8 @@ def add(runs: Sequence[Path], group: str, root: Path = ROOT) -> None:
     for run in runs:
         if not (run / workdir.RESULTS).is_file():
             raise ConfigError(f"{run}: holds no {workdir.RESULTS}, name finished runs")
-        for path in (run / workdir.RESULTS, *sorted(run.rglob(workdir.METRICS))):
+        beside = (path for name in BESIDE.values() if (path := run / name).is_file())
+        for path in (run / workdir.RESULTS, *beside, *sorted(run.rglob(workdir.METRICS))):
             whole = path.read_text().replace(f"{run.parent}/", "runs/")
             place = root / "data" / group / run.name / f"{path.relative_to(run)}.gz"
             packed[place] = gzip.compress(whole.encode(), mtime=0)

@@ -5,9 +5,11 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
+from experiments.claims.measured import BoardStudies
 from experiments.pages import page
 from experiments.pages.tables import Table
-from experiments.results import boards, findings, players, shown
+from experiments.pages.wording import joined
+from experiments.results import boards, brief, findings, players, shown
 from experiments.results.boards import Strength
 from experiments.results.data import ROOT, Recorded, read
 from experiments.results.shown import Drawing
@@ -56,15 +58,18 @@ def recorded(groups: Mapping[str, Sequence[Recorded]]) -> str:
 
 def summary(groups: Mapping[str, Sequence[Recorded]]) -> str:
     """The page to begin with."""
-    parts = [_SUMMARY, "\n## The papers' claims\n"]
-    parts.append(markdown(findings.claims_table(findings.claims(groups))))
+    claims = findings.claims(groups)
+    parts = [_SUMMARY, "\n## In short\n", markdown(brief.main_table(groups, claims))]
+    parts.append("\n## The papers' claims of which something is decided\n")
+    parts += map(markdown, findings.claims_tables(claims))
+    parts.append(f"\n{findings.counted(claims)}\n")
     for group, strengths in _strengths(groups).items():
         drawn = _drawing(group, strengths)
         parts += [
             f"\n## The four losses, board by board: {group}\n",
             markdown(boards.strength_table(strengths)),
             f"\n![{drawn.title}](results/{drawn.file})\n",
-            markdown(boards.rivalry_table(boards.rivalries(shown.of_losses(groups[group])[1]))),
+            *map(markdown, _rivalry_tables(shown.of_losses(groups[group])[1])),
         ]
     parts += ["\n## Training a strong player\n", markdown(players.shipped())]
     earned = findings.recipe_table(groups)
@@ -75,6 +80,17 @@ def _strengths(groups: Mapping[str, Sequence[Recorded]]) -> dict[str, list[Stren
     """Of the loss studies of each group that has some."""
     by_group = {g: boards.strengths(shown.of_losses(runs)[1]) for g, runs in groups.items()}
     return {group: strengths for group, strengths in by_group.items() if strengths}
+
+
+def _rivalry_tables(studies: Sequence[BoardStudies]) -> list[Table]:
+    """Of the final tournament, and of that with hardly any search."""
+    low = boards.rivalries(studies, "low_tournament_elo")
+    few = {str(s.setting("study.low_simulations")) for one in studies for s in one.studies}
+    searched = f"a tournament of the same networks with m = {joined(sorted(few))}"
+    return [
+        boards.rivalry_table(boards.rivalries(studies)),
+        *([boards.rivalry_table(low, searched)] if low else []),
+    ]
 
 
 def _drawing(group: str, strengths: Sequence[Strength]) -> Drawing:

@@ -1,5 +1,6 @@
-"""What recorded runs found, in two tables: the papers' claims, and the training recipe's parts."""
+"""What recorded runs found of the papers' claims, and of the training recipe's parts."""
 
+import math
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final, NamedTuple
@@ -11,13 +12,21 @@ from experiments.claims.wording import subject_of
 from experiments.configs.recipe import PARTS, PREFIX
 from experiments.pages import style
 from experiments.pages.tables import Table, table
-from experiments.pages.wording import NONE, duration, game_title, interval, joined, number, plural
+from experiments.pages.wording import NONE, game_title, interval, joined, number, plural
 from experiments.recipe import STUDY as RECIPE
 from experiments.results import shown
 from experiments.results.data import Recorded
 from experiments.strength import recipe_report
 
 CORRECTED: Final = "corrected"
+PUBLISHED: Final = "published"
+# By the beginning of a study's name, in the page's order.
+SUBJECTS: Final[Mapping[str, str]] = {
+    "loss_ablation": "The four losses",
+    "hyperparameter": "Hyper-parameters",
+    "connect_four": "Connect Four against perfect play",
+    "curriculum": "The end of games first",
+}
 _FEW: Final = 3  # contrasts whose effects a cell has room for
 
 
@@ -35,11 +44,21 @@ class Finding(NamedTuple):
     """A claim, and what the runs of a group say of it."""
 
     group: str
+    id: str  # of the claim, in experiments/published
     words: str
     where: Sequence[str]
     verdicts: Sequence[Verdict]
-    seconds: float | None  # wall time of the runs; None where it was not recorded
-    study: str
+    runs: Sequence[Recorded]
+
+    @property
+    def study(self) -> str:
+        """Its name."""
+        return self.runs[0].kind
+
+    @property
+    def seconds(self) -> float | None:
+        """Wall time of the runs; None where it was not recorded."""
+        return sum(shown.seconds(run.study) or 0.0 for run in self.runs) or None
 
     @property
     def decided(self) -> bool:
@@ -48,10 +67,21 @@ class Finding(NamedTuple):
             contrast["verdict"] != UNDECIDED for one in self.verdicts for contrast in one.contrasts
         )
 
+    @property
+    def tested(self) -> bool:
+        """Whether all contrasts have seeds enough for an interval."""
+        contrasts = [contrast for one in self.verdicts for contrast in one.contrasts]
+        return bool(contrasts) and all(_has_interval(one) for one in contrasts)
+
     def cell(self, semantics: str) -> str | None:
         """The verdict in words with what it rests on; None without runs of that semantics."""
         verdicts = [one for one in self.verdicts if one.semantics.split(",")[0] == semantics]
         return "; ".join(map(_words, verdicts)) or None
+
+
+def _has_interval(contrast: Mapping[str, Any]) -> bool:
+    low, high = contrast["interval"]
+    return low is not None and math.isfinite(low) and math.isfinite(high)
 
 
 def claims(groups: Mapping[str, Sequence[Recorded]]) -> list[Finding]:
@@ -88,8 +118,7 @@ def _of_losses(group: str, runs: Sequence[Recorded]) -> Iterator[Finding]:
             )
             for one in semantics
         ]
-        seconds = sum(shown.seconds(run.study) or 0.0 for run in studies) or None
-        yield Finding(group, claim.words, claim.where, verdicts, seconds, studies[0].kind)
+        yield Finding(group, claim.id, claim.words, claim.where, verdicts, studies)
 
 
 def _as_recorded(group: str, row: Mapping[str, Any], judged: shown.Judged) -> Finding:
@@ -102,8 +131,7 @@ def _as_recorded(group: str, row: Mapping[str, Any], judged: shown.Judged) -> Fi
     ]
     known = [one for one in contrasts if one.get("effect") is not None]
     verdict = Verdict(row.get("semantics") or CORRECTED, row["verdict"], known)
-    seconds = sum(shown.seconds(run.study) or 0.0 for run in runs) or None
-    return Finding(group, row["words"], row["where"], [verdict], seconds, runs[0].kind)
+    return Finding(group, row["id"], row["words"], row["where"], [verdict], runs)
 
 
 def _words(one: Verdict) -> str:
@@ -157,37 +185,61 @@ def _papers(where: Sequence[str]) -> str:
     return "; ".join(f"{name} {', '.join(sorted(known))}" for name, known in years.items())
 
 
-def _seeds(one: Finding) -> str:
-    contrasts = [contrast for verdict in one.verdicts for contrast in verdict.contrasts]
-    counts = {contrast["seeds"] for contrast in contrasts if contrast.get("seeds")}
+def seeds(one: Finding) -> str:
+    """Of the contrasts, the fewest and the most."""
+    counts = _seeds(one)
     return " to ".join(map(number, sorted({min(counts), max(counts)}))) if counts else NONE
 
 
-def claims_table(findings: Sequence[Finding]) -> Table:
-    """The claims of which some contrast is decided; the others are counted."""
+def most_seeds(one: Finding) -> int:
+    """Of a contrast."""
+    return max(_seeds(one), default=0)
+
+
+def _seeds(one: Finding) -> list[int]:
+    contrasts = [contrast for verdict in one.verdicts for contrast in verdict.contrasts]
+    return [contrast["seeds"] for contrast in contrasts if contrast.get("seeds")]
+
+
+def claims_tables(findings: Sequence[Finding]) -> list[Table]:
+    """The claims of which some contrast is decided, a table for each subject."""
+    tables = []
+    for begins, title in SUBJECTS.items():
+        decided = [one for one in findings if one.study.startswith(begins) and one.decided]
+        both = any(one.cell(PUBLISHED) for one in decided)
+        columns = {
+            "claim": lambda one: style.symbols(one.words.rstrip(".")),
+            "papers": lambda one: _papers(one.where),
+            **({"with the published programs' behaviour": as_published} if both else {}),
+            CORRECTED: as_corrected,
+            "seeds": seeds,
+            "runs": lambda one: f"[{one.group}](results/recorded.md#{one.group})",
+        }
+        if decided:
+            tables.append(table(title, decided, columns))
+    return tables
+
+
+def as_published(one: Finding) -> str | None:
+    """The verdict on the published behaviour."""
+    return one.cell(PUBLISHED)
+
+
+def as_corrected(one: Finding) -> str | None:
+    """The verdict on the corrected behaviour."""
+    return one.cell(CORRECTED)
+
+
+def counted(findings: Sequence[Finding]) -> str:
+    """How many verdicts there are of each kind."""
     verdicts = Counter(verdict.verdict for one in findings for verdict in one.verdicts)
     counts = [
         f"{verdicts[name]} {name}" for name in (*VERDICTS, *sorted({*verdicts} - {*VERDICTS}))
     ]
-    note = (
+    return (
         "In brackets: effects with the intervals that decide, verdicts where contrasts are many. "
         f"All {plural(sum(verdicts.values()), 'verdict')} ({', '.join(counts)}), each contrast and "
-        "where the papers have it: [recorded runs](results/recorded.md). The time of the sweep and "
-        "the correlation is that of training alone."
-    )
-    return table(
-        "Claims of which something is decided",
-        [one for one in findings if one.decided],
-        {
-            "claim": lambda one: style.symbols(one.words.rstrip(".")),
-            "papers": lambda one: _papers(one.where),
-            "with the published programs' behaviour": lambda one: one.cell("published"),
-            "corrected": lambda one: one.cell(CORRECTED),
-            "seeds": _seeds,
-            "time": lambda one: duration(one.seconds),
-            "study": lambda one: f"[{one.study}](results/recorded.md#{one.group})",
-        },
-        note,
+        "where the papers have it: [recorded runs](results/recorded.md)."
     )
 
 

@@ -40,6 +40,7 @@ from experiments.pages.study import Study
 from experiments.pages.tables import Table, table
 from experiments.pages.wording import ABSENT, duration, joined
 from experiments.recipe import STUDY as RECIPE
+from experiments.results import boards as strength
 from experiments.results.data import Recorded
 from experiments.strength import recipe_report
 
@@ -183,6 +184,9 @@ def tables(runs: Sequence[Recorded]) -> Iterator[Table]:
         if any(test.estimate and test.estimate.tested for test in tests):  # seeds enough
             yield claims_section.details(findings)
         yield joint_figures.ratings(boards)
+        if courses := strength.courses(boards):
+            yield strength.course_table(courses)
+        yield from strength.exact_tables(boards)
     shown = list(_shown(runs))
     kinds = [one.kind for one in shown]
     for one in shown:
@@ -242,6 +246,13 @@ def _shown(runs: Sequence[Recorded]) -> Iterator[Recorded]:
     for study in arms_results.together([one.study for one in arms]):
         yield Recorded(study.name, study)
     yield from (one for one in runs if one.kind in _STUDIES and one.kind != ARMS)
+
+
+def arms_effects(runs: Sequence[Recorded]) -> Iterator[tuple[Study, Mapping[str, Any]]]:
+    """What the arms of a group change, as results.json has it, with the study."""
+    for one in _shown(runs):
+        if one.kind == ARMS:
+            yield from ((one.study, effect) for effect in one.study.results["effects"])
 
 
 def _runs(study: Study) -> list[Mapping[str, Any]]:

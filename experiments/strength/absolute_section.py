@@ -4,7 +4,7 @@ Of `absolute_strength.json`, which `experiments.absolute_strength` writes into a
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 import numpy as np
@@ -15,7 +15,14 @@ from experiments.pages import draw, style
 from experiments.pages.page import Section, plate, section
 from experiments.pages.study import Study
 from experiments.pages.tables import Table
-from experiments.pages.wording import NO_DATA, NONE, number, plural, plus_minus
+from experiments.pages.wording import (
+    NO_DATA,
+    NONE,
+    error_of_mean,
+    number,
+    plural,
+    plus_minus,
+)
 from jaxzero.solvers.accuracy import STAGES
 
 TITLE: Final = "Absolute strength"
@@ -70,6 +77,48 @@ def section_of(study: Study) -> Section:
         ),
         strengths(measured),
     )
+
+
+def by_target(networks: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Means over the seeds of each target after each iteration, with standard errors.
+
+    Returns for each `target` and `iteration` the number of `seeds` and, by part, group and number
+    as in the records of networks, `mean` and `stderr` (NaN of one seed).
+    """
+    records = []
+    for target, at in dict.fromkeys((n["target"], n["iteration"]) for n in networks):
+        own = [n for n in networks if (n["target"], n["iteration"]) == (target, at)]
+        record: dict[str, Any] = {"target": target, "iteration": at, "seeds": len(own)}
+        for part, groups in (("network", own[0]["network"]), ("search", own[0]["search"])):
+            record[part] = {
+                group: {
+                    kind: _mean_and_error([n[part][group][kind] for n in own])
+                    for kind in ("weak", "strong")
+                }
+                for group in groups
+            }
+        record["value"] = {
+            group: {"mse": _mean_and_error([n["value"][group]["mse"] for n in own])}
+            for group in own[0]["value"]
+        }
+        records.append(record)
+    return records
+
+
+def _mean_and_error(values: Sequence[float]) -> dict[str, float]:
+    return {"mean": float(np.mean(values)), "stderr": error_of_mean(values)}
+
+
+def together(parts: Sequence[Mapping[str, Any]]) -> dict[str, Any] | None:
+    """What runs of other seeds were measured to do in the same positions, as of one run.
+
+    None where the positions or the searches differ.
+    """
+    first, *others = parts
+    if any(one["settings"] != first["settings"] for one in others):
+        return None
+    networks = [network for one in parts for network in one["networks"]]
+    return {**first, "networks": networks, "targets": by_target(networks)}
 
 
 def _iterations(measured: dict[str, Any]) -> list[int]:

@@ -42,7 +42,9 @@ def test_runs_are_kept_and_make_the_page(tmp_path: Path) -> None:
     assert document.write(root) == [root / "recorded.md", summary]
     text = (root / "recorded.md").read_text()
     found = summary.read_text()
-    [best] = [line for line in found.splitlines() if "highest tournament Elo" in line]
+    brief, best = [line for line in found.splitlines() if "highest tournament Elo" in line]
+    assert brief.count("**reproduced**") == 2
+    assert brief.endswith("--workdir=runs/one &#124; more` (one of 2 runs) |")
     cells = best.split(" | ")
     assert cells[1] == "Wang 2019, 2020, 2023"
     for cell in cells[2:4]:  # both semantics have the same games
@@ -52,7 +54,7 @@ def test_runs_are_kept_and_make_the_page(tmp_path: Path) -> None:
             cell,
         )
     assert cells[4] == "8"
-    assert cells[6] == "[loss_ablation](results/recorded.md#laptop) |"
+    assert cells[5] == "[laptop](results/recorded.md#laptop) |"
     assert "## laptop" in text
     assert f"| two | loss_ablation | {BOARD} | published | 8 |" in text
     assert "`python -m experiments.loss_ablation --workdir=runs/one &#124; more`" in text
@@ -135,8 +137,8 @@ def test_verdicts_in_words() -> None:
             for board, each in contrasts
         ]
         finding = findings.Finding(
-            "laptop", "l_v is best", ("Wang 2019, Fig. 6", "Clausen 2021, section 3"),
-            [findings.Verdict("corrected", verdict, rows)], 1.0, "loss_ablation",
+            "laptop", "value_best", "l_v is best", ("Wang 2019, Fig. 6", "Clausen 2021, section 3"),
+            [findings.Verdict("corrected", verdict, rows)], (),
         )  # fmt: skip
         assert finding.cell("published") is None
         assert finding.decided == any(each != "undecided" for _, each in contrasts)
