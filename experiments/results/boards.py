@@ -29,6 +29,8 @@ from experiments.pages.wording import (
 from experiments.strength import absolute_section
 
 _ENDS: Final = 2  # kept iterations that are no course: the first and the last
+_MARGIN: Final = 50.0  # Elo; less is no difference, as in the claims on tournaments
+_VALUE_ABOVE: Final = Contrast(direction="greater", margin=_MARGIN)
 _BESIDE: Final = 4  # boards of panels that stand beside each other, not below
 
 
@@ -194,10 +196,11 @@ class Rivalry(NamedTuple):
     @property
     def verdict(self) -> str:
         """Which loss is above, by the interval that decides."""
-        low, high = self.test.interval
-        if low > 0 or high < 0:
-            return f"{style.label('value' if low > 0 else 'sum')} above"
-        return decision.UNDECIDED
+        names = {decision.REPRODUCED: "value", decision.CONTRADICTED: "sum"}
+        if name := names.get(self.test.verdict):
+            return f"{style.label(name)} above"
+        small = self.test.verdict == decision.EQUIVALENT
+        return f"less than {number(_MARGIN)} apart" if small else self.test.verdict
 
 
 def rivalries(boards: Sequence[BoardStudies], elo: str = "tournament_elo") -> list[Rivalry]:
@@ -210,7 +213,7 @@ def rivalries(boards: Sequence[BoardStudies], elo: str = "tournament_elo") -> li
         value, total = (one.values(elo, target)[0] for target in ("value", "sum"))
         if value and total and (estimate := inference.difference(value, total)).tested:
             enough.append((one, estimate))
-    tests = decision.decide([Contrast()] * len(enough), [estimate for _, estimate in enough])
+    tests = decision.decide([_VALUE_ABOVE] * len(enough), [estimate for _, estimate in enough])
     return [
         Rivalry(one.board, one.semantics, estimate, test)
         for (one, estimate), test in zip(enough, tests, strict=True)

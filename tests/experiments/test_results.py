@@ -3,13 +3,17 @@
 import gzip
 import json
 import re
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 from experiments.claims import measured
+from experiments.pages import style, wording
 from experiments.results import boards, command, data, document, findings
+from experiments.strength import absolute_section
 from jaxzero.settings.config import ConfigError
 from tests.experiments.made_up_ratings import BOARD, rated_study
 
@@ -107,20 +111,99 @@ def test_the_rivals_are_compared_seed_by_seed_and_corrected_together(tmp_path: P
         rated_study(tmp_path / "alike", alike, sd=5.0),
         rated_study(tmp_path / "few", MEANS, seeds=range(4), board="othello_6x6", sd=5.0),
         rated_study(tmp_path / "one", MEANS, board="gobang_5x5", sd=0.0, without=["value_seed0"]),
+        rated_study(tmp_path / "wide", alike, board="othello_5x5", sd=200.0),
     ]
     found = boards.rivalries(measured.load(places))
     assert [(one.board, one.semantics, one.test.seeds) for one in found] == [
         (BOARD, "published", 8),
         (BOARD, "corrected", 8),
         ("gobang_5x5", "corrected", 7),
+        ("othello_5x5", "corrected", 8),
     ]
-    assert [one.verdict for one in found] == ["value ℓᵥ above", "undecided", "value ℓᵥ above"]
-    for one, effect in zip(found, (280.0, 0.0, 280.0), strict=True):
+    above, small = f"{style.label('value')} above", "less than 50 apart"
+    assert [one.verdict for one in found] == [above, small, above, "undecided"]
+    for one, effect in zip(found[:3], (280.0, 0.0, 280.0), strict=True):
         assert one.estimate.effect == pytest.approx(effect, abs=12)
-    # the second smallest of three
-    assert found[0].test.interval == found[0].estimate.interval(0.05 / 2)
+    # the second smallest of four
+    assert found[0].test.interval == found[0].estimate.interval(0.05 / 3)
     row = boards.rivalry_table(found).rows[1]
-    assert row[-2:] == ("undecided", "8")
+    assert row[-2:] == (small, "8")
+
+
+def test_the_search_without_depth_is_a_tournament_of_its_own(tmp_path: Path) -> None:
+    place = rated_study(tmp_path / "one", MEANS, sd=5.0)
+    results = json.loads((place / "results.json").read_text())
+    final = results["tournaments"][-1]
+    lower = [elo - 500.0 * (p["target"] == "value") for p, elo in _rated(final)]
+    results["tournaments"][0] = final | {"name": "low", "elo": lower}
+    (place / "results.json").write_text(json.dumps(results))
+    studies = measured.load([place])
+    [full], [low] = boards.rivalries(studies), boards.rivalries(studies, "low_tournament_elo")
+    assert low.verdict == f"{style.label('sum')} above"
+    assert low.estimate.effect == pytest.approx(full.estimate.effect - 500.0)
+    assert low.estimate.stderr == pytest.approx(full.estimate.stderr)
+
+
+def _rated(tournament: dict[str, Any]) -> Iterator[tuple[dict[str, Any], float]]:
+    return zip(tournament["players"], tournament["elo"], strict=True)
+
+
+def test_strength_by_iteration_and_its_late_gain(tmp_path: Path) -> None:
+    places = []
+    for name, seeds in (("one", range(4)), ("two", range(4, 8))):  # two batches of one study
+        places.append(place := rated_study(tmp_path / name, MEANS, seeds=seeds))
+        results = json.loads((place / "results.json").read_text())
+        changes = {"policy": 0.0, "value": 40.0, "sum": -40.0, "product": 0.0}
+        results["ladder"] = {
+            "anchors": [],
+            "runs": {
+                run["name"]: {
+                    "iterations": [0, 1, 3, 4],
+                    "elo": [float(run["seed"]), 7.0, 90.0, 90.0 + changes[run["target"]]],
+                }
+                for run in results["runs"]
+            },
+        }
+        (place / "results.json").write_text(json.dumps(results))
+    found = {one.target: one for one in boards.courses(measured.load(places))}
+    assert list(found) == ["policy", "value", "sum", "product"]
+    np.testing.assert_array_equal(sorted(found["sum"].above[4]), 50.0 - np.arange(7, -1, -1))
+    assert [one.late.effect for one in found.values()] == [0.0, 40.0, -40.0, 0.0]
+    shown = boards.course_table(list(found.values()))
+    assert [len(row) for row in shown.rows] == [len(shown.headers)] * 4
+    assert shown.headers[3:6] == ("1", "3", "4")
+    assert shown.rows[2][-1] == "8"
+
+
+def test_exact_solutions_of_two_batches_are_read_together(tmp_path: Path) -> None:
+    def studies(simulations: int) -> list[measured.BoardStudies]:
+        for name, seed in (("one", 0), ("two", 4)):
+            place = tmp_path / name
+            if not place.exists():
+                rated_study(place, {"sum": 0.0}, seeds=range(seed, seed + 4))
+            settings = {"simulations": simulations if seed else 50}
+            (place / "absolute_strength.json").write_text(json.dumps(exact(seed, settings)))
+        return measured.load([tmp_path / "one", tmp_path / "two"])
+
+    def exact(first: int, settings: dict[str, int]) -> dict[str, Any]:
+        kept = {"weak": 0.0, "strong": 0.5}
+        networks = [
+            {"target": "sum", "seed": seed, "iteration": 9, "value": {"all": {"mse": 0.3}}}
+            | {part: {"contested": kept | {"weak": seed / 8}} for part in ("network", "search")}
+            for seed in range(first, first + 4)
+        ]
+        return {
+            "settings": settings, "networks": networks, "players": {},
+            "positions": {"found": 9, "contested": 6},
+            "targets": absolute_section.by_target(networks),
+        }  # fmt: skip
+
+    [shown] = boards.exact_tables(studies(50))
+    kept = np.arange(8) / 8
+    share = wording.plus_minus(kept.mean(), kept.std(ddof=1) / 8**0.5, 3)
+    assert shown.rows[0][:3] == (style.label("sum"), "8", share)
+    assert "6 of 9 positions are contested" in shown.note
+    assert list(boards.exact_tables(studies(100))) == []  # searched otherwise: not of one table
 
 
 def test_verdicts_in_words() -> None:
