@@ -27,10 +27,6 @@ happens at that size. Intervals are 95 %, wider where contrasts are read togethe
 that the seeds are too few to tell. `python -m experiments.results` makes this page from the data in
 `docs/results/data` and the cards of the players that ship; no number is typed by hand. Commands,
 commits, hardware, shares of computing and every contrast: [recorded runs](results/recorded.md).
-
-The group `long` has the main result, on Connect Four 5x5: l_v is above l_+ with the published
-programs' defects and undecided without them; two of the defects do most of it
-([losses](results/losses.md)). Shorter runs rank the losses otherwise.
 """
 _DETAILS: Final = """
 ## Details
