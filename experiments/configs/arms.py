@@ -68,18 +68,18 @@ def _semantics(meaning: str, changes: Mapping[str, Any], reference: str = PLAIN)
 
 ARMS[PUBLISHED] = _semantics("all that the published programs did", {"semantics": "published"})
 ARMS[GATE_TREES] = _semantics(
-    "all of it, and search trees grow over all games of a gate, as theirs did",
+    "all that they did, and search trees grow over all games of a gate, as theirs did",
     {"semantics": "published", "arena.trees": "gate"},
     PUBLISHED,
 )
 for _name, _switches in ({n: (n,) for n in DEFECTS} | TOGETHER).items():
     _meaning = "; ".join(DEFECTS[n].meaning for n in _switches)
     ARMS[f"only_{_name}"] = _semantics(
-        f"of it only: {_meaning}",
+        f"of all that the published programs did only: {_meaning}",
         {"semantics": "corrected"} | {f"switches.{n}": DEFECTS[n].published for n in _switches},
     )
     ARMS[f"without_{_name}"] = _semantics(
-        f"all of it but: {_meaning}",
+        f"all that the published programs did but: {_meaning}",
         {"semantics": "published"} | {f"switches.{n}": DEFECTS[n].corrected for n in _switches},
         PUBLISHED,
     )

@@ -7,8 +7,8 @@
 Runs of a group are read together: one folder of docs/results/data, a board and semantics once. Of
 each are kept results.json, with its settings, environment and games won, what other commands wrote
 beside it (absolute_strength.json, ladder.json, cost.json), and every metrics.jsonl, compressed.
-Every number of docs/results.md and docs/results/recorded.md comes from these files, but for those
-of the players that ship, which come from their cards.
+Every number of docs/results.md and, in docs/results, of recorded.md, verdicts.md and boards.md
+comes from these files, but for those of the players that ship, which come from their cards.
 """
 
 import sys
@@ -45,7 +45,7 @@ def main(words: Sequence[str] | None = None) -> None:
     if given.check:
         groups = data.read()
         for path, content in document.pages(groups).items():
-            if path.read_text(encoding="utf-8") != content:
+            if not path.is_file() or path.read_text(encoding="utf-8") != content:
                 print(f"{path.name} differs from its data: run python -m experiments.results")
                 sys.exit(1)
         print(f"the pages are those of {plural(sum(map(len, groups.values())), 'recorded run')}")

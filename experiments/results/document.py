@@ -12,7 +12,10 @@ from experiments.pages.wording import joined
 from experiments.results import boards, brief, findings, players, shown
 from experiments.results.boards import Strength
 from experiments.results.data import ROOT, Recorded, read
+from experiments.results.findings import Finding
 from experiments.results.shown import Drawing
+
+Groups = Mapping[str, Sequence[Recorded]]  # of runs that are read together, by name
 
 _RECORDED: Final = """# Results: recorded runs
 
@@ -20,18 +23,34 @@ _RECORDED: Final = """# Results: recorded runs
 typed by hand. Runs of a section are read together. How verdicts are reached:
 [deviations](../deviations.md#do-the-claims-hold).
 """
+_VERDICTS: Final = """# Results: the papers' claims
+
+The claims of which recorded runs decide something, by subject; made by `python -m
+experiments.results` as [recorded runs](recorded.md) is. The main ones are in short on
+[what we found](../results.md).
+"""
+_BOARDS: Final = """# Results: the four losses, board by board
+
+How strong the networks of each loss become, and whether minimising the value loss alone is better
+than the usual sum; made by `python -m experiments.results` as [recorded runs](recorded.md) is. In
+words: [the four losses](losses.md).
+"""
 _SUMMARY: Final = """# Results: what we found
 
 All of it comes from small networks, a CPU and a small share of the papers' computing. It says what
 happens at that size. Intervals are 95 %, wider where contrasts are read together; "undecided" means
 that the seeds are too few to tell. `python -m experiments.results` makes this page from the data in
-`docs/results/data` and the cards of the players that ship; no number is typed by hand. Commands,
-commits, hardware, shares of computing and every contrast: [recorded runs](results/recorded.md).
+`docs/results/data` and the cards of the players that ship; no number is typed by hand.
+
+## In short
 """
 _DETAILS: Final = """
 ## Details
 
-* [Recorded runs](results/recorded.md): every claim, table and figure from kept data.
+* [The papers' claims](results/verdicts.md): all of which something is decided.
+* [The four losses, board by board](results/boards.md).
+* [Recorded runs](results/recorded.md): commands, commits, hardware, shares of computing, every
+  claim and contrast, tables and figures.
 * [Earlier runs](results/earlier.md): findings whose numbers were copied from reports, as most of
   that raw data was not kept. Behind them: [losses](results/losses.md),
   [hyper-parameters](results/hyperparameters.md), [Connect Four](results/connect_four.md),
@@ -42,7 +61,7 @@ _DETAILS: Final = """
 """
 
 
-def recorded(groups: Mapping[str, Sequence[Recorded]]) -> str:
+def recorded(groups: Groups) -> str:
     """The page with everything."""
     parts = [_RECORDED]
     for group, runs in groups.items():
@@ -52,27 +71,39 @@ def recorded(groups: Mapping[str, Sequence[Recorded]]) -> str:
     return "".join(parts)
 
 
-def summary(groups: Mapping[str, Sequence[Recorded]]) -> str:
-    """The page to begin with."""
-    claims = findings.claims(groups)
-    parts = [_SUMMARY, "\n## In short\n", markdown(brief.main_table(groups, claims))]
-    parts.append("\n## The papers' claims of which something is decided\n")
-    parts += map(markdown, findings.claims_tables(claims))
-    parts.append(f"\n{findings.counted(claims)}\n")
+def verdicts(claims: Sequence[Finding]) -> str:
+    """The page of claims of which something is decided."""
+    tables = map(markdown, findings.claims_tables(claims))
+    return "".join([_VERDICTS, *tables, f"\n{findings.counted(claims)}\n"])
+
+
+def board_by_board(groups: Groups) -> str:
+    """The page of the losses' strength, a section for each group."""
+    parts = [_BOARDS]
     for group, strengths in _strengths(groups).items():
         drawn = _drawing(group, strengths)
         parts += [
-            f"\n## The four losses, board by board: {group}\n",
+            f"\n## {group}\n",
             markdown(boards.strength_table(strengths)),
-            f"\n![{drawn.title}](results/{drawn.file})\n",
+            f"\n![{drawn.title}]({drawn.file})\n",
             *map(markdown, _rivalry_tables(shown.of_losses(groups[group])[1])),
         ]
+    return "".join(parts)
+
+
+def summary(groups: Groups, claims: Sequence[Finding]) -> str:
+    """The page to begin with."""
+    parts = [_SUMMARY, markdown(brief.main_table(groups, claims))]
+    if strengths := _strengths(groups):
+        most = max(strengths, key=lambda group: min(one.seeds for one in strengths[group]))
+        drawn = _drawing(most, strengths[most])
+        parts.append(f"\n![{drawn.title}](results/{drawn.file})\n")
     parts += ["\n## Training a strong player\n", markdown(players.shipped())]
     earned = findings.recipe_table(groups)
     return "".join([*parts, markdown(earned) if earned.rows else "", _DETAILS])
 
 
-def _strengths(groups: Mapping[str, Sequence[Recorded]]) -> dict[str, list[Strength]]:
+def _strengths(groups: Groups) -> dict[str, list[Strength]]:
     """Of the loss studies of each group that has some."""
     by_group = {g: boards.strengths(shown.of_losses(runs)[1]) for g, runs in groups.items()}
     return {group: strengths for group, strengths in by_group.items() if strengths}
@@ -102,12 +133,18 @@ def markdown(shown: Table) -> str:
     return f"\n{shown.title}:\n\n{rows}\n{note}"
 
 
-def pages(groups: Mapping[str, Sequence[Recorded]], root: Path = ROOT) -> dict[Path, str]:
-    """The pages that are made of the data: `recorded.md`, `../results.md`."""
-    return {root / "recorded.md": recorded(groups), root.parent / "results.md": summary(groups)}
+def pages(groups: Groups, root: Path = ROOT) -> dict[Path, str]:
+    """The pages that are made of the data, beside it and, the one to begin with, above."""
+    claims = findings.claims(groups)
+    return {
+        root / "recorded.md": recorded(groups),
+        root / "verdicts.md": verdicts(claims),
+        root / "boards.md": board_by_board(groups),
+        root.parent / "results.md": summary(groups, claims),
+    }
 
 
-def drawings(groups: Mapping[str, Sequence[Recorded]]) -> list[Drawing]:
+def drawings(groups: Groups) -> list[Drawing]:
     """The figures of both pages."""
     details = [one for group, runs in groups.items() for one in shown.drawings(group, runs)]
     return details + [_drawing(group, own) for group, own in _strengths(groups).items()]

@@ -213,7 +213,7 @@ def claims_tables(findings: Sequence[Finding]) -> list[Table]:
             **({"with the published programs' behaviour": as_published} if both else {}),
             CORRECTED: as_corrected,
             "seeds": seeds,
-            "runs": lambda one: f"[{one.group}](results/recorded.md#{one.group})",
+            "runs": lambda one: f"[{one.group}](recorded.md#{one.group})",
         }
         if decided:
             tables.append(table(title, decided, columns))
@@ -239,7 +239,7 @@ def counted(findings: Sequence[Finding]) -> str:
     return (
         "In brackets: effects with the intervals that decide, verdicts where contrasts are many. "
         f"All {plural(sum(verdicts.values()), 'verdict')} ({', '.join(counts)}), each contrast and "
-        "where the papers have it: [recorded runs](results/recorded.md)."
+        "where the papers have it: [recorded runs](recorded.md)."
     )
 
 

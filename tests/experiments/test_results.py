@@ -23,7 +23,7 @@ MEANS = {"policy": 0.0, "value": 300.0, "sum": 20.0, "product": -10.0}
 def test_the_page_is_that_of_the_data() -> None:
     groups = data.read()
     made = document.pages(groups)
-    assert [path.name for path in made] == ["recorded.md", "results.md"]
+    assert [path.name for path in made] == ["recorded.md", "verdicts.md", "boards.md", "results.md"]
     for path, text in made.items():
         assert path.read_text() == text, "run: python -m experiments.results"
     assert all((data.ROOT / one.file).is_file() for one in document.drawings(groups))
@@ -43,10 +43,12 @@ def test_runs_are_kept_and_make_the_page(tmp_path: Path) -> None:
     rows = root / "data" / "laptop" / "one" / "arms" / "plain" / "metrics.jsonl.gz"
     assert gzip.decompress(rows.read_bytes()) == b'{"iteration": 1}\n'
     summary = tmp_path / "results.md"
-    assert document.write(root) == [root / "recorded.md", summary]
+    assert document.write(root)[-1] == summary
     text = (root / "recorded.md").read_text()
     found = summary.read_text()
-    brief, best = [line for line in found.splitlines() if "highest tournament Elo" in line]
+    decided = (root / "verdicts.md").read_text()
+    [brief] = [line for line in found.splitlines() if "highest tournament Elo" in line]
+    [best] = [line for line in decided.splitlines() if "highest tournament Elo" in line]
     assert brief.count("**reproduced**") == 2
     assert brief.endswith("--workdir=runs/one &#124; more` (one of 2 runs) |")
     cells = best.split(" | ")
@@ -58,7 +60,7 @@ def test_runs_are_kept_and_make_the_page(tmp_path: Path) -> None:
             cell,
         )
     assert cells[4] == "8"
-    assert cells[5] == "[laptop](results/recorded.md#laptop) |"
+    assert cells[5] == "[laptop](recorded.md#laptop) |"
     assert "## laptop" in text
     assert f"| two | loss_ablation | {BOARD} | published | 8 |" in text
     assert "`python -m experiments.loss_ablation --workdir=runs/one &#124; more`" in text
