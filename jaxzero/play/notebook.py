@@ -31,8 +31,10 @@ class BoardGame:
     def __init__(self, game: Game, opponent: BoardPlayer, *, side: int = 0, seed: int = 0) -> None:
         """Begins a game; the opponent, whose first move compiles, moves at once if it is its turn.
 
-        `side`: yours: 0 moves first, 1 second; `seed`: of the opponent's random choices.
+        `side`: yours: 0 moves first, 1 second (ConfigError: neither); `seed`: of the opponent's
+        random choices.
         """
+        session.check_side(side)
         self.session: Session = session.begin(game)
         self.lines: list[str] = []
         self._opponent, self._side, self._seed = opponent, side, seed

@@ -12,6 +12,8 @@ from jaxzero.play.display.notation import make_notation
 from jaxzero.play.display.session import Session
 from jaxzero.play.notebook import BoardGame
 from jaxzero.play.terminal.board_players import Analysis, BoardPlayer
+from jaxzero.play.web.widget import play_page
+from jaxzero.settings.config import ConfigError
 from tests.games.sessions import find_game, passes
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -74,6 +76,12 @@ def test_what_is_no_move_changes_nothing() -> None:
     with pytest.raises(ValueError, match="1 is not legal here; legal: 2 3 4 5"):
         match.play("1")
     assert match.session.actions == (0, 0, 0, 0)
+
+
+def test_there_are_two_sides() -> None:
+    for begun in (lambda: begin([], side=2), lambda: play_page(side=2)):
+        with pytest.raises(ConfigError, match="side=2: 0 moves first, 1 second"):
+            begun()
 
 
 def test_hints_come_from_the_opponent() -> None:

@@ -12,6 +12,7 @@ from jaxzero.games import Game
 from jaxzero.games.base import State
 from jaxzero.games.playouts import View, view_of
 from jaxzero.play.display.notation import PASS, make_notation
+from jaxzero.settings.config import ConfigError
 
 
 class Position(NamedTuple):
@@ -38,6 +39,12 @@ class Session:
     def now(self) -> Position:
         """The newest position."""
         return self.positions[-1]
+
+
+def check_side(side: int) -> None:
+    """Refuses what is no player's number (ConfigError)."""
+    if side not in (0, 1):
+        raise ConfigError(f"side={side}: 0 moves first, 1 second")
 
 
 def begin(game: Game) -> Session:

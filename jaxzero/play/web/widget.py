@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from jaxzero import runs
+from jaxzero.play.display import session
 from jaxzero.play.web import begin
 from jaxzero.play.web.server import Site
 from jaxzero.settings.config import ConfigError
@@ -60,8 +61,9 @@ def play_page(
       **choices: `member`, `at`, `simulations`, `game`, `opponent` of `begin.choose`.
 
     Raises:
-      ConfigError: there is no such run, game or player.
+      ConfigError: there is no such run, game, player or side.
     """
+    session.check_side(side)
     opened = None if run is None else runs.open_run(run)
     catalogue, choice = begin.choose(opened, **choices)
     site = begin.make_site(catalogue, choice, side=side, seed=seed)
