@@ -202,11 +202,11 @@ def _last(iterations: np.ndarray, values: np.ndarray) -> float:
 
 
 def _fall(share: float = 0.0, *, after: int = 1) -> Callable[[np.ndarray, np.ndarray], float]:
-    """From an iteration, or the one at a share of all, to the last; NaN in shorter runs."""
+    """From an iteration, or the one at a share of all, to the last; NaN if none is between."""
 
     def measured(iterations: np.ndarray, values: np.ndarray) -> float:
         first = np.flatnonzero(iterations >= max(after, round(share * iterations[-1])))
-        return float(values[first[0]] - values[-1]) if len(first) else math.nan
+        return float(values[first[0]] - values[-1]) if len(first) > 1 else math.nan
 
     return measured
 

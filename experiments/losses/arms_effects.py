@@ -65,7 +65,7 @@ def effects(
             asked[kind].append((arm, target, words, found))
 
     for arm in arms:
-        reference = ARMS[arm].reference
+        reference = ARMS[arm].reference if arm in ARMS else arm  # a recorded one may be gone
         targets = [target for a, target in strengths if a == arm]
         for rival in (r for r in RIVALS if r in targets and VALUE in targets):
             here = {(arm, VALUE): 1, (arm, rival): -1}

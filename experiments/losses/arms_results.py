@@ -58,11 +58,16 @@ def together(parts: Sequence[Study]) -> list[Study]:
     """
     groups: list[list[Study]] = []
     for part in parts:
-        equal = (group for group in groups if _settings(group[0]) == _settings(part))
+        equal = (group for group in groups if alike(group[0], part))
         if (group := next(equal, None)) is None:
             groups.append(group := [])
         group.append(part)
     return [_joined(group) if len(group) > 1 else group[0] for group in groups]
+
+
+def alike(one: Study, other: Study) -> bool:
+    """Whether nothing but the arms differs."""
+    return _settings(one) == _settings(other)
 
 
 def _settings(part: Study) -> dict[str, Any]:

@@ -3,7 +3,7 @@
 import dataclasses
 import re
 from collections.abc import Mapping, Sequence
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -37,23 +37,44 @@ _POINTS: Final = 24  # of a curve, about: eight boards and both semantics make 6
 
 
 def merged(group: BoardStudies) -> Study:
-    """The studies of a group as one: same settings, other seeds."""
+    """The studies of a group as one: same settings, other seeds.
+
+    Ratings of different pools are not compared: tournaments among other losses than the first
+    study's are left out, and ladders that were played otherwise than the first one.
+    """
     first, *others = group.studies
     if not others:
         return first
     results = dict(first.results)
-    for key in ("runs", "tournaments"):
-        results[key] = [x for study in group.studies for x in study.results.get(key) or []]
+    results["runs"] = [run for study in group.studies for run in study.results.get("runs") or []]
+    same = [study for study in group.studies if study.targets == first.targets]
+    results["tournaments"] = [x for study in same for x in study.results.get("tournaments") or []]
     rated = [s.results.get("training_elo") or {} for s in group.studies]
     results["training_elo"] = {name: curve for one in rated for name, curve in one.items()}
-    curves = [(s.results.get("ladder") or {}).get("runs") or {} for s in group.studies]
-    results["ladder"] = {"runs": {name: curve for one in curves for name, curve in one.items()}}
+    results["ladder"] = _together([x for s in group.studies if (x := s.results.get("ladder"))])
     exact = [x for study in group.studies if (x := study.results.get("absolute_strength"))]
     results["absolute_strength"] = (
         absolute_section.together(exact) if len(exact) == len(group.studies) else None
     )
     rows = {name: own for study in group.studies for name, own in study.rows.items()}
     return dataclasses.replace(first, results=results, rows=rows)
+
+
+def _together(ladders: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """Those that were played as the first was; of the fixed opponents the mean."""
+
+    def played(one: Mapping[str, Any]) -> list[Any]:
+        settings = one.get("settings") or {}
+        return [settings.get(key) for key in ("opponents", "simulations", "openings")]
+
+    same = [one for one in ladders if played(one) == played(ladders[0])]
+    elo: dict[str, list[float]] = {}
+    for anchor in (anchor for one in same for anchor in one.get("anchors") or []):
+        elo.setdefault(anchor["name"], []).append(anchor["elo"])
+    return {
+        "runs": {name: curve for one in same for name, curve in (one.get("runs") or {}).items()},
+        "anchors": [{"name": name, "elo": float(np.mean(all_))} for name, all_ in elo.items()],
+    }
 
 
 def titles(groups: Sequence[BoardStudies]) -> list[str]:

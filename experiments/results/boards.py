@@ -1,6 +1,7 @@
 """How strong each loss's players became, and l_v against l_+, board by board, as recorded."""
 
 import math
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Final, NamedTuple
@@ -54,14 +55,15 @@ def strengths(boards: Sequence[BoardStudies]) -> list[Strength]:
 def _strength(runs: BoardStudies) -> Strength:
     study = joint_figures.merged(runs)
     curves = {target: anchored(study, target) for target in style.in_order(study.targets)}
+    last = max((x[-1] for its in curves.values() for x, _ in its if len(x)), default=0)
     elo = {
-        target: np.array([(y[0], y[-1]) for x, y in its if len(x) and x[0] == 0])
+        target: np.array([(y[0], y[-1]) for x, y in its if _whole(x, y) and x[-1] == last])
         for target, its in curves.items()
     }
     known = {target: ends for target, ends in elo.items() if len(ends)}
     untrained = [ends[:, 0] for ends in known.values()]
     zero = float(np.concatenate(untrained).mean()) if untrained else math.nan
-    anchors = (runs.studies[0].results.get("ladder") or {}).get("anchors") or []
+    anchors = (study.results.get("ladder") or {}).get("anchors") or []
     return Strength(
         runs.board,
         runs.semantics,
@@ -69,6 +71,11 @@ def _strength(runs: BoardStudies) -> Strength:
         {target: ends[:, 1] - ends[:, 0] for target, ends in known.items()},
         {one["name"]: one["elo"] - zero for one in anchors},
     )
+
+
+def _whole(iterations: np.ndarray, elo: np.ndarray) -> bool:
+    """Whether a run was measured from its untrained network on, and rated throughout."""
+    return bool(len(iterations)) and iterations[0] == 0 and bool(np.isfinite(elo).all())
 
 
 def strength_table(strengths: Sequence[Strength]) -> Table:
@@ -130,11 +137,12 @@ def courses(boards: Sequence[BoardStudies]) -> list[Course]:
 
 
 def _above(curves: Sequence[Series]) -> dict[int, np.ndarray]:
-    """By iteration, of the seeds whose networks were kept throughout."""
-    whole = [(x, y) for x, y in curves if len(x) and x[0] == 0]
-    if not whole or any(list(x) != list(whole[0][0]) for x, _ in whole):
-        return {}
-    return {int(at): np.array([y[k] - y[0] for _, y in whole]) for k, at in enumerate(whole[0][0])}
+    """By iteration, of the seeds whose networks were kept as most were: a failed run's were not."""
+    whole = [(tuple(x.tolist()), y) for x, y in curves if _whole(x, y)]
+    kept = Counter(x for x, _ in whole).most_common(1)
+    iterations = kept[0][0] if kept else ()
+    same = [y for x, y in whole if x == iterations]
+    return {at: np.array([y[k] - y[0] for y in same]) for k, at in enumerate(iterations)}
 
 
 def _middle(above: Mapping[int, np.ndarray]) -> int:
@@ -210,8 +218,9 @@ def rivalries(boards: Sequence[BoardStudies], elo: str = "tournament_elo") -> li
     """
     enough: list[tuple[BoardStudies, Estimate]] = []
     for one in sorted(boards, key=lambda one: (one.board, one.semantics == "corrected")):
-        value, total = (one.values(elo, target)[0] for target in ("value", "sum"))
-        if value and total and (estimate := inference.difference(value, total)).tested:
+        sides = [one.values(elo, target)[0] for target in ("value", "sum")]
+        differences = inference.paired(sides, (1.0, -1.0))
+        if len(differences) and (estimate := inference.estimate([differences])).tested:
             enough.append((one, estimate))
     tests = decision.decide([_VALUE_ABOVE] * len(enough), [estimate for _, estimate in enough])
     return [
@@ -235,7 +244,8 @@ def rivalry_table(rivalries: Sequence[Rivalry], tournament: str = "the final tou
             "seeds": lambda one: number(one.test.seeds),
         },
         "Seed by seed, ± standard errors over seeds. The intervals that decide are corrected over "
-        "the rows, by Holm's method. A claim's verdict above is of its own boards and losses.",
+        "the rows, by Holm's method. The papers' claims are decided over their own boards and "
+        "losses: [verdicts](verdicts.md).",
     )
 
 

@@ -3,7 +3,8 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
-from experiments.configs.arms import ARMS
+from experiments.configs.arms import ARMS, PUBLISHED
+from experiments.losses import arms_results
 from experiments.losses.arms_effects import VALUE
 from experiments.pages import style
 from experiments.pages.tables import Table, table
@@ -54,18 +55,38 @@ def _defects(groups: Mapping[str, Sequence[Recorded]]) -> Iterator[_Row]:
         for study, effect in shown.arms_effects(runs):
             if (effect["kind"], effect["target"]) != ("change", _RIVAL) or not _decided(effect):
                 continue
-            own = [run for run in runs if run.kind == shown.ARMS and _has(run, effect["arm"])]
+            arm = ARMS[effect["arm"]]
+            own = [
+                run
+                for run in runs
+                if run.kind == shown.ARMS
+                and arms_results.alike(run.study, study)
+                and (_has(run, effect["arm"]) or _has(run, arm.reference))
+            ]
             ends = interval((effect["low"], effect["high"]))
             rivals = f"{style.label(VALUE)} less {style.label(_RIVAL)}"
             found = f"{rivals} changes by {number(effect['effect'])} Elo ({ends})"
+            cell = f"**decided** ({game_title(study.game)}, {found})"
+            as_published = arm.reference == PUBLISHED  # of which something is left out
             yield _Row(
-                f"What changes that order: {ARMS[effect['arm']].meaning}",
-                f"**decided** ({game_title(study.game)}, {found})",
-                None,
+                _words(effect["arm"]),
+                cell if as_published else None,
+                None if as_published else cell,
                 number(effect["seeds"]),
                 sum(shown.seconds(run.study) or 0.0 for run in own) or None,
                 own,
             )
+
+
+def _words(arm: str) -> str:
+    """What an arm that changes the order is."""
+    meaning = ARMS[arm].meaning
+    _, _, defects = meaning.partition(": ")
+    theirs = "the published programs' behaviour"
+    return {
+        "only": f"Of {theirs} this alone changes that order: {defects}",
+        "without": f"Left out of {theirs}, this changes that order: {defects}",
+    }.get(arm.partition("_")[0], f"What changes that order: {meaning}")
 
 
 def _decided(effect: Mapping[str, Any]) -> bool:

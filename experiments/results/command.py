@@ -15,22 +15,28 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from experiments.pages.study import load
 from experiments.pages.wording import plural
 from experiments.results import data, document, shown
+from experiments.results.data import Recorded
 from experiments.shell import arguments
 from jaxzero import workdir
 from jaxzero.runs.processes import say
 from jaxzero.settings.config import ConfigError
 
 
-def _check(runs: Sequence[Path]) -> None:
-    """Refuses runs of studies that the pages do not show (ConfigError)."""
+def _check(runs: Sequence[Path], group: str) -> None:
+    """Refuses runs that the pages could not be made of, alone or beside others (ConfigError)."""
     for run in runs:
         path = run / workdir.RESULTS
         if path.is_file() and (study := workdir.read_json(path)["study"]) not in shown.KINDS:
             raise ConfigError(
                 f"--add {run}: a run of {study}, but the pages show {', '.join(shown.KINDS)} only"
             )
+    added = [Recorded(run.resolve().name, load(run)) for run in runs if run.is_dir()]
+    names = {one.name for one in added}
+    others = [one for one in data.read().get(group, []) if one.name not in names]
+    shown.of_losses([*others, *added])
 
 
 def main(words: Sequence[str] | None = None) -> None:
@@ -51,7 +57,7 @@ def main(words: Sequence[str] | None = None) -> None:
         print(f"the pages are those of {plural(sum(map(len, groups.values())), 'recorded run')}")
         return
     if given.add:
-        _check(given.add)
+        _check(given.add, given.group)
         data.add(given.add, given.group)
     for path in document.write():
         print(f"written: {path}")

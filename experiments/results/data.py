@@ -2,6 +2,7 @@
 
 import dataclasses
 import gzip
+import shutil
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
@@ -9,6 +10,7 @@ from typing import Final, NamedTuple
 
 from experiments.pages.study import BESIDE, Study, load
 from jaxzero import workdir
+from jaxzero.runs.failures import FAILED
 from jaxzero.settings.config import ConfigError
 
 ROOT: Final = Path(__file__).resolve().parents[2] / "docs" / "results"
@@ -30,22 +32,32 @@ class Recorded(NamedTuple):
 def add(runs: Sequence[Path], group: str, root: Path = ROOT) -> None:
     """Keeps the data of finished runs; the folder that held them is called `runs`.
 
+    What was recorded of a run of that name in that group is replaced.
+
     Raises:
-      ConfigError: a run that is not finished, or more data than is to be kept in all.
+      ConfigError: a run that is not finished, two of one name, or more data than is to be kept in
+        all.
     """
     packed: dict[Path, bytes] = {}
+    folders: dict[Path, Path] = {}
     for run in runs:
         if not (run / workdir.RESULTS).is_file():
             raise ConfigError(f"{run}: holds no {workdir.RESULTS}, name finished runs")
-        beside = (path for name in BESIDE.values() if (path := run / name).is_file())
+        folder = root / "data" / group / run.resolve().name
+        if folder in folders:
+            raise ConfigError(f"{run}: called as {folders[folder]} is, rename one of the folders")
+        folders[folder] = run
+        above = f"{run.parent}/" if run.parent != Path() else ""
+        beside = [path for name in (*BESIDE.values(), FAILED) if (path := run / name).is_file()]
         for path in (run / workdir.RESULTS, *beside, *sorted(run.rglob(workdir.METRICS))):
-            whole = path.read_text().replace(f"{run.parent}/", "runs/")
-            place = root / "data" / group / run.name / f"{path.relative_to(run)}.gz"
-            packed[place] = gzip.compress(whole.encode(), mtime=0)
-    others = (path for path in (root / "data").rglob("*.gz") if path not in packed)
-    size = sum(path.stat().st_size for path in others) + sum(map(len, packed.values()))
+            whole = path.read_text().replace(above, "runs/") if above else path.read_text()
+            packed[folder / f"{path.relative_to(run)}.gz"] = gzip.compress(whole.encode(), mtime=0)
+    kept = (path for path in (root / "data").rglob("*.gz") if not folders.keys() & {*path.parents})
+    size = sum(path.stat().st_size for path in kept) + sum(map(len, packed.values()))
     if size > MOST:
         raise ConfigError(f"{root / 'data'}: {size:,} bytes, leave out runs, {MOST:,} are the most")
+    for folder in folders:
+        shutil.rmtree(folder, ignore_errors=True)
     for place, data in packed.items():
         place.parent.mkdir(parents=True, exist_ok=True)
         place.write_bytes(data)

@@ -112,8 +112,8 @@ def _strengths(groups: Groups) -> dict[str, list[Strength]]:
 def _rivalry_tables(studies: Sequence[BoardStudies]) -> list[Table]:
     """Of the final tournament, and of that with hardly any search."""
     low = boards.rivalries(studies, "low_tournament_elo")
-    few = {str(s.setting("study.low_simulations")) for one in studies for s in one.studies}
-    searched = f"a tournament of the same networks with m = {joined(sorted(few))}"
+    few = {s.setting("study.low_simulations") for one in studies for s in one.studies} - {None}
+    searched = f"a tournament of the same networks with m = {joined([str(m) for m in sorted(few)])}"
     return [
         boards.rivalry_table(boards.rivalries(studies)),
         *([boards.rivalry_table(low, searched)] if low else []),

@@ -5,9 +5,10 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
-from experiments.claims import decision, papers
+from experiments.claims import decision, measured, papers
 from experiments.claims.decision import UNDECIDED, VERDICTS, Decided
 from experiments.claims.losses import decide
+from experiments.claims.papers import Contrast
 from experiments.claims.wording import subject_of
 from experiments.configs.recipe import PARTS, PREFIX
 from experiments.pages import style
@@ -80,8 +81,8 @@ class Finding(NamedTuple):
 
 
 def _has_interval(contrast: Mapping[str, Any]) -> bool:
-    low, high = contrast["interval"]
-    return low is not None and math.isfinite(low) and math.isfinite(high)
+    low, high = contrast["interval"] or (None, None)
+    return low is not None and high is not None and math.isfinite(low) and math.isfinite(high)
 
 
 def claims(groups: Mapping[str, Sequence[Recorded]]) -> list[Finding]:
@@ -118,7 +119,14 @@ def _of_losses(group: str, runs: Sequence[Recorded]) -> Iterator[Finding]:
             )
             for one in semantics
         ]
-        yield Finding(group, claim.id, claim.words, claim.where, verdicts, studies)
+        asked = {board for one in semantics for t in one.tests for board in boards_of(t.contrast)}
+        own = [run for run in studies if run.study.game in asked]
+        yield Finding(group, claim.id, claim.words, claim.where, verdicts, own)
+
+
+def boards_of(contrast: Contrast) -> tuple[str, ...]:
+    """Whose runs it needs."""
+    return tuple(filter(None, (contrast.board, contrast.against)))
 
 
 def _as_recorded(group: str, row: Mapping[str, Any], judged: shown.Judged) -> Finding:
@@ -130,7 +138,8 @@ def _as_recorded(group: str, row: Mapping[str, Any], judged: shown.Judged) -> Fi
         for contrast in row.get("contrasts", [row])
     ]
     known = [one for one in contrasts if one.get("effect") is not None]
-    verdict = Verdict(row.get("semantics") or CORRECTED, row["verdict"], known)
+    semantics = row.get("semantics") or measured.semantics(runs[0].study)
+    verdict = Verdict(semantics, row["verdict"], known)
     return Finding(group, row["id"], row["words"], row["where"], [verdict], runs)
 
 
@@ -168,6 +177,8 @@ def _counts(contrasts: Sequence[Mapping[str, Any]]) -> str:
 
 def _effect(test: Mapping[str, Any]) -> str:
     """`tournament Elo: lv - l+ = -67 (-111 to -24)`, as many digits as its margin tells apart."""
+    if test["effect"] is None:
+        return f"{test['subject']}: no runs"
     margin = test["margin"]
     digits = 0 if margin >= 1 else 2 if margin >= 0.1 else 3
     effect = number(float(test["effect"]), digits)

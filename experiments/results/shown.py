@@ -180,7 +180,8 @@ def tables(runs: Sequence[Recorded]) -> Iterator[Table]:
     if boards:
         findings = decide(boards)
         tests = [test for one in findings.decided for test in one.tests]
-        yield claims_section.table(findings)
+        if findings.decided:
+            yield claims_section.table(findings)
         if any(test.estimate and test.estimate.tested for test in tests):  # seeds enough
             yield claims_section.details(findings)
         yield joint_figures.ratings(boards)
@@ -252,7 +253,7 @@ def arms_effects(runs: Sequence[Recorded]) -> Iterator[tuple[Study, Mapping[str,
     """What the arms of a group change, as results.json has it, with the study."""
     for one in _shown(runs):
         if one.kind == ARMS:
-            yield from ((one.study, effect) for effect in one.study.results["effects"])
+            yield from ((one.study, effect) for effect in one.study.results.get("effects") or ())
 
 
 def _runs(study: Study) -> list[Mapping[str, Any]]:

@@ -12,6 +12,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from experiments.pages import draw, style
+from experiments.pages.bands import floats
 from experiments.pages.page import Section, plate, section
 from experiments.pages.study import Study
 from experiments.pages.tables import Table
@@ -105,8 +106,9 @@ def by_target(networks: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
     return records
 
 
-def _mean_and_error(values: Sequence[float]) -> dict[str, float]:
-    return {"mean": float(np.mean(values)), "stderr": error_of_mean(values)}
+def _mean_and_error(values: Sequence[float | None]) -> dict[str, float]:
+    known = floats(values)  # JSON's null: of no position
+    return {"mean": float(known.mean()), "stderr": error_of_mean(known)}
 
 
 def together(parts: Sequence[Mapping[str, Any]]) -> dict[str, Any] | None:

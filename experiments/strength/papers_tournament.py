@@ -14,7 +14,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from experiments import published
-from experiments.claims.measured import AS_PUBLISHED
+from experiments.claims.measured import AS_PUBLISHED, no_seeds
 from experiments.pages import draw, style
 from experiments.pages.bands import floats
 from experiments.pages.study import Study
@@ -40,6 +40,8 @@ def ratings(study: Study, *, all_models: bool = False) -> dict[str, np.ndarray]:
       Under the switch elo_first_listed_advantage rated as published, else with the mover's
       advantage and the draw rate fitted.
     """
+    if all_models and no_seeds(study):
+        return {}
     as_published = bool(
         (study.results.get("switches") or {}).get("elo_first_listed_advantage", False)
     )
