@@ -13,6 +13,24 @@ _RELATIONS: Final = {
     "different": "≠ 0",
     "not_greater": "≤ 0",
 }
+# Statistics whose names in the files of claims do not say by themselves what they are.
+_STATISTICS: Final = {
+    "slope": "Elo for a doubling",
+    "slope_at_cost": "Elo for a doubling of the cost",
+    "slope_at_published_cost": "Elo for a doubling of the papers' hours",
+    "time_slope": "Elo for a doubling of the time",
+    "top_slope": "Elo for a doubling at the largest I and E",
+    "corner": "Elo at the largest I, E and m",
+    "front_epochs": "log2 of ep on the Pareto front",
+    "selfplay_front_epochs": "log2 of ep on the Pareto front over self-play's time",
+    "early": "share of games won early",
+    "late": "share of games won late",
+    "late_gain": "gain in the share of games won late",
+    "accuracy": "best moves with search, %",
+    "search_gain": "best moves with search less without, %",
+    "moves": "right moves, %",
+    "results": "right results, %",
+}
 
 
 def words_of(contrast: Contrast) -> str:
@@ -28,5 +46,6 @@ def subject_of(contrast: Contrast) -> str:
     what = f" {number(-1)[0]} ".join(named)
     if contrast.against:
         what = f"({what}, more than on {game_title(contrast.against)})"
-    statistic = contrast.statistic.replace("_", " ").replace("elo", "Elo")
+    name = contrast.statistic
+    statistic = _STATISTICS.get(name, name.replace("_", " ").replace("elo", "Elo"))
     return ": ".join(filter(None, [statistic, what]))

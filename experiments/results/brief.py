@@ -118,6 +118,7 @@ def main_table(groups: Mapping[str, Sequence[Recorded]], claims: Sequence[Findin
             "time": lambda one: duration(one.seconds),
             "command": lambda one: command(one.runs),
         },
-        "Of each paper the claims that it rests on, wherever runs are recorded. All commands: "
+        "Of each paper the claims that it rests on, wherever runs are recorded. Time: whole "
+        "studies of losses and of the curriculum, else training alone. All commands: "
         "[recorded runs](results/recorded.md).",
     )

@@ -33,7 +33,9 @@ _BOARDS: Final = """# Results: the four losses, board by board
 
 How strong the networks of each loss become, and whether minimising the value loss alone is better
 than the usual sum; made by `python -m experiments.results` as [recorded runs](recorded.md) is. In
-words: [the four losses](losses.md).
+words: [the four losses](losses.md). A section has the runs of a preset: `laptop` trains for 30
+iterations of 32 games with 25 simulations a move, `long` for 80 of 48 with 50. `mcts_50` is plain
+Monte Carlo tree search with 50 rollouts; `greedy` looks one ply ahead.
 """
 _SUMMARY: Final = """# Results: what we found
 

@@ -132,7 +132,9 @@ def boards_of(contrast: Contrast) -> tuple[str, ...]:
 def _as_recorded(group: str, row: Mapping[str, Any], judged: shown.Judged) -> Finding:
     used = row.get("directories") or [run.name for run in judged.runs]
     runs = [run for run in judged.runs if run.name in used]
-    title = " ".join(filter(None, (game_title(runs[0].study.game), judged.tournament)))
+    played = {one["name"]: one["title"] for one in runs[0].study.tournaments}
+    pool = played.get(judged.tournament, judged.tournament)
+    title = ", ".join(filter(None, (game_title(runs[0].study.game), pool[:1].lower() + pool[1:])))
     contrasts = [
         {"board": title, "subject": subject_of(papers.contrast(contrast)), **contrast}
         for contrast in row.get("contrasts", [row])
