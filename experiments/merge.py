@@ -15,7 +15,7 @@ from typing import Any, Final
 
 from experiments import hyperparameter_correlation, hyperparameter_sweep
 from experiments.hyperparameters import group_training, setting_study
-from experiments.hyperparameters.group_training import GROUPS
+from experiments.hyperparameters.group_training import BROKEN, DONE, GROUPS
 from experiments.shell import arguments
 from experiments.shell.study import StudyRun
 from jaxzero import runs, workdir
@@ -85,16 +85,21 @@ def _refuse_twice(shares: Sequence[Path]) -> None:
 
 
 def _copy_groups(share: Path, directory: Path) -> None:
-    """Group by group, each whole or not at all."""
+    """Group by group, each whole or not at all; not what is still being trained.
+
+    What an earlier call has copied is not copied again, but for a group that was broken then.
+    """
     (directory / GROUPS).mkdir(exist_ok=True)
     for group in sorted((share / GROUPS).glob("*")):
         target = directory / GROUPS / group.name
-        if target.exists():  # of an earlier call of the same command
+        ended = (group / DONE).exists() or (group / BROKEN).exists()
+        if not ended or (target / DONE).exists():
             continue
         part = target.with_name(f".{group.name}.part")
         shutil.rmtree(part, ignore_errors=True)
         with workdir.writing(target):
             shutil.copytree(group, part, ignore=shutil.ignore_patterns(workdir.LOCK, "checkpoints"))
+            shutil.rmtree(target, ignore_errors=True)
             os.replace(part, target)
 
 

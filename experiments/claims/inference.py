@@ -58,6 +58,15 @@ class Estimate:
         return float(2 * scipy.stats.t.sf(distance / self.stderr, self.freedom))
 
 
+NOTHING: Final = Estimate(math.nan, math.nan, 0, math.nan)  # of no seed
+
+
+def of_seeds(values: np.ndarray) -> Estimate:
+    """The mean over the seeds that have a value; float[S], NaN where one has none."""
+    known = values[np.isfinite(values)]
+    return estimate([known]) if len(known) else NOTHING
+
+
 def estimate(
     samples: Sequence[np.ndarray], weights: Sequence[float] = (1.0,), *, own_error: float = 0.0
 ) -> Estimate:

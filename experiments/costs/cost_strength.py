@@ -67,35 +67,49 @@ def courses(
 
 
 def strength_at(course: Course, measure: str, cost: float) -> tuple[float, float]:
-    """(Elo above random, its standard error) of a run at a cost, between its kept networks."""
+    """(Elo above random, its standard error) of a run at a cost, between its kept networks.
+
+    NaN where all of them cost more.
+    """
     x = course.cost[measure]
-    stderr = np.interp(cost, x, course.stderr)
-    return float(np.interp(cost, x, course.elo)), float(stderr)
+    elo, stderr = (
+        np.interp(cost, x, values, left=math.nan) if len(x) else math.nan
+        for values in (course.elo, course.stderr)
+    )
+    return float(elo), float(stderr)
 
 
 def at_equal_cost(found: Sequence[Course], measure: str) -> dict[str, Any]:
     """Every loss at the largest cost that all runs reached, and all differences of two losses.
+
+    A run whose kept networks all cost more is left out; a loss without others has no number.
 
     Returns:
       `cost`; `targets`: mean Elo, standard error (spread over seeds, or the ratings' own where that
       is larger), 95 % interval by Student's t over seeds (None below `inference.FEWEST` seeds);
       `differences`: the same for pairs of losses, seed by seed, the pairs read together (`level`).
     """
-    cost = min(float(course.cost[measure][-1]) for course in found)
+    cost = min((float(c.cost[measure][-1]) for c in found if len(c.cost[measure])), default=0.0)
     elo: dict[str, dict[int, float]] = {}
     own: dict[str, float] = {}  # error of a target's mean from the ratings
     for target in dict.fromkeys(course.target for course in found):
         runs = [course for course in found if course.target == target]
-        at = {course.seed: strength_at(course, measure, cost) for course in runs}
+        both = {course.seed: strength_at(course, measure, cost) for course in runs}
+        at = {seed: one for seed, one in both.items() if math.isfinite(one[0])}
         elo[target] = {seed: strength for seed, (strength, _) in at.items()}
-        own[target] = math.hypot(*(error for _, error in at.values())) / len(at)
+        own[target] = math.hypot(*(error for _, error in at.values())) / max(1, len(at))
     targets = []
     for target, values in elo.items():
-        mean = inference.estimate([np.array([*values.values()])], own_error=own[target])
+        mean = inference.NOTHING
+        if values:
+            mean = inference.estimate([np.array([*values.values()])], own_error=own[target])
         targets.append({"target": target} | _row(mean, mean.interval()))
     pairs = list(itertools.combinations(elo, 2))
     estimates = [
-        inference.difference(elo[a], elo[b], own_error=math.hypot(own[a], own[b])) for a, b in pairs
+        inference.difference(elo[a], elo[b], own_error=math.hypot(own[a], own[b]))
+        if elo[a] and elo[b]
+        else inference.NOTHING
+        for a, b in pairs
     ]
     tests = decision.decide([Contrast()] * len(pairs), estimates)
     differences = [

@@ -95,9 +95,7 @@ def _fitted(
     """Statistics of the model over seeds; with few of them, the intervals of these networks."""
     seeds = [np.flatnonzero(data.seed == seed) for seed in np.unique(data.seed)]
     each = np.array([statistic(_pick(data, index)) for index in seeds])
-    samples = [column[np.isfinite(column)] for column in each.T]
-    nothing = Estimate(math.nan, math.nan, 0, math.nan)  # of a letter that does not vary
-    found = [inference.estimate([own]) if len(own) else nothing for own in samples]
+    found = [inference.of_seeds(own) for own in each.T]  # nothing: a letter that does not vary
     if all(one.tested for one in found if one.seeds):
         return [(one, None) for one in found]
     return list(zip(found, _bootstrap(data, statistic), strict=True))
@@ -145,16 +143,17 @@ def claims(data: Data) -> list[dict[str, Any]]:
     about their settings.
     """
     found = []
-    kept = ("id", "words", "where", "statistic", "direction", "margin")
+    kept = ("id", "words", "where", "statistic", "plus", "minus", "direction", "margin")
     for claim in papers.claims(CORRELATION):
         [contrast] = claim.contrasts
         estimate, of_networks = _effect(contrast, data)
         [test] = decision.decide([contrast], [estimate])
         ends = test.interval if of_networks is None else of_networks
         found.append(
-            {key: claim.raw[key] for key in kept}
+            {key: claim.raw[key] for key in kept if key in claim.raw}
             | {"verdict": test.verdict, "effect": estimate.effect, "interval": ends}
-            | {"seeds": estimate.seeds, "of_networks": of_networks is not None}
+            | {"seeds": estimate.seeds, "seeds_to_decide": test.needed}
+            | {"of_networks": of_networks is not None}
         )
     return found
 
@@ -187,14 +186,14 @@ def _effect(contrast: Contrast, data: Data) -> tuple[Estimate, Interval | None]:
 
 
 def _corner(data: Data) -> tuple[Estimate, Interval | None]:
-    """At the largest I, E and m: Elo of the middle ep less that of the largest."""
+    """At the largest I, E and m: Elo of the middle ep less that of the largest, if they differ."""
     epochs = np.unique(data.values[:, 3])
     middle, most = epochs[len(epochs) // 2], epochs[-1]
     top = (data.values[:, :3] == data.values[:, :3].max(0)).all(1)
 
     def gap(index: np.ndarray, elo: np.ndarray) -> float:
         own = data.values[index, 3]
-        if middle not in own or most not in own:
+        if middle == most or middle not in own or most not in own:
             return math.nan
         return float(elo[own == middle].mean() - elo[own == most].mean())
 
@@ -202,11 +201,16 @@ def _corner(data: Data) -> tuple[Estimate, Interval | None]:
 
 
 def _front_epochs(data: Data, cost: np.ndarray) -> tuple[Estimate, Interval | None]:
-    """At the largest I and E: mean of log2 ep on the front over a cost, less that of all."""
+    """At the largest I and E: mean of log2 ep on the front over a cost, less that of all.
+
+    Nothing of a seed whose ep does not vary.
+    """
     panel = np.flatnonzero(_at_most(data))
 
     def excess(index: np.ndarray, elo: np.ndarray) -> float:
         logs = np.log2(data.values[index, 3])
+        if not np.ptp(logs):
+            return math.nan
         return float(logs[pareto.front(cost[index], elo)].mean() - logs.mean())
 
     return _over_seeds(data, panel, excess)
@@ -217,11 +221,14 @@ def _over_seeds(
 ) -> tuple[Estimate, Interval | None]:
     """The mean over seeds of a statistic of some players, (their numbers, their Elo) -> number.
 
-    With fewer than `inference.FEWEST` seeds there is an interval of these networks, over ratings
-    drawn from their errors.
+    Over the seeds that have it: of others it is NaN, as players that it needs are missing. With
+    fewer than `inference.FEWEST` seeds there is an interval of these networks, over ratings drawn
+    from their errors.
     """
     parts = [index[data.seed[index] == seed] for seed in np.unique(data.seed)]
-    parts = [part for part in parts if len(part)]
+    parts = [part for part in parts if len(part) and math.isfinite(statistic(part, data.elo[part]))]
+    if not parts:
+        return inference.NOTHING, (math.nan, math.nan)
 
     def each(elo: np.ndarray) -> np.ndarray:
         return np.array([statistic(part, elo[part]) for part in parts])

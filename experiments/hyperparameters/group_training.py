@@ -246,7 +246,8 @@ def write_networks(
             with workdir.writing(folder):
                 (folder / f"{training.name}.npz").write_bytes(content)
     runs.write_members(directory, config, members_of(done))
-    index = weights.index([t.name for t in done], config.train.iterations)
+    last_of_all = max((t.config.train.iterations for t in done), default=0)
+    index = weights.index([t.name for t in done], last_of_all)
     workdir.write_json(folder / weights.INDEX, index)
 
 

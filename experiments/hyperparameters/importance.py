@@ -163,7 +163,9 @@ def describe(swept: Sequence[Swept], outcomes: Outcomes) -> list[dict[str, Any]]
 
 def _best(swept: Swept, found: Span, none: str) -> str:
     """The value with the smallest mean, `none` where there is no effect."""
-    if found.significant is False or math.isnan(found.span):
+    if math.isnan(found.span):  # nothing to compare
+        return NOT_DECIDED
+    if found.significant is False:
         return none
     value = f"{swept.values[int(np.nanargmin(found.means))]:g}"
     return value if found.significant else f"{value} ({plural(found.seeds, 'seed')})"
@@ -203,7 +205,13 @@ def elo_of(played: Mapping[str, Any]) -> dict[tuple[str, int], float]:
 def _estimate(
     contrast: Contrast, swept: Sequence[Swept], outcomes: Outcomes, iterations: int
 ) -> inference.Estimate | None:
-    """Plus less minus, mean over hyper-parameters, of every seed that has all; None without one."""
+    """Plus less minus, mean over the hyper-parameters that have all settings, seed by seed.
+
+    Of every seed that has all of these; None without one.
+    """
+    asked = [role for role, _ in contrast.sides]
+    known = {setting for setting, _ in outcomes}
+    whole = [one for one in swept if all(one.role(role) in known for role in asked)]
 
     def values(role: str) -> dict[int, float]:
         by_setting = [
@@ -212,9 +220,9 @@ def _estimate(
                 for (setting, seed), outcome in outcomes.items()
                 if setting == one.role(role)
             }
-            for one in swept
+            for one in whole
         ]
-        seeds = set.intersection(*map(set, by_setting))
+        seeds = set.intersection(*map(set, by_setting)) if by_setting else set()
         return {seed: float(np.mean([own[seed] for own in by_setting])) for seed in seeds}
 
     sample = decision.differences(contrast, values)

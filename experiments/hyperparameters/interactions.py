@@ -5,6 +5,7 @@ and the largest value of another letter, its mean over all settings misleads: mo
 gain with many simulations and lose with few.
 """
 
+import math
 from typing import NamedTuple
 
 import numpy as np
@@ -41,12 +42,17 @@ def _of_pair(data: Data, letter: int, other: int) -> Interaction:
     values = data.values[:, other]
     least, most = float(values.min()), float(values.max())
     low, high = (_slope_by_seed(data, letter, values == end) for end in (least, most))
-    at_least, at_most, change = (inference.estimate([each]) for each in (low, high, high - low))
+    at_least, at_most, change = (inference.of_seeds(each) for each in (low, high, high - low))
     letters = VARIED[letter], VARIED[other]
     return Interaction(*letters, least, most, at_least, at_most, change, inference.LEVEL)
 
 
 def _slope_by_seed(data: Data, letter: int, chosen: np.ndarray) -> np.ndarray:
-    """float[S], of the chosen players (bool[P]) of each seed."""
+    """float[S], of the chosen players (bool[P]) of each seed; NaN of one that has none."""
     own = [chosen & (data.seed == seed) for seed in np.unique(data.seed)]
-    return np.array([slopes(data.values[each], data.elo[each])[letter] for each in own])
+    return np.array(
+        [
+            slopes(data.values[each], data.elo[each])[letter] if each.any() else math.nan
+            for each in own
+        ]
+    )

@@ -23,6 +23,9 @@ def check_grid(config: ConfigDict) -> None:
     results = workdir.read_json(path)
     if "correlation" not in results:
         raise ConfigError(f"{named}: is a {results.get('study')}, give a correlation study")
+    kept = group_training.places(Path(config.study.grid))
+    if any(player["training"] not in kept for player in results["correlation"]["players"]):
+        raise ConfigError(f"{named}: its networks are gone, give a study with its groups")
     theirs, ours = results["config"], config.to_dict()
     for section in ("game", "observation", "network"):
         if workdir.plain(ours[section]) != theirs[section]:

@@ -42,13 +42,11 @@ def build(study: Study) -> Page:
     ]
     if grid is not None:
         verdicts.append(_against(grid))
-        [played] = study.tournaments
-        both = report_parts.strength_table(played, folded=True)
         caption = "Trials and settings of both fronts, all with the same search."
         shown = plate(
             "search_grid", fronts(grid), "Front of the search, front of the grid", caption
         )
-        sections.append(section("Against the grid", shown, sides(grid), both))
+        sections.append(section("Against the grid", shown, sides(grid)))
     return Page(
         **report_parts.heading(study, "Search for I, E, m and ep"),
         verdicts=[*verdicts, report_parts.POINTS],
@@ -71,8 +69,8 @@ def _against(grid: Mapping[str, Any]) -> str:
     return (
         f"Area under the front in one tournament of both: search {number(float(area['search']), 1)}"
         f", grid {number(float(area['grid']), 1)} Elo seconds, from {tried['search']} and "
-        f"{tried['grid']} settings. Fronts are chosen by noisy ratings: this is about these "
-        "networks."
+        f"{tried['grid']} settings. Each side has the seconds of its own calibration. Fronts are "
+        "chosen by noisy ratings: this is about these networks."
     )
 
 

@@ -111,7 +111,8 @@ def run(
         validate(config)
         plan(config)
 
-    study = shell.begin(name, config, directory, command, validate=check)
+    fixed = ("train.iterations",)  # networks are taken at it, and a training of it is done
+    study = shell.begin(name, config, directory, command, validate=check, fixed=fixed)
     with Tracker(directory, config, name) as tracker:
         whole = train(study, plan(config), tracker)
         if jax.process_count() > 1:

@@ -198,7 +198,7 @@ def table_3(study: Study) -> Table:
         def cell(one: dict[str, Any]) -> str | None:
             means = zip(one["settings"], one["seconds"]["means"], strict=True)
             known = [s for name, s in means if _kind(one, name) == kind and s is not None]
-            return duration(known[0]) if known else None
+            return duration(known[-1 if kind == 2 else 0]) if known else None
 
         return cell
 

@@ -13,7 +13,16 @@ from experiments.pages import draw, style
 from experiments.pages.page import Section, plate, section
 from experiments.pages.study import Study
 from experiments.pages.tables import Table, table
-from experiments.pages.wording import duration, interval, maybe, number, plural, plus_minus, short
+from experiments.pages.wording import (
+    NONE,
+    duration,
+    interval,
+    maybe,
+    number,
+    plural,
+    plus_minus,
+    short,
+)
 
 SOURCE: Final = "measured_cost"  # where `study.load` puts cost.json
 PHASES: Final = {
@@ -223,6 +232,8 @@ def _equal(cost: dict[str, Any]) -> list[Table]:
 
 
 def _told(row: dict[str, Any]) -> str:
+    if row["elo"] is None:
+        return NONE
     known = row["low"] is not None
     bounds = f" ({interval((row['low'], row['high']))})" if known else ""
     return plus_minus(row["elo"], row["stderr"]) + bounds

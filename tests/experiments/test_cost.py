@@ -193,6 +193,26 @@ def test_strength_between_kept_networks() -> None:
     assert errors == pytest.approx([30 / 5**0.5] * 2 + [30 * (2 / 5) ** 0.5])  # the ratings' own
 
 
+def test_a_loss_that_was_dearer_from_the_beginning_has_no_strength_at_equal_cost() -> None:
+    ends = np.array([200.0]), np.array([10.0])
+    cheap, dear = (
+        [
+            cost_strength.Course(t, t, seed, np.array([2]), *ends, {"flops": np.array([cost])})
+            for seed in range(5)
+        ]
+        for t, cost in (("sum", 100.0), ("value", 200.0))
+    )
+    empty = cheap[0]._replace(
+        seed=9, iterations=np.array([]), elo=np.array([]), cost={"flops": np.array([])}
+    )
+    equal = workdir.plain(cost_strength.at_equal_cost([*cheap, *dear, empty], "flops"))
+    assert equal["cost"] == 100.0
+    assert [row["elo"] for row in equal["targets"]] == [200.0, None]
+    [difference] = equal["differences"]
+    assert (difference["elo"], difference["low"], difference["seeds"]) == (None, None, 0)
+    assert cost_page._told(difference) == "\N{EN DASH}"
+
+
 def test_a_network_beyond_the_metrics_is_left_out(tmp_path: Path) -> None:
     run, rows = made_up_run(tmp_path)
     short = [row for row in rows if row["iteration"] < 3]

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from experiments.claims import section as claims_section
 from experiments.hyperparameters import correlation_report, elo_model
 from experiments.hyperparameters.elo_model import Data
 from experiments.pages.study import Study
@@ -219,6 +220,38 @@ def test_the_corner_and_the_front() -> None:
     assert contrary["effect"] == pytest.approx(math.log2(15) - np.log2([5, 10, 15]).mean())
     fronts = elo_model.fronts(dataclasses.replace(data, elo=elo))
     assert [(p["m"], p["ep"]) for p in fronts["total"]] == [(25, 5), (50, 5), (75, 5)]
+
+
+def test_a_lost_run_costs_its_seed_and_no_verdict() -> None:
+    data = made_up({"I": 80.0, "E": 60.0, "m": 40.0, "ep": 0.0}, noise=0)
+    top = (data.values[:, :3] == [75, 30, 75]).all(1)
+    elo = data.elo - np.where(top & (data.values[:, 3] == 15), 60.0, 0.0)
+    noise = np.random.default_rng(0).normal(size=(6, 81))
+    several = seeds_of([dataclasses.replace(data, elo=elo + own) for own in noise])
+    lost = (several.seed == 3) & (several.values == [75, 30, 75, 10]).all(1)
+    kept = np.flatnonzero(~lost)
+    fewer = dataclasses.replace(elo_model._pick(several, kept), covariance=np.eye(len(kept)))
+    found = {c["id"]: c for c in elo_model.claims(fewer)}["ep_10_beats_15"]
+    assert (found["verdict"], found["seeds"]) == ("reproduced", 5)
+
+
+def test_ep_that_is_one_value_is_not_compared_with_itself() -> None:
+    data = seeds_of([made_up({"I": 8.0, "E": 6.0, "m": 4.0, "ep": 0.0}, noise=1)] * 6)
+    same = dataclasses.replace(data, values=data.values * [1, 1, 1, 0] + [0, 0, 0, 10])
+    for claim in elo_model.claims(same):
+        if claim["id"] in ("ep_10_beats_15", "low_ep_on_front", "more_ep"):
+            assert claim["verdict"] == "undecided"
+            assert math.isnan(claim["effect"])
+
+
+def test_undecided_claims_say_how_many_seeds_would_decide() -> None:
+    noisy = seeds_of([made_up(dict.fromkeys("IEm", 12.0) | {"ep": 0.0}, noise=40, seed=s)
+                      for s in range(5)])  # fmt: skip
+    found = {c["id"]: c for c in elo_model.claims(noisy)}
+    needed = [c["seeds_to_decide"] for c in found.values() if c["verdict"] == "undecided"]
+    assert any(count is not None and count > 5 for count in needed)
+    rows = claims_section.of_results("", [found["outer_over_inner"]], "").rows
+    assert "mean(I, E) \N{MINUS SIGN} mean(m, ep) > 0" in " ".join(rows[0])
 
 
 def test_gains_are_over_the_untrained_network_of_the_same_seed() -> None:

@@ -187,6 +187,16 @@ def test_higher_values_are_stronger_in_the_mean_over_hyper_parameters() -> None:
     assert test["effect"] == pytest.approx((200 - 40) / 2)
     assert decided["higher_is_stronger"]["verdict"] == "reproduced"
 
+    one_sided = Swept("u", (0.6, 0.7), ("default", "u=0.7"))  # nothing below the default
+    again = {row["id"]: row for row in importance.remarks([EPISODES, EPOCHS, one_sided], rated, 10)}
+    [same] = again["higher_is_stronger"]["contrasts"]
+    assert same["effect"] == test["effect"]
+
+
+def test_nothing_to_compare_is_no_insignificant_effect() -> None:
+    row = row_of(EPISODES, outcomes({"default": FLAT}, {}, seeds=8, noise=0.1))
+    assert (row["best_for_loss"], row["best_for_time"]) == (importance.NOT_DECIDED,) * 2
+
 
 def test_the_published_tables_are_whole() -> None:
     paper = published.load("wang2021_sweep") or {}

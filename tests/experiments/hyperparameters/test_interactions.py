@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from experiments.claims import inference
+from experiments.hyperparameters.elo_model import _pick
 from experiments.hyperparameters.interactions import interactions
 from tests.experiments.hyperparameters.test_elo_model import made_up, seeds_of
 
@@ -30,6 +31,16 @@ def test_slopes_at_the_ends_of_another_letter_are_found() -> None:
     assert decided == {("I", "m"), ("m", "I")}
     levels = sorted(one.level for one in found.values())
     assert levels[:2] == pytest.approx([inference.LEVEL / 12, inference.LEVEL / 11])
+
+
+def test_a_seed_that_lost_settings_is_left_out_where_they_are_needed() -> None:
+    data = seeds_of([made_up(SLOPES, noise=1, seed=seed) for seed in range(6)])
+    for lost in (data.values[:, 1] == 30, (data.values[:, 1] == 30) & (data.values[:, 2] > 25)):
+        kept = _pick(data, np.flatnonzero(~(lost & (data.seed == 3))))
+        found = {(one.letter, one.other): one.change for one in interactions(kept)}
+        assert found["m", "E"].seeds == 5
+        assert found["m", "E"].tested
+        assert found["I", "m"].seeds == 6
 
 
 def test_a_letter_that_does_not_vary_is_left_out_and_one_seed_decides_nothing() -> None:

@@ -143,6 +143,7 @@ def test_two_shares_make_the_whole(finished: Path, tmp_path: Path) -> None:
         merge.merge(shares[:1], tmp_path / "half")
     with pytest.raises(ConfigError, match="name each share once"):
         merge.merge([shares[0], shares[0]], tmp_path / "twice")
+    _merged_while_it_trains(shares, tmp_path / "early")
     whole = calibrated(tmp_path / "whole", sweep(), hyperparameter_sweep)
     merge.merge(shares, whole)
     assert rows_of(whole) == rows_of(finished)
@@ -157,6 +158,27 @@ def test_two_shares_make_the_whole(finished: Path, tmp_path: Path) -> None:
     before = (whole / workdir.METRICS).read_bytes()
     hyperparameter_sweep.run(sweep(), whole)
     assert (whole / workdir.METRICS).read_bytes() == before
+
+
+def _merged_while_it_trains(shares: list[Path], directory: Path) -> None:
+    """A group that had not ended is copied when it has, one that was broken when it is not."""
+    [group] = (shares[1] / group_training.GROUPS).glob("*")
+    done = (group / group_training.DONE).read_bytes()
+    (group / group_training.DONE).unlink()
+    directory.mkdir()
+    for broken in (False, True):
+        if broken:
+            (group / group_training.BROKEN).write_text('{"reason": "memory"}')
+        for share in shares:
+            merge._copy_groups(share, directory)
+        assert len(group_training.places(directory)) == 1
+        assert len(group_training.failed_in(directory)) == int(broken)
+    (group / group_training.BROKEN).unlink()
+    (group / group_training.DONE).write_bytes(done)
+    for share in shares:
+        merge._copy_groups(share, directory)
+    assert len(group_training.places(directory)) == 2
+    assert not group_training.failed_in(directory)
 
 
 @pytest.mark.slow
