@@ -247,7 +247,8 @@ def _teacher(
     spec, _ = settings(config, group)
     if not trained:
         return spec, learner.init(spec, jax.random.key(config.seed))
-    rest = data.part(slice(config.study.positions, None))
+    begin = config.study.positions  # sets that other runs share may hold more
+    rest = data.part(slice(begin, begin + config.study.teacher_positions))
     index = solved_positions.split(rest, config.study.split)
     train = supervised.examples(rest.labelled, index["train"], published_labels=False)
     alone = config_lib.changed(config, {"study.seeds": 1})

@@ -174,8 +174,9 @@ def describe(opened: Run, accuracies: Accuracies, patience: int) -> dict[str, An
         own = {r["iteration"]: r for r in rows if r["run"] == member.name and r["iteration"]}
         end = solved_accuracy.ended(accuracies, j, patience)
         points, before = [], 0
-        names = ("hours", "seconds", "evaluations", "flop", "asked", "searches")
+        names = ("hours", "seconds", "evaluations", "simulations", "flop", "asked", "searches")
         cost = dict.fromkeys(names, 0.0)
+        by_width: dict[str, float] = {}
         for i in (i for i in accuracies if end is None or i <= end):
             for row in (own[step] for step in range(before + 1, i + 1)):
                 asked = row["selfplay/positions"]
@@ -183,7 +184,9 @@ def describe(opened: Run, accuracies: Accuracies, patience: int) -> dict[str, An
                 width = runs.channels_playing(opened.directory, opened.config, row["iteration"])
                 cost["hours"] += made * seconds[width] / 3600
                 cost["seconds"] = row["seconds"]
+                by_width[str(width)] = by_width.get(str(width), 0.0) + made
                 cost["evaluations"] += row["count/selfplay_evaluations"]
+                cost["simulations"] += row["count/selfplay_simulations"]
                 cost["flop"] += row["count/selfplay_evaluations"] * flop[width]
                 cost["asked"] += asked
                 cost["searches"] += made
@@ -191,6 +194,7 @@ def describe(opened: Run, accuracies: Accuracies, patience: int) -> dict[str, An
             played = row.get("selfplay/positions")
             share = row["count/new_positions"] / played if played else None
             new = {"channels": width_of(i), "positions": played, "new_share": share}
+            new |= {"searches_by_channels": dict(by_width)}
             league = {name: x for name, x in row.items() if name.startswith("league/")}
             points.append({"iteration": i} | cost | new | league | accuracies[i][j])
         found.append({"name": member.name, "seed": member.seed, "ended": end, "points": points})

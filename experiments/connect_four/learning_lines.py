@@ -47,7 +47,7 @@ def of_arms(arms: list[dict[str, Any]], channels: int = 0) -> dict[str, tuple[Li
 
     `channels`: of the study's networks, which stand for the authors' 128 where some are narrower
     or wider. A search of the first arm takes the authors' time; of another one that shares no
-    searches, as many times that as it asks the network more often. What the arm `teacher` had cost
+    searches, as many times that as it has more simulations. What the arm `teacher` had cost
     is added to those who learn its features.
     """
     lengths = [_length(arm) for arm in arms]
@@ -72,13 +72,18 @@ def _later(line: Line, before: Sequence[Line]) -> Line:
 
 
 def _length(arm: Mapping[str, Any]) -> float:
-    """Evaluations of a search, mean over an arm's runs; 0 where that is not known."""
+    """Simulations of a search, mean over an arm's runs; 0 where that is not known.
+
+    Of older results, evaluations; on accelerators, which evaluate all games at once, those of
+    searches that have ended count as well.
+    """
     ends = [run["points"][-1] for run in arm["runs"]]
-    if any(end.get("asked") != end.get("searches") or not end.get("evaluations") for end in ends):
+    done = [end.get("simulations") or end.get("evaluations") for end in ends]
+    if any(end.get("asked") != end.get("searches") for end in ends) or not all(done):
         return 0.0
     seconds = arm["seconds_per_move"]
     searches = [end.get("searches", 3600 * end["hours"] / seconds) for end in ends]
-    return sum(end["evaluations"] for end in ends) / sum(searches)
+    return sum(done) / sum(searches)
 
 
 def _milliseconds(channels: np.ndarray, base: int) -> np.ndarray:
@@ -94,6 +99,12 @@ def _paper_hours(arm: Mapping[str, Any], points: list[dict[str, Any]], base: int
     if "searches" not in points[-1]:
         hours = np.array([point["hours"] for point in points[1:]])
         return hours * MOVE_MS / (1000 * arm["seconds_per_move"])
+    if base and "searches_by_channels" in points[-1]:
+        made = [point["searches_by_channels"] for point in points[1:]]
+        widths = list(made[-1])
+        counts = np.array([[one.get(width, 0.0) for width in widths] for one in made])
+        return counts @ _milliseconds(np.array(widths, float), base) / 3.6e6
+    # Older results: as if the network before a point had played all games up to it.
     searches = np.diff([point["searches"] for point in points])
     played_by = np.array([point.get("channels", base) for point in points[:-1]], float)
     ms = _milliseconds(played_by, base) if base else MOVE_MS

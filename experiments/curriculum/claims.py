@@ -75,7 +75,7 @@ def _sample(config: ConfigDict, claim: Claim, points: Sequence[Point]) -> np.nda
     """float[S], the players' curves weighed against each other (`_WEIGHTS`) for each seed."""
     axis = claim.raw["axis"]
     end = win_ratio.common_end([p for p in points if p.arm in PAIR], axis)
-    measure = _measure(claim, end, end_of_curriculum(config))
+    measure = _measure(claim, (0.0, end), end_of_curriculum(config))
     if measure is None:
         return np.empty(0)
     weights = _WEIGHTS.get(claim.raw["statistic"], (1.0, -1.0))
@@ -83,12 +83,14 @@ def _sample(config: ConfigDict, claim: Claim, points: Sequence[Point]) -> np.nda
 
 
 def _measure(
-    claim: Claim, end: float, change: float | None
+    claim: Claim, reached: tuple[float, float], change: float | None
 ) -> Callable[[np.ndarray, np.ndarray], float] | None:
     """What a claim asks of a curve (x, win ratio); None where the curriculum has no end.
 
-    `end`: up to where all curves reach; `change`: epochs at which the curriculum ends.
+    `reached`: from where and up to where all curves are known; `change`: epochs at which the
+    curriculum ends.
     """
+    first, end = reached
     statistic = claim.raw["statistic"]
     if statistic == "after_curriculum":
         if change is None:
@@ -97,7 +99,7 @@ def _measure(
     if statistic == "late_gain":
         return partial(win_ratio.late_gain, end=end, share=papers.file(CURRICULUM)["late"])
     low, high = (share * end for share in _span(claim))
-    return lambda x, y: mean_between(x, y, max(low, x[0]), high)
+    return lambda x, y: mean_between(x, y, max(low, first, x[0]), high)
 
 
 def published_effects(claim: Claim) -> dict[str, float]:
@@ -108,8 +110,8 @@ def published_effects(claim: Claim) -> dict[str, float]:
     for figure in claim.raw["figures"]:
         curves = published_curves(figure)[claim.raw["axis"]]
         lines = [[np.asarray(curves[arm][side]) for side in ("x", "y")] for arm in PAIR]
-        end = min(x[-1] for x, _ in lines)
-        measure = _measure(claim, end, end_of_curriculum(get_config(_PRESETS[figure])))
+        reached = max(x[0] for x, _ in lines), min(x[-1] for x, _ in lines)
+        measure = _measure(claim, reached, end_of_curriculum(get_config(_PRESETS[figure])))
         assert measure is not None
         weights = _WEIGHTS.get(claim.raw["statistic"], (1.0, -1.0))
         found[figure] = float(np.dot(weights, [measure(x, y) for x, y in lines]))

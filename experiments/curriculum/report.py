@@ -30,8 +30,8 @@ SHADES: Final = {
 DASHES: Final = {"curriculum": "-", "baseline": ":", "trim": "--", "horizon": "-."}
 LABELS: Final = {"minutes": "minutes of training", "steps": "training steps", "epochs": "epochs"}
 _CLAIMS_NOTE: Final = (
-    f"Win ratio of the curriculum player less the baseline's. {METHOD} Each claim stands alone. "
-    "Published: the same difference in the paper's curves."
+    "Win ratio of the curriculum player less the baseline's; late gain: mean of both players'. "
+    f"{METHOD} Each claim stands alone. Published: the same of the paper's curves."
 )
 _LEAD: Final = 0.03  # win ratio by which a player must have led before it can be overtaken
 _SELFPLAY: Final = (
@@ -66,6 +66,7 @@ def make_page(results: Mapping[str, Any], metrics: Mapping[str, Sequence[Any]]) 
     )
     start = drawings.positions({config.game: (game, None)})
     claims = results["claims"]
+    known = papers_claims.published_curves(papers_claims.figure_of(config))
     reference = results["reference"]["name"]
     facts = [
         ("Preset", results["preset"]),
@@ -90,8 +91,8 @@ def make_page(results: Mapping[str, Any], metrics: Mapping[str, Sequence[Any]]) 
                     f"Moving average of {plural(config.study.smoothing, 'point')} of all seeds "
                     "together, as in West 2020's Figures 4 to 6; shaded: 95 % Wilson interval of "
                     "the games. Minutes are the player's own wall time without compiling, all its "
-                    "seeds together, alone on the devices. Second row: what the paper published, "
-                    "on its own axes.",
+                    "seeds together, alone on the devices."
+                    + (" Second row: what the paper published, on its own axes." if known else ""),
                 ),
                 ratio_table(config, points),
             ),

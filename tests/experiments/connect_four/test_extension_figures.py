@@ -76,9 +76,25 @@ def test_a_growing_network_costs_by_its_width() -> None:
     np.testing.assert_allclose(line.paper_hours, expected)
 
 
-def test_a_search_that_asks_half_as_often_costs_half() -> None:
+def test_each_search_costs_by_the_width_that_played_it() -> None:
+    """Every second network is kept; the width changes between."""
+    widths = ({}, {"16": 2e6}, {"16": 3e6, "32": 1e6}, {"16": 3e6, "32": 3e6})
+    points = [
+        {"iteration": 2 * i, "hours": 0.0, "searches": 2e6 * i, "search": 0.5, "channels": width}
+        | {"searches_by_channels": made}
+        for i, (width, made) in enumerate(zip((16, 16, 32, 32), widths, strict=True))
+    ]
+    grown = {"arm": "growing", "seconds_per_move": 0.1, "runs": [{"seed": 0, "points": points}]}
+    [line] = learning_lines.of_arms([grown], 32)["growing"]
+    expected = np.array([2 * 3.3, 3 * 3.3 + 7.8, 3 * 3.3 + 3 * 7.8]) * 1e6 / 3.6e6
+    np.testing.assert_allclose(line.paper_hours, expected)
+
+
+@pytest.mark.parametrize("known", ["evaluations", "simulations"])
+def test_a_search_that_asks_half_as_often_costs_half(known: str) -> None:
     def made(name: str, evaluations: float, searches: float) -> dict[str, Any]:
-        cost = {"hours": 1.0, "asked": 100.0, "searches": searches, "evaluations": evaluations}
+        cost = {"hours": 1.0, "asked": 100.0, "searches": searches, "evaluations": 7000.0}
+        cost[known] = evaluations
         points = [
             {"iteration": i, "search": 0.5} | {k: i * x for k, x in cost.items()} for i in (0, 1)
         ]
