@@ -191,7 +191,7 @@ def _networks(
     run: Run, labelled: Labelled, settings: AbsoluteSettings, at: int, key: jax.Array
 ) -> list[dict[str, Any]]:
     """All members that did not fail after one iteration; no moves where none is known to be bad."""
-    members = contestants.finite_members(run)
+    members, groups = contestants.finite_members(run), contestants.groups_of(run)
     players = contestants.members_of(run, members, at, settings.simulations)
     alone, values = solvers.network_choices(
         run.spec.game,
@@ -204,7 +204,7 @@ def _networks(
     return [
         {
             "name": run.members[i].name,
-            "target": run.members[i].target,
+            "target": groups[run.members[i].name],
             "seed": run.members[i].seed,
             "iteration": at,
             "simulations": contestants.simulations_of(run, i, settings.simulations),
@@ -244,6 +244,7 @@ def main(words: Sequence[str] | None = None) -> None:
     settings = AbsoluteSettings(**given)
     runner.prepare(default_config())
     run = runs.open_run(directory)
+    contestants.refuse_shipped([run])
     check(run, settings)
     say(devices.idle_accelerator())
     started = time.monotonic()

@@ -52,6 +52,7 @@ def climb(directories: Sequence[Path], settings: LadderSettings) -> list[dict[st
     fixed_opponents.check(settings)
     runner.prepare(default_config())
     opened = [runs.open_run(directory) for directory in directories]
+    contestants.refuse_shipped(opened)
     contestants.same_board(opened)
     description = fixed_opponents.described(opened, settings)
     for run in opened:
@@ -74,15 +75,10 @@ def climb(directories: Sequence[Path], settings: LadderSettings) -> list[dict[st
     return ladders
 
 
-def targets_of(run: Run) -> dict[str, str]:
-    """What each member minimised."""
-    return {member.name: member.target for member in run.members}
-
-
 def write(run: Run, ladder: dict[str, Any]) -> None:
     """ladder.json and figures/ladder of one run."""
     workdir.write_json(run.directory / FILE, ladder)
-    groups = pictures.groups_of(ladder, targets_of(run))
+    groups = pictures.groups_of(ladder, contestants.groups_of(run))
     page.save(pictures.figure(groups, ladder["anchors"]), run.directory / "figures" / "ladder")
 
 
@@ -94,7 +90,7 @@ def _compare(
     for run, label, ladder in zip(
         opened, contestants.label_runs(directories), ladders, strict=True
     ):
-        own = pictures.groups_of(ladder, targets_of(run))
+        own = pictures.groups_of(ladder, contestants.groups_of(run))
         groups |= {f"{label}: {name}" if len(own) > 1 else label: own[name] for name in own}
     for run in opened:
         drawn = pictures.figure(groups, ladders[0]["anchors"])
@@ -112,7 +108,7 @@ def summary(
     for run, label, ladder in zip(
         opened, contestants.label_runs(directories), ladders, strict=True
     ):
-        for name, group in pictures.groups_of(ladder, targets_of(run)).items():
+        for name, group in pictures.groups_of(ladder, contestants.groups_of(run)).items():
             for at in dict.fromkeys((0, group.band.last)):
                 text = f"{label}: {name}, iteration {group.band.iterations[at]}"
                 mean, error = group.band.mean[at], group.error_of_mean(at)

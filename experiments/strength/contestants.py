@@ -9,7 +9,7 @@ import numpy as np
 from ml_collections import ConfigDict
 
 from experiments.strength.opponents import Entry
-from jaxzero import runs, workdir
+from jaxzero import pretrained, runs, workdir
 from jaxzero.players import Players
 from jaxzero.runs import Run, network_players, population
 from jaxzero.runs.failures import FAILED, Failures
@@ -152,6 +152,28 @@ def networks_of(run: Run, members: Sequence[int], at: int) -> Learner:
     if len(members) == len(run.members):
         return networks
     return population.member(networks, np.array(members))
+
+
+def refuse_shipped(opened: Sequence[Run]) -> None:
+    """Refuses players that ship, into whose folder a run's results would go (ConfigError)."""
+    for run in opened:
+        name = pretrained.named(run.directory)
+        if name.startswith(pretrained.PREFIX):
+            raise ConfigError(
+                f"{name} ships, and results go into a run's directory: copy it, cp -r "
+                f"{run.directory} runs/{run.directory.name}, and name that"
+            )
+
+
+def groups_of(run: Run) -> dict[str, str]:
+    """By member's name what it minimised; where others of its seed did too, its own settings.
+
+    So runs of one group differ in their seed alone, in directories of settings, too.
+    """
+    twice = len({(m.target, m.seed) for m in run.members}) < len(run.members)
+    return {
+        m.name: m.name.removesuffix(f"_seed{m.seed}") if twice else m.target for m in run.members
+    }
 
 
 def members_of(run: Run, members: Sequence[int], at: int, asked: int | None) -> Players:

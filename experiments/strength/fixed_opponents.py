@@ -2,6 +2,7 @@
 
 import collections
 import dataclasses
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -177,6 +178,10 @@ def _rated(
     """The curves of one run's members, and the references' ratings."""
     names = [entry.name for entry in entries]
     elo, stderr = above(ratings, names.index(ZERO))
+    shared = [
+        _shared_error(ratings, sorted({numbers[task.key(i, at)] for i in task.same}), names)
+        for at in task.iterations
+    ]
     curves = {}
     for i in task.same:
         players = [numbers[task.key(i, at)] for at in task.iterations]
@@ -184,9 +189,20 @@ def _rated(
             "iterations": list(task.iterations),
             "elo": elo[players],
             "stderr": stderr[players],
+            "shared_stderr": shared,
         }
     references = [{"name": n, "elo": elo[i], "stderr": stderr[i]} for i, n in enumerate(names)]
     return {"anchors": references, "runs": curves}
+
+
+def _shared_error(ratings: Ratings, players: Sequence[int], names: Sequence[str]) -> float:
+    """Elo: what the errors above random of these players have in common, that of its own place."""
+    zero = names.index(ZERO)
+    own = ratings.covariance[np.ix_(players, players)]
+    to_zero = ratings.covariance[players, zero]
+    both = own - to_zero[:, None] - to_zero[None, :] + ratings.covariance[zero, zero]
+    between = both[~np.eye(len(players), dtype=bool)]
+    return math.sqrt(max(0.0, float(between.mean()))) if len(between) else 0.0
 
 
 def choose_points(run: Run, settings: LadderSettings) -> list[int]:

@@ -20,13 +20,22 @@ class StrengthCurve(NamedTuple):
     band: Band  # Elo above the random player, of each run and in the mean
     # float[S, N], its standard error of each run, NaN where a run was not measured
     errors: np.ndarray
+    # float[S, N], the part of it that all runs of the ladder share, of where the random player
+    # stands; 0 in older files
+    shared: np.ndarray
 
     def error_of_mean(self, at: int) -> float:
-        """The larger of the spread over the runs and the ratings' own error, of the mean."""
-        errors = self.errors[:, at][np.isfinite(self.errors[:, at])]
+        """Of the mean: the larger of the spread over the runs and the ratings' own error.
+
+        To either is added what the errors of all runs have in common, which no mean makes smaller.
+        """
+        known = np.isfinite(self.errors[:, at])
+        errors, shared = self.errors[known, at], self.shared[known, at]
         count = max(len(errors), 1)
-        of_ratings = math.sqrt(float((errors**2).sum())) / count
-        return float(np.fmax(of_ratings, self.band.sd[at] / math.sqrt(count)))
+        own = np.maximum(errors**2 - shared**2, 0.0)
+        of_ratings = math.sqrt(float(own.sum())) / count
+        larger = float(np.fmax(of_ratings, self.band.sd[at] / math.sqrt(count)))
+        return math.hypot(larger, float(shared.max(initial=0.0)))
 
     def mean_and_error(self, at: int) -> str:
         """`407 ± 21`: Elo in the mean over the runs."""
@@ -43,15 +52,18 @@ def groups_of(found: Mapping[str, Any], targets: Mapping[str, str]) -> dict[str,
         members.setdefault(targets.get(name, name), []).append(name)
     groups = {}
     for target, names in members.items():
-        curves = [found["runs"][name] for name in names]
-        band, errors = (
+        curves = [
+            {"shared_stderr": [0.0] * len(found["runs"][name]["elo"])} | found["runs"][name]
+            for name in names
+        ]
+        band, errors, shared = (
             band_of(
                 [(np.asarray(curve["iterations"], int), floats(curve[key])) for curve in curves]
             )
-            for key in ("elo", "stderr")
+            for key in ("elo", "stderr", "shared_stderr")
         )
-        if band is not None and errors is not None:
-            groups[target] = StrengthCurve(band, errors.seeds)
+        if band is not None and errors is not None and shared is not None:
+            groups[target] = StrengthCurve(band, errors.seeds, shared.seeds)
     return groups
 
 
@@ -88,7 +100,7 @@ def strengths(groups: Mapping[str, StrengthCurve]) -> Table:
         {
             "minimised": lambda item: style.label(item[0]),
             "seeds": lambda item: str(len(item[1].band.seeds)),
-            "untrained": lambda item: item[1].mean_and_error(0) if item[1].band.last else None,
+            "untrained": lambda item: item[1].mean_and_error(0) if _begins(item[1].band) else None,
             "iteration": lambda item: str(item[1].band.iterations[item[1].band.last]),
             "Elo above random": lambda item: item[1].mean_and_error(item[1].band.last),
             "gain": lambda item: _gain(item[1].band),
@@ -98,8 +110,13 @@ def strengths(groups: Mapping[str, StrengthCurve]) -> Table:
     )
 
 
+def _begins(band: Band) -> bool:
+    """Whether the untrained network was measured, and another one."""
+    return bool(band.last) and int(band.iterations[0]) == 0
+
+
 def _gain(band: Band) -> str | None:
-    return number(float(band.mean[band.last] - band.mean[0])) if band.last else None
+    return number(float(band.mean[band.last] - band.mean[0])) if _begins(band) else None
 
 
 def opponents(found: Mapping[str, Any]) -> Table:

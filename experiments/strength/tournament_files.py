@@ -38,6 +38,7 @@ def entry(
         "superiority": played.ratings.superiority,
         "advantage": played.ratings.advantage,
         "draw_elo": played.ratings.draw_elo,
+        "draw_elo_stderr": played.ratings.draw_elo_stderr,
         "games": played.games,
         "distinct_games": played.distinct,
         "evaluations": played.evaluations,

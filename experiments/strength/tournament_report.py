@@ -88,9 +88,11 @@ def _facts(results: dict[str, Any], played: dict[str, Any]) -> page.Facts:
         f"{number(played['distinct_games'])} of them distinct; "
         f"{number(settings['openings'])} random plies before each pair of games"
     )
+    told = played.get("draw_elo_stderr") != 0  # else the games do not determine it
     ratings = (
         f"Bayesian Elo, mean 0; moving first is worth {number(played['advantage'], 1)} Elo, "
-        f"draw Elo {number(played['draw_elo'], 1)}, both fitted"
+        f"draw Elo {number(played['draw_elo'], 1)}, "
+        + ("both fitted" if told else "BayesElo's, as the games do not tell it")
     )
     return [
         ("Runs", "; ".join(settings["runs"])),

@@ -1,6 +1,7 @@
 """Strength against fixed opponents: one scale, from the right games, in the right files."""
 
 import collections
+import dataclasses
 import json
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,8 @@ import numpy as np
 import pytest
 from tqdm import tqdm
 
-from experiments import ladder
+from experiments import absolute_strength, ladder
+from experiments.pages.wording import NONE
 from experiments.shell import arguments
 from experiments.strength import contestants, fixed_opponents
 from experiments.strength import ladder_figures as pictures
@@ -21,7 +23,8 @@ from jaxzero.games import make_game
 from jaxzero.matches import arena
 from jaxzero.matches.ladder import Ladder, above, ladder_pairs
 from jaxzero.players import random_players
-from jaxzero.ratings import bayes_elo
+from jaxzero.ratings import Ratings, bayes_elo
+from jaxzero.settings.config import ConfigError
 from tests.matches.scripted import HIGHEST, LOWEST, MIDDLE, scripted_players
 from tests.saved_runs import save_run
 from tests.small import assert_equal
@@ -287,6 +290,43 @@ def test_groups_have_the_larger_of_two_errors() -> None:
         "2", "100 ± 21", "10", "330 ± 30", "230",
     ]  # fmt: skip
     assert len(pictures.groups_of(made_up(2), {})) == 2  # of no known target: each its own
+
+
+def test_what_all_errors_share_stays_in_the_mean() -> None:
+    own, zero = 40.0, 30.0  # standard errors of each network, and of the random player's place
+    covariance = np.diag([zero**2, *[own**2] * 4])
+    ratings = Ratings(np.zeros(5), covariance, 0.0, 97.3)
+    shared = fixed_opponents._shared_error(ratings, [1, 2, 3, 4], ["random"])
+    assert shared == pytest.approx(zero)
+    _, stderr = above(ratings, 0)
+    curve = {"iterations": [0], "elo": [100.0], "stderr": [stderr[1]], "shared_stderr": [shared]}
+    ladder_of_four = {"runs": {f"sum_seed{seed}": curve for seed in range(4)}}
+    group = pictures.groups_of(ladder_of_four, {f"sum_seed{s}": "sum" for s in range(4)})["sum"]
+    assert group.error_of_mean(0) == pytest.approx(np.hypot(own / 2, zero))
+
+
+def test_runs_of_other_settings_are_groups_of_their_own(saved: Path) -> None:
+    run = runs.open_run(saved / "first")
+    assert set(contestants.groups_of(run).values()) == {"sum", "policy", "value"}
+    alike = [dataclasses.replace(member, target="sum") for member in run.members]
+    names = contestants.groups_of(dataclasses.replace(run, members=alike))
+    assert set(names.values()) == {"sum", "policy", "value"}  # their names without the seed
+
+
+def test_a_ladder_that_begins_later_has_no_untrained_network() -> None:
+    curve = {"iterations": [10, 20], "elo": [300.0, 400.0], "stderr": [20.0, 20.0]}
+    groups = pictures.groups_of({"runs": {"sum_seed0": curve}}, {"sum_seed0": "sum"})
+    row = dict(zip((table := pictures.strengths(groups)).headers, table.rows[0], strict=True))
+    assert row["untrained"] == row["gain"] == NONE
+    assert row["Elo above random"].startswith("400")
+
+
+def test_nothing_is_written_into_a_player_that_ships() -> None:
+    name = "pretrained:connect_four_5x5"
+    with pytest.raises(ConfigError, match=f"{name} ships.*copy it, cp -r"):
+        ladder.climb([Path(name)], SETTINGS)
+    with pytest.raises(ConfigError, match=f"{name} ships"):
+        absolute_strength.main([name])
 
 
 def test_nothing_measured_is_nothing() -> None:
