@@ -22,6 +22,7 @@ from jaxzero.runs import Run
 from jaxzero.runs.processes import say
 from jaxzero.settings import devices
 from jaxzero.settings.config import ConfigError
+from jaxzero.training import spec as spec_lib
 
 OPPONENTS = ("random", "greedy", "mcts_50", "mcts_200")
 POINTS = 12
@@ -195,6 +196,15 @@ def _rated(
     return {"anchors": references, "runs": curves}
 
 
+def _own_search(run: Run) -> bool:
+    """Whether its networks play with the search that they were trained with, as arms' may not."""
+    own = spec_lib.make_spec(run.members[0].config)
+    return (own.arena_search, own.switches.keep_tree) == (
+        run.spec.arena_search,
+        run.spec.switches.keep_tree,
+    )
+
+
 def _shared_error(ratings: Ratings, players: Sequence[int], names: Sequence[str]) -> float:
     """Elo: what the errors above random of these players have in common, that of its own place."""
     zero = names.index(ZERO)
@@ -224,6 +234,7 @@ def described(opened: Sequence[Run], settings: LadderSettings) -> dict[str, Any]
         f"{'this run' if alone else run.directory.resolve()}, iterations "
         + " ".join(map(str, choose_points(run, settings)))
         + "".join(f", without {name}" for name in contestants.failed_in(run))
+        + ("" if _own_search(run) else ", with another run's search")
         for run in opened
     ]
     return workdir.plain(stored | {"pool": pool})

@@ -24,7 +24,8 @@ from jaxzero.matches import arena
 from jaxzero.matches.ladder import Ladder, above, ladder_pairs
 from jaxzero.players import random_players
 from jaxzero.ratings import Ratings, bayes_elo
-from jaxzero.settings.config import ConfigError
+from jaxzero.settings.config import ConfigError, changed
+from jaxzero.training import spec as spec_lib
 from tests.matches.scripted import HIGHEST, LOWEST, MIDDLE, scripted_players
 from tests.saved_runs import save_run
 from tests.small import assert_equal
@@ -311,6 +312,14 @@ def test_runs_of_other_settings_are_groups_of_their_own(saved: Path) -> None:
     alike = [dataclasses.replace(member, target="sum") for member in run.members]
     names = contestants.groups_of(dataclasses.replace(run, members=alike))
     assert set(names.values()) == {"sum", "policy", "value"}  # their names without the seed
+
+
+def test_a_ladder_with_another_runs_search_is_not_its_own(saved: Path) -> None:
+    run = runs.open_run(saved / "second")
+    other = changed(run.config, {"search.c_puct": 3.0, "search.algorithm": "gumbel"})
+    judged = dataclasses.replace(run, spec=spec_lib.make_spec(other))
+    own, foreign = (fixed_opponents.described([one], SETTINGS)["pool"][0] for one in (run, judged))
+    assert foreign == f"{own}, with another run's search"
 
 
 def test_a_ladder_that_begins_later_has_no_untrained_network() -> None:
