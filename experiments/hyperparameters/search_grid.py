@@ -23,9 +23,6 @@ def check_grid(config: ConfigDict) -> None:
     results = workdir.read_json(path)
     if "correlation" not in results:
         raise ConfigError(f"{named}: is a {results.get('study')}, give a correlation study")
-    kept = group_training.places(Path(config.study.grid))
-    if any(player["training"] not in kept for player in results["correlation"]["players"]):
-        raise ConfigError(f"{named}: its networks are gone, give a study with its groups")
     theirs, ours = results["config"], config.to_dict()
     for section in ("game", "observation", "network"):
         if workdir.plain(ours[section]) != theirs[section]:
@@ -33,6 +30,9 @@ def check_grid(config: ConfigDict) -> None:
                 f"{named}: its {section} is {theirs[section]}, not {workdir.plain(ours[section])}: "
                 "give them the same"
             )
+    kept = group_training.places(Path(config.study.grid))
+    if any(player["training"] not in kept for player in results["correlation"]["players"]):
+        raise ConfigError(f"{named}: its networks are gone, give a study with its groups")
 
 
 def against_grid(

@@ -164,12 +164,19 @@ def test_impossible_searches_leave_nothing_behind(
     assert not (tmp_path / "never").exists()
 
 
-def test_another_boards_grid_is_refused(tmp_path: Path) -> None:
+def test_another_boards_grid_is_refused_and_one_without_networks(tmp_path: Path) -> None:
     config = tiny({"study.grid": str(tmp_path)})
-    results = {"correlation": {}, "config": config.to_dict() | {"game": "othello_6x6"}}
-    workdir.write_json(tmp_path / workdir.RESULTS, results)
-    with pytest.raises(ConfigError, match="its game is othello_6x6, not connect_four_5x5"):
-        hyperparameter_search.validate(config)
+    for game, told in (
+        ("othello_6x6", "its game is othello_6x6, not connect_four_5x5"),
+        (config.game, "its networks are gone, give a study with its groups"),
+    ):
+        results = {
+            "correlation": {"players": [{"training": "t0_seed0"}]},
+            "config": config.to_dict() | {"game": game},
+        }
+        workdir.write_json(tmp_path / workdir.RESULTS, results)
+        with pytest.raises(ConfigError, match=told):
+            hyperparameter_search.validate(config)
 
 
 def test_a_missing_package_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
