@@ -13,9 +13,7 @@ from jax.flatten_util import ravel_pytree
 
 from jaxzero.games import make_game
 from jaxzero.networks import DRAW, LOSS, WIN, NetworkOutput, make_network
-from jaxzero.search import rules, search
 from jaxzero.search.options import SearchOptions
-from jaxzero.search.tree import ILLEGAL, Node
 from jaxzero.settings.config import ConfigError
 from jaxzero.training import episodes, learner, losses, replay, selfplay
 from jaxzero.training import spec as spec_lib
@@ -254,77 +252,6 @@ def test_the_searchs_value_in_the_target() -> None:
     shares = np.asarray(losses.outcome_shares(mixed.value[:count], mixed.draw[:count]))
     assert shares.min() > -1e-6
     np.testing.assert_allclose(shares.sum(-1), 1, atol=1e-6)
-
-
-def test_forced_playouts_and_what_is_pruned() -> None:
-    """Every visited move of the root has sqrt(k P N) visits; the best keeps all of its own."""
-    states = jax.tree.map(lambda x: jnp.stack([x] * 4), GAME.init())
-    evaluate = jax_stub_evaluate(GAME.num_actions, 7)
-
-    @jax.jit
-    def searched() -> Any:
-        of = functools.partial(search, GAME, evaluate, num_simulations=60, c_puct=1.0)
-        key = jax.random.key(0)
-        return of(key, states, forced_playouts=2.0), of(key, states).visit_counts
-
-    forced, plain = searched()
-    node = jax.tree.map(np.asarray, first_node(forced))
-    owed = np.floor(np.sqrt(2.0 * np.exp(node.log_prior) * 59))
-    visited = node.visits > 0
-    assert (node.visits[visited] >= np.minimum(owed, node.visits.max())[visited] - 1).all()
-    assert forced.visit_counts.sum() == plain.sum() == 4 * 60
-    best = node.visits.argmax(-1)
-    rows = np.arange(4)
-    options = SearchOptions(forced_playouts=2.0)
-    pruned = np.asarray(rules.pruned_visits(first_node(forced), jnp.float32(1.0), options))
-    np.testing.assert_array_equal(pruned[rows, best], node.visits[rows, best])
-    assert (pruned <= node.visits).all()
-    assert pruned.sum() < node.visits.sum()
-    np.testing.assert_allclose(forced.policy, pruned / pruned.sum(-1, keepdims=True), rtol=1e-5)
-
-
-def first_node(result: Any) -> Node:
-    tree = result.tree
-    return Node(
-        visits=tree.children_visits[:, 0],
-        q=tree.children_values[:, 0],
-        log_prior=tree.children_prior_logits[:, 0],
-        raw_value=tree.raw_values[:, 0],
-    )
-
-
-def test_pruning_by_hand() -> None:
-    """Visits are taken away while the score stays below the best move's, at most the forced."""
-    node = Node(
-        visits=jnp.array([[40, 9, 3, 0]]),
-        q=jnp.array([[0.5, 0.3, -0.9, 0.0]]),
-        log_prior=jnp.log(jnp.array([[0.5, 0.3, 0.2, 1e-9]])).at[0, 3].set(ILLEGAL),
-        raw_value=jnp.zeros((1,)),
-    )
-    options = SearchOptions(forced_playouts=2.0)
-    root, target = math.sqrt(52), 0.5 + 0.5 * math.sqrt(52) / 41
-    expected = [40.0]
-    for q, prior, visits in ((0.3, 0.3, 9), (-0.9, 0.2, 3)):
-        left, most = visits, int(math.sqrt(2 * prior * 52))
-        while left > visits - most and left > 0 and q + prior * root / left <= target:
-            left -= 1  # the move with one visit less still scores no more
-        expected.append(left if left > 1 else 0)
-    found = rules.pruned_visits(node, jnp.float32(1.0), options)
-    np.testing.assert_array_equal(found[0], [*expected, 0.0])
-
-
-def test_visits_are_owed_to_visited_moves_alone() -> None:
-    """Of 13 visits, with k P = 0.6: sqrt(7.8) to a move that has one."""
-    for visits, expected in (((10, 3, 0), 0), ((11, 2, 0), 1)):
-        node = Node(
-            visits=jnp.array([visits]),
-            q=jnp.array([[1.0, -1.0, 0.0]]),
-            log_prior=jnp.log(jnp.array([[0.3, 0.3, 0.4]])),
-            raw_value=jnp.zeros((1,)),
-        )
-        options = SearchOptions(forced_playouts=2.0)
-        select = rules.puct_root(jnp.float32(0.01), options, None)
-        assert int(select(node, jnp.int32(0))[0]) == expected
 
 
 def test_squeeze_excite_and_heads_have_the_papers_size() -> None:

@@ -3,7 +3,6 @@
 import json
 import re
 import shutil
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +16,6 @@ from experiments.configs import hyperparameter_correlation as correlation_config
 from experiments.configs import hyperparameter_sweep as sweep_config
 from experiments.costs import clock
 from experiments.hyperparameters import group_training
-from experiments.shell import cli
 from jaxzero import runs, workdir
 from jaxzero.runs import metrics
 from jaxzero.runs.stopping import Stopped
@@ -143,7 +141,6 @@ def test_two_shares_make_the_whole(finished: Path, tmp_path: Path) -> None:
         merge.merge(shares[:1], tmp_path / "half")
     with pytest.raises(ConfigError, match="name each share once"):
         merge.merge([shares[0], shares[0]], tmp_path / "twice")
-    _merged_while_it_trains(shares, tmp_path / "early")
     whole = calibrated(tmp_path / "whole", sweep(), hyperparameter_sweep)
     merge.merge(shares, whole)
     assert rows_of(whole) == rows_of(finished)
@@ -158,27 +155,6 @@ def test_two_shares_make_the_whole(finished: Path, tmp_path: Path) -> None:
     before = (whole / workdir.METRICS).read_bytes()
     hyperparameter_sweep.run(sweep(), whole)
     assert (whole / workdir.METRICS).read_bytes() == before
-
-
-def _merged_while_it_trains(shares: list[Path], directory: Path) -> None:
-    """A group that had not ended is copied when it has, one that was broken when it is not."""
-    [group] = (shares[1] / group_training.GROUPS).glob("*")
-    done = (group / group_training.DONE).read_bytes()
-    (group / group_training.DONE).unlink()
-    directory.mkdir()
-    for broken in (False, True):
-        if broken:
-            (group / group_training.BROKEN).write_text('{"reason": "memory"}')
-        for share in shares:
-            merge._copy_groups(share, directory)
-        assert len(group_training.places(directory)) == 1
-        assert len(group_training.failed_in(directory)) == int(broken)
-    (group / group_training.BROKEN).unlink()
-    (group / group_training.DONE).write_bytes(done)
-    for share in shares:
-        merge._copy_groups(share, directory)
-    assert len(group_training.places(directory)) == 2
-    assert not group_training.failed_in(directory)
 
 
 @pytest.mark.slow
@@ -353,26 +329,6 @@ def test_impossible_correlations_leave_nothing_behind(
         hyperparameter_correlation.run(correlation(changes), tmp_path / "never")
     assert message in str(caught.value)
     assert not (tmp_path / "never").exists()
-
-
-def test_a_share_is_a_flag(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    seen: list[tuple[ConfigDict, Path]] = []
-
-    def study(config: ConfigDict, directory: Path, command: str) -> None:
-        seen.append((config, directory))
-
-    words = ["study", "--shard=2/3", f"--workdir={tmp_path}/part-{{shard}}"]
-    monkeypatch.setattr(sys, "argv", words)
-    cli.run(study, "hyperparameter_sweep")
-    [(config, directory)] = seen
-    assert config.execution.shard == "2/3"
-    assert directory == tmp_path / "part-2of3"
-    with pytest.raises(SystemExit) as stopped:
-        cli.run(study, "loss_ablation")
-    assert stopped.value.code == 2
-    assert "--shard=2/3: this study has no shares" in capsys.readouterr().err
 
 
 def test_shares_of_different_studies_are_refused(finished: Path, tmp_path: Path) -> None:

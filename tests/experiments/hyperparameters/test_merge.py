@@ -1,0 +1,65 @@
+"""Shares of a study: the flag, and which groups a merge copies."""
+
+import sys
+from pathlib import Path
+
+import pytest
+from ml_collections import ConfigDict
+
+from experiments import merge
+from experiments.hyperparameters import group_training
+from experiments.shell import cli
+from jaxzero import workdir
+
+
+def made_up_share(directory: Path, run: str) -> Path:
+    """A share with one group of one run, which has ended."""
+    group = directory / group_training.GROUPS / f"group_{run}"
+    group.mkdir(parents=True)
+    workdir.write_json(group / workdir.MEMBERS, [{"name": run}])
+    workdir.write_json(group / group_training.DONE, {"failed": {}})
+    return group
+
+
+def test_a_merge_may_come_too_early(tmp_path: Path) -> None:
+    """A group that had not ended is copied when it has; one that was broken is replaced then."""
+    shares, whole = [tmp_path / "one", tmp_path / "two"], tmp_path / "whole"
+    made_up_share(shares[0], "E=4_seed0")
+    late = made_up_share(shares[1], "E=8_seed0")
+    done = (late / group_training.DONE).read_bytes()
+    (late / group_training.DONE).unlink()
+    whole.mkdir()
+
+    def merged() -> tuple[list[str], list[str]]:
+        for share in shares:
+            merge._copy_groups(share, whole)
+        found = group_training.places(whole), group_training.failed_in(whole)
+        return sorted(found[0]), sorted(found[1])
+
+    assert merged() == (["E=4_seed0"], [])
+    workdir.write_json(late / group_training.BROKEN, {"reason": "memory"})
+    assert merged() == (["E=4_seed0"], ["E=8_seed0"])
+    (late / group_training.BROKEN).unlink()
+    (late / group_training.DONE).write_bytes(done)
+    assert merged() == (["E=4_seed0", "E=8_seed0"], [])
+    assert merged() == (["E=4_seed0", "E=8_seed0"], [])
+
+
+def test_a_share_is_a_flag(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    seen: list[tuple[ConfigDict, Path]] = []
+
+    def study(config: ConfigDict, directory: Path, command: str) -> None:
+        seen.append((config, directory))
+
+    words = ["study", "--shard=2/3", f"--workdir={tmp_path}/part-{{shard}}"]
+    monkeypatch.setattr(sys, "argv", words)
+    cli.run(study, "hyperparameter_sweep")
+    [(config, directory)] = seen
+    assert config.execution.shard == "2/3"
+    assert directory == tmp_path / "part-2of3"
+    with pytest.raises(SystemExit) as stopped:
+        cli.run(study, "loss_ablation")
+    assert stopped.value.code == 2
+    assert "--shard=2/3: this study has no shares" in capsys.readouterr().err
