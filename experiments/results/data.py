@@ -2,6 +2,7 @@
 
 import dataclasses
 import gzip
+import json
 import shutil
 import tempfile
 from collections.abc import Sequence
@@ -32,7 +33,8 @@ class Recorded(NamedTuple):
 def add(runs: Sequence[Path], group: str, root: Path = ROOT) -> None:
     """Keeps the data of finished runs; the folder that held them is called `runs`.
 
-    What was recorded of a run of that name in that group is replaced.
+    Left out are tournaments' likelihoods of superiority, a square of all players, which rating the
+    games again gives. What was recorded of a run of that name in that group is replaced.
 
     Raises:
       ConfigError: a run that is not finished, two of one name, or more data than is to be kept in
@@ -51,6 +53,8 @@ def add(runs: Sequence[Path], group: str, root: Path = ROOT) -> None:
         beside = [path for name in (*BESIDE.values(), FAILED) if (path := run / name).is_file()]
         for path in (run / workdir.RESULTS, *beside, *sorted(run.rglob(workdir.METRICS))):
             whole = path.read_text().replace(above, "runs/") if above else path.read_text()
+            if path.name == workdir.RESULTS:
+                whole = _without_squares(whole)
             packed[folder / f"{path.relative_to(run)}.gz"] = gzip.compress(whole.encode(), mtime=0)
     kept = (path for path in (root / "data").rglob("*.gz") if not folders.keys() & {*path.parents})
     size = sum(path.stat().st_size for path in kept) + sum(map(len, packed.values()))
@@ -61,6 +65,12 @@ def add(runs: Sequence[Path], group: str, root: Path = ROOT) -> None:
     for place, data in packed.items():
         place.parent.mkdir(parents=True, exist_ok=True)
         place.write_bytes(data)
+
+
+def _without_squares(results: str) -> str:
+    found = json.loads(results)
+    squares = [played.pop("superiority", None) for played in found.get("tournaments") or []]
+    return json.dumps(found, indent=1) if any(squares) else results
 
 
 def read(root: Path = ROOT) -> dict[str, list[Recorded]]:

@@ -159,10 +159,14 @@ def test_recording_replaces_a_run_and_refuses_what_would_be_lost(
     data.add([one], "laptop", root)
     assert not (root / "data" / "laptop" / "run" / "ladder.json.gz").exists()
     change(one, lambda results: results.update(command="run ./x --workdir=run"))
+    change(one, lambda results: results["tournaments"][1].update(superiority=[[0.5]]))
     monkeypatch.chdir(one.parent)
     data.add([Path("run")], "laptop", root)
     kept = (root / "data" / "laptop" / "run" / "results.json.gz").read_bytes()
-    assert json.loads(gzip.decompress(kept))["command"] == "run ./x --workdir=run"
+    results = json.loads(gzip.decompress(kept))
+    assert results["command"] == "run ./x --workdir=run"
+    assert results["tournaments"][1]["results"]
+    assert not any("superiority" in played for played in results["tournaments"])
 
     other = rated_study(tmp_path / "b", MEANS, changes={"train.batch_size": 32}, seeds=range(4, 8))
     monkeypatch.setattr(data, "read", lambda: {"laptop": [data.Recorded("a", shown_of(one))]})

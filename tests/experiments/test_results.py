@@ -43,7 +43,8 @@ def test_runs_are_kept_and_make_the_page(tmp_path: Path) -> None:
     rows = root / "data" / "laptop" / "one" / "arms" / "plain" / "metrics.jsonl.gz"
     assert gzip.decompress(rows.read_bytes()) == b'{"iteration": 1}\n'
     summary = tmp_path / "results.md"
-    assert document.write(root)[-1] == summary
+    pages = [root / name for name in ("recorded.md", "verdicts.md", "boards.md")]
+    assert document.write(root) == [*pages, summary]
     text = (root / "recorded.md").read_text()
     found = summary.read_text()
     decided = (root / "verdicts.md").read_text()

@@ -121,7 +121,7 @@ def test_recorded_arms_are_shown(tmp_path: Path) -> None:
     (tmp_path / "defects").mkdir()
     workdir.write_json(tmp_path / "defects" / workdir.RESULTS, results)
     data.add([tmp_path / "defects"], "cpu", tmp_path / "docs")
-    path, *_ = document.write(tmp_path / "docs")
+    path = document.write(tmp_path / "docs")[0]
     page = path.read_text(encoding="utf-8")
     assert "| defects | arms | connect_four_5x5 | not recorded | 6 | 3 s |" in page
     for title in ("Elo above random at the end", "Trained and judged", "Change of those"):

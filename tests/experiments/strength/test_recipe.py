@@ -177,7 +177,7 @@ def test_a_stopped_study_goes_on_and_ends_in_a_report(
         study.run(tiny(), tmp_path)
     study.run(tiny(), tmp_path)
     data.add([tmp_path], "cpu", tmp_path / "docs")
-    path, *_ = document.write(tmp_path / "docs")
+    path = document.write(tmp_path / "docs")[0]
     page = path.read_text(encoding="utf-8").replace("\xa0", " ")
     assert "| without openings |" in page
     assert "| untrained | the recipe's networks at first | 40.0 ± " in page
