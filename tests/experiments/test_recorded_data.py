@@ -194,6 +194,17 @@ def test_a_claim_has_the_runs_of_its_boards(tmp_path: Path) -> None:
     assert [run.name for run in found["gobang_value_loss_low"].runs] == ["gobang_5x5"]
 
 
+def test_recorded_searches_by_width_are_all_searches() -> None:
+    """Of the two studies whose points got them afterwards, from their metrics."""
+    groups = data.read()
+    for group in ("clausen2021_extensions", "clausen2021_efficiency"):
+        [run] = groups[group]
+        points = [p for arm in run.study.results["arms"] for r in arm["runs"] for p in r["points"]]
+        assert len(points) > 100
+        for point in points:
+            assert sum(point["searches_by_channels"].values()) == pytest.approx(point["searches"])
+
+
 def test_an_arm_that_is_gone_is_compared_with_no_reference() -> None:
     strengths = {("retired", t): dict.fromkeys(range(5), 1.0) for t in ("value", "sum")}
     assert {one["kind"] for one in arms_effects.effects(strengths)} == {"loss"}

@@ -16,6 +16,7 @@ from jaxzero import networks, workdir
 from jaxzero.networks import NetworkOutput
 from jaxzero.settings.features import Features, Learned
 from jaxzero.training import features, learner
+from tests import small
 from tests.experiments.connect_four.test_supervised import data, tiny
 
 __all__ = ["data"]  # the fixture
@@ -26,6 +27,24 @@ def test_the_teacher_is_the_authors() -> None:
     spec, _ = study.settings(configs.get_config("paper"), teacher)
     shape = jax.eval_shape(lambda: learner.init(spec, jax.random.key(0)).params)
     assert networks.count_parameters({"params": shape}) == 62_928
+
+
+def test_the_teacher_learns_from_its_own_positions_alone(tmp_path: Path) -> None:
+    """A set that other runs share may hold more."""
+
+    class Asked(Exception):
+        pass
+
+    class Positions:
+        def part(self, chosen: slice) -> None:
+            raise Asked(chosen)
+
+    config = small.changed(configs.get_config("quick"), {"study.positions": 40})
+    config = small.changed(config, {"study.teacher_positions": 20})
+    pupils = study.NetworkVariant(3, 1, "corrected", study.TEACHER)
+    with pytest.raises(Asked) as asked:
+        study._teacher(config, pupils, Positions(), None, trained=True)  # type: ignore[arg-type]
+    assert asked.value.args == (slice(40, 60),)
 
 
 def test_later_positions_are_those_of_the_game(data: Path) -> None:

@@ -1,11 +1,13 @@
 """Pooled curves, their intervals, and what decides 004's claims."""
 
+import copy
 import dataclasses
 
 import numpy as np
 import pytest
 
 from experiments import published
+from experiments.claims import papers
 from experiments.claims.decision import CONTRADICTED, NOT_ADDRESSED, REPRODUCED, UNDECIDED
 from experiments.configs.curriculum import PRESETS, get_config
 from experiments.curriculum import claims, win_ratio
@@ -160,3 +162,23 @@ def test_the_paper_presets_have_the_papers_values():
         None, "fig4", "fig6", *("fig5", "fig4", "fig6") * 3,
     ]  # fmt: skip
     assert len(published.load(claims.CURVES)["figures"]) == 3
+
+
+def test_published_curves_are_compared_where_both_are_known(monkeypatch):
+    [claim] = [c for c in papers.claims(papers.CURRICULUM) if c.id == "faster_in_time"]
+    before = claims.published_effects(claim)
+    known = claims.published_curves
+
+    def longer(figure):
+        """One curve begins earlier than the other, with something absurd."""
+        found = copy.deepcopy(known(figure))
+        curves = found[claim.raw["axis"]]
+        first = min(curves[arm]["x"][0] for arm in claims.PAIR)
+        early = min(claims.PAIR, key=lambda arm: curves[arm]["x"][0])
+        curves[early]["x"].insert(0, first / 2)
+        curves[early]["y"].insert(0, 50.0)
+        return found
+
+    monkeypatch.setattr(claims, "published_curves", longer)
+    assert claims.published_effects(claim) == pytest.approx(before)
+    assert len(before) == 3

@@ -11,10 +11,11 @@ import pytest
 from scipy import stats
 
 from experiments import published
-from experiments.hyperparameters import importance, pareto
+from experiments.hyperparameters import importance, pareto, sweep_report
 from experiments.hyperparameters.importance import Outcome, Swept
 from experiments.hyperparameters.settings import LETTERS
 from experiments.pages import draw, page, style
+from experiments.pages.study import Study
 from jaxzero.matches import arena, round_robin
 from tests import small
 
@@ -119,6 +120,18 @@ def test_the_rows_of_tables_3_and_4() -> None:
     row = row_of(EPISODES, outcomes(curves, times, seeds=1, noise=0.0))
     assert row["type"] == importance.NOT_DECIDED
     assert (row["best_for_loss"], row["best_for_time"]) == ("100 (1 seed)", "10 (1 seed)")
+
+
+def test_the_maximum_of_many_values_is_the_largest() -> None:
+    names = ("E=10", "E=20", "default", "E=80", "E=100")
+    swept = Swept("E", (10, 20, 50, 80, 100), names)
+    times = dict(zip(names, (1.0, 2.0, 5.0, 8.0, 10.0), strict=True))
+    found = outcomes(dict.fromkeys(names, FLAT), times, seeds=5, noise=0.0)
+    study = Study("made up", {"sweep": {"parameters": [row_of(swept, found)]}}, {})
+    [row] = (table := sweep_report.table_3(study)).rows
+    shown = dict(zip(table.headers, row, strict=True))
+    means = [float(shown[name].split()[0]) for name in ("minimum", "default", "maximum")]
+    assert means == pytest.approx([1, 5, 10], rel=0.02)
 
 
 def test_statistics_of_a_run() -> None:

@@ -127,6 +127,8 @@ def test_a_studys_directory_opens_like_a_run(finished: Path) -> None:
     [group] = (finished / group_training.GROUPS).iterdir()
     exact = runs.networks(runs.open_run(group), 2)
     small.assert_close(runs.networks(opened).params, exact.params, 1e-2)
+    with pytest.raises(ConfigError, match=r"train\.iterations"):  # nothing would train longer
+        hyperparameter_sweep.run(sweep({"train.iterations": 3}), finished)
     trained, fresh = runs.networks(opened).params, runs.networks(opened, 0).params
     assert not jax.tree.all(jax.tree.map(lambda a, b: np.allclose(a, b, atol=1e-2), trained, fresh))
 
@@ -276,9 +278,10 @@ def test_impossible_sweeps_leave_nothing_behind(
 
 
 def test_a_correlation_study_has_everything(tmp_path: Path) -> None:
-    config = correlation()
+    config = correlation({"train.iterations": 7})  # not used: every setting has its own
     directory = calibrated(tmp_path / "correlation", config, hyperparameter_correlation)
     hyperparameter_correlation.run(config, directory)
+    assert runs.open_run(directory).iterations == (0, 2)
     results = results_of(directory)
     assert len(results["settings"]) == 4
     assert len(results["runs"]) == 2
