@@ -191,7 +191,7 @@ def _networks(
     run: Run, labelled: Labelled, settings: AbsoluteSettings, at: int, key: jax.Array
 ) -> list[dict[str, Any]]:
     """All members that did not fail after one iteration; no moves where none is known to be bad."""
-    members, groups = contestants.finite_members(run), contestants.groups_of(run)
+    members, groups = contestants.finite_members(run), contestants.label_members(run)
     players = contestants.members_of(run, members, at, settings.simulations)
     alone, values = solvers.network_choices(
         run.spec.game,

@@ -78,7 +78,7 @@ def climb(directories: Sequence[Path], settings: LadderSettings) -> list[dict[st
 def write(run: Run, ladder: dict[str, Any]) -> None:
     """ladder.json and figures/ladder of one run."""
     workdir.write_json(run.directory / FILE, ladder)
-    groups = pictures.groups_of(ladder, contestants.groups_of(run))
+    groups = pictures.groups_of(ladder, contestants.label_members(run))
     page.save(pictures.figure(groups, ladder["anchors"]), run.directory / "figures" / "ladder")
 
 
@@ -90,7 +90,7 @@ def _compare(
     for run, label, ladder in zip(
         opened, contestants.label_runs(directories), ladders, strict=True
     ):
-        own = pictures.groups_of(ladder, contestants.groups_of(run))
+        own = pictures.groups_of(ladder, contestants.label_members(run))
         groups |= {f"{label}: {name}" if len(own) > 1 else label: own[name] for name in own}
     for run in opened:
         drawn = pictures.figure(groups, ladders[0]["anchors"])
@@ -108,7 +108,7 @@ def summary(
     for run, label, ladder in zip(
         opened, contestants.label_runs(directories), ladders, strict=True
     ):
-        for name, group in pictures.groups_of(ladder, contestants.groups_of(run)).items():
+        for name, group in pictures.groups_of(ladder, contestants.label_members(run)).items():
             for at in dict.fromkeys((0, group.band.last)):
                 text = f"{label}: {name}, iteration {group.band.iterations[at]}"
                 mean, error = group.band.mean[at], group.error_of_mean(at)

@@ -9,7 +9,7 @@ from typing import Final, NamedTuple
 import numpy as np
 from matplotlib.figure import Figure
 
-from experiments.claims import decision, inference
+from experiments.claims import decision, inference, papers
 from experiments.claims.decision import Tested
 from experiments.claims.inference import Estimate
 from experiments.claims.measured import BoardStudies
@@ -30,8 +30,6 @@ from experiments.pages.wording import (
 from experiments.strength import absolute_section
 
 _ENDS: Final = 2  # kept iterations that are no course: the first and the last
-_MARGIN: Final = 50.0  # Elo; less is no difference, as in the claims on tournaments
-_VALUE_ABOVE: Final = Contrast(direction="greater", margin=_MARGIN)
 _BESIDE: Final = 4  # boards of panels that stand beside each other, not below
 
 
@@ -208,7 +206,8 @@ class Rivalry(NamedTuple):
         if name := names.get(self.test.verdict):
             return f"{style.label(name)} above"
         small = self.test.verdict == decision.EQUIVALENT
-        return f"less than {number(_MARGIN)} apart" if small else self.test.verdict
+        margin = number(self.test.contrast.margin)
+        return f"less than {margin} apart" if small else self.test.verdict
 
 
 def rivalries(boards: Sequence[BoardStudies], elo: str = "tournament_elo") -> list[Rivalry]:
@@ -222,7 +221,14 @@ def rivalries(boards: Sequence[BoardStudies], elo: str = "tournament_elo") -> li
         differences = inference.paired(sides, (1.0, -1.0))
         if len(differences) and (estimate := inference.estimate([differences])).tested:
             enough.append((one, estimate))
-    tests = decision.decide([_VALUE_ABOVE] * len(enough), [estimate for _, estimate in enough])
+    # as the papers claim it of their boards, with that claim's margin
+    claimed = next(
+        contrast
+        for claim in papers.claims(papers.LOSSES)
+        for contrast in claim.contrasts
+        if claim.id == "value_best" and contrast.minus == ("sum",)
+    )
+    tests = decision.decide([claimed] * len(enough), [estimate for _, estimate in enough])
     return [
         Rivalry(one.board, one.semantics, estimate, test)
         for (one, estimate), test in zip(enough, tests, strict=True)

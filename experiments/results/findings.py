@@ -120,7 +120,7 @@ def _of_losses(group: str, runs: Sequence[Recorded]) -> Iterator[Finding]:
             for one in semantics
         ]
         asked = {board for one in semantics for t in one.tests for board in boards_of(t.contrast)}
-        own = [run for run in studies if run.study.game in asked]
+        own = [run for run in studies if not asked or run.study.game in asked]
         yield Finding(group, claim.id, claim.words, claim.where, verdicts, own)
 
 

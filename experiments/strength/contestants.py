@@ -165,7 +165,7 @@ def refuse_shipped(opened: Sequence[Run]) -> None:
             )
 
 
-def groups_of(run: Run) -> dict[str, str]:
+def label_members(run: Run) -> dict[str, str]:
     """By member's name what it minimised; where others of its seed did too, its own settings.
 
     So runs of one group differ in their seed alone, in directories of settings, too.

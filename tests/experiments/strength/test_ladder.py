@@ -308,9 +308,9 @@ def test_what_all_errors_share_stays_in_the_mean() -> None:
 
 def test_runs_of_other_settings_are_groups_of_their_own(saved: Path) -> None:
     run = runs.open_run(saved / "first")
-    assert set(contestants.groups_of(run).values()) == {"sum", "policy", "value"}
+    assert set(contestants.label_members(run).values()) == {"sum", "policy", "value"}
     alike = [dataclasses.replace(member, target="sum") for member in run.members]
-    names = contestants.groups_of(dataclasses.replace(run, members=alike))
+    names = contestants.label_members(dataclasses.replace(run, members=alike))
     assert set(names.values()) == {"sum", "policy", "value"}  # their names without the seed
 
 
