@@ -168,7 +168,7 @@ def tables(runs: Sequence[Recorded]) -> Iterator[Table]:
             "run": lambda one: one.name,
             "study": lambda one: one.kind,
             "board": lambda one: one.study.game,
-            "semantics": lambda one: str(one.study.setting("semantics") or ABSENT),
+            "semantics": _semantics,
             "seeds": lambda one: str(len({r["seed"] for r in _runs(one.study)})),
             "wall time": lambda one: duration(seconds(one.study)),
             "device": lambda one: _environment(one.study, "device"),
@@ -198,6 +198,12 @@ def tables(runs: Sequence[Recorded]) -> Iterator[Table]:
         names = joined([one.name for one in judged.runs])
         title = f"{names} {judged.tournament}".strip()
         yield claims_section.of_results(title, judged.rows, "")
+
+
+def _semantics(one: Recorded) -> str:
+    """Arms have each its own."""
+    known = one.study.setting("semantics")
+    return "by arm" if known and one.kind == ARMS else str(known or ABSENT)
 
 
 class Judged(NamedTuple):
