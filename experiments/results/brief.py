@@ -84,9 +84,9 @@ def _words(arm: str) -> str:
     _, _, defects = meaning.partition(": ")
     theirs = "the published programs' behaviour"
     return {
-        "only": f"Of {theirs} this alone changes that order: {defects}",
-        "without": f"Left out of {theirs}, this changes that order: {defects}",
-    }.get(arm.partition("_")[0], f"What changes that order: {meaning}")
+        "only": f"Of {theirs} this alone changes the difference of ℓᵥ and ℓ₊: {defects}",
+        "without": f"Left out of {theirs}, this changes that difference: {defects}",
+    }.get(arm.partition("_")[0], f"What changes that difference: {meaning}")
 
 
 def _decided(effect: Mapping[str, Any]) -> bool:

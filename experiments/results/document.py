@@ -44,6 +44,10 @@ happens at that size. Intervals are 95 %, wider where contrasts are read togethe
 that the seeds are too few to tell. `python -m experiments.results` makes this page from the data in
 `docs/results/data` and the cards of the players that ship; no number is typed by hand.
 
+ℓₚ, ℓᵥ, ℓ₊ and ℓₓ are the losses of policy and value, their sum and their product. I, E, m and ep are
+iterations, games of an iteration, simulations of a search and epochs; until move T' of a game moves
+are sampled. `mcts_200` is plain Monte Carlo tree search with 200 rollouts ([glossary](glossary.md)).
+
 ## In short
 """
 _DETAILS: Final = """
