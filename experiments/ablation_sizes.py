@@ -152,12 +152,13 @@ def table(candidates: Sequence[Fit], chosen: Fit) -> Table:
     for fit in candidates:
         config = fit.config
         verdict = fit.against or "fits, but a larger one does too"
-        runs = len(config.study.targets) * config.study.seeds
+        members = loss_ablation.make_members(config)
+        losses = len(members) // config.study.seeds
         rows.append(
             (
                 fit.size.name,
                 fit.size.meant_for,
-                f"{len(config.study.targets)} losses x {config.study.seeds} seeds = {runs} runs",
+                f"{losses} losses x {config.study.seeds} seeds = {len(members)} runs",
                 config.network.channels,
                 config.search.num_simulations,
                 f"{config.train.iterations} x {config.selfplay.episodes}",
@@ -193,7 +194,7 @@ def tournament_minutes(config: ConfigDict, unit: float) -> float:
     `unit` is seconds of an evaluation.
     """
     study = config.study
-    players = len(study.targets) * study.seeds + study.seeds + 2
+    players = len(loss_ablation.make_members(config)) + study.seeds + 2
     games = players * (players - 1) // 2 * study.tournament_games
     plies = make_game(config.game).max_plies
     as_published = resolve_switches(config).tournament_one_model_per_target  # one more

@@ -10,6 +10,7 @@ floating-point operations and seconds (from ladder.json, see experiments.ladder)
 equal cost.
 """
 
+import math
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -21,6 +22,7 @@ from experiments.costs import clock, cost_model, cost_strength
 from experiments.costs.clock import Calibration, Cost
 from experiments.loss_ablation import STUDY
 from experiments.losses.report import write_report
+from experiments.pages.wording import plus_minus
 from experiments.shell import arguments
 from experiments.shell.arguments import Parser
 from experiments.shell.next_command import suggest
@@ -52,8 +54,8 @@ def measure(directory: Path, *, seconds: float = clock.SECONDS) -> dict[str, Any
 
     ConfigError: no run directory, no iteration done, an impossible flag.
     """
-    if not seconds > 0:
-        raise ConfigError(f"--seconds={seconds:g}: more than 0 is needed")
+    if not 0 < seconds < math.inf:  # nan is neither
+        raise ConfigError(f"--seconds={seconds:g}: a number of seconds above 0 is needed")
     runner.prepare(default_config())
     run = runs.open_run(directory)
     config_lib.require_one_width(run.config)
@@ -226,7 +228,7 @@ def summary(cost: dict[str, Any]) -> str:
     for name, equal in (cost.get("equal_cost") or {}).items():
         lines.append(f"Elo above random at {equal['cost']:.4g} {name}, ± standard error:")
         lines += [
-            f"  {r['target']:12} {r['elo']:7.0f} ± {r['stderr']:.0f}" for r in equal["targets"]
+            f"  {r['target']:12} {plus_minus(r['elo'], r['stderr'])}" for r in equal["targets"]
         ]
     if "courses" not in cost:
         lines.append("no ladder.json: strength for its cost is not known")

@@ -248,8 +248,8 @@ def main(words: Sequence[str] | None = None) -> None:
         print(describe(read(given.read)))
         suggest("to unpack it", "zipfile", "-e", given.read, "unpacked")
         return
-    if not given.max_mib > 0:
-        raise ConfigError(f"--max-mib={given.max_mib:g}: choose a size above 0")
+    if not 0 < given.max_mib < math.inf:  # nan is neither
+        raise ConfigError(f"--max-mib={given.max_mib:g}: choose a size above 0, in MiB")
     file = given.to or Path(f"{given.run.resolve().name}.zip")
     export = write(given.run, file, given.max_mib)
     for item in export.dropped:

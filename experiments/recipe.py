@@ -75,7 +75,7 @@ def run(config: ConfigDict, directory: Path, command: str | None = None) -> None
     arms = []
     for arm in config.study.arms:
         place = directory / ARMS / arm
-        if not (place / MEASURED).is_file():
+        if not is_measured(config, place):
             shell.say(f"{arm}: {meaning(arm)}")
             study.train(arm, study.within(arm_config(config, arm), arm), place)
             workdir.write_json(place / MEASURED, measure(place, positions))
@@ -91,6 +91,14 @@ def run(config: ConfigDict, directory: Path, command: str | None = None) -> None
         "arms": arms,
     }
     study.conclude(study.header() | workdir.plain(results), write_report)
+
+
+def is_measured(config: ConfigDict, directory: Path) -> bool:
+    """Whether an arm was measured after its last iteration, which may have been put off since."""
+    if not (directory / MEASURED).is_file():
+        return False
+    measured = workdir.read_json(directory / MEASURED)["runs"]
+    return all(run["points"][-1]["iteration"] >= config.train.iterations for run in measured)
 
 
 def test_positions(study: StudyRun) -> Positions:

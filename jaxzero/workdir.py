@@ -101,10 +101,15 @@ def _replacing(path: Path, ending: str = "") -> Iterator[Path]:
             part.unlink(missing_ok=True)
 
 
-def write_json(path: Path, value: Any) -> None:
+def write_text(path: Path, text: str) -> None:
     """Writes a whole file or nothing: a reader never sees half of one."""
     with _replacing(path) as part:
-        part.write_text(json.dumps(plain(value), indent=1) + "\n")
+        part.write_text(text, encoding="utf-8")
+
+
+def write_json(path: Path, value: Any) -> None:
+    """Writes a whole file or nothing, as `write_text`."""
+    write_text(path, json.dumps(plain(value), indent=1) + "\n")
 
 
 def write_arrays(path: Path, arrays: Mapping[str, Any]) -> None:

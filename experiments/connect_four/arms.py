@@ -97,6 +97,7 @@ def measure(
             group = group_of(arm, own, place, test)
             if group:
                 own = config_lib.changed(own, {"study.patience": 0})
+            path.unlink(missing_ok=True)  # of fewer iterations
             accuracies = train(study, arm, own, place, test, group)
             description = describe(runs.open_run(place), accuracies, own.study.patience)
             workdir.write_json(path, description)

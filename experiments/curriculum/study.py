@@ -24,6 +24,7 @@ from experiments.shell import study as shell
 from experiments.shell.study import StudyRun
 from jaxzero import runs, workdir
 from jaxzero.runs import Member
+from jaxzero.runs.checkpoints import Checkpoints
 from jaxzero.settings import config as config_lib
 from jaxzero.settings import devices
 from jaxzero.settings.config import ConfigError
@@ -75,6 +76,11 @@ def train(study: StudyRun) -> dict[str, float]:
     seconds = {}
     for arm in study.config.study.arms:
         folder = study.directory / ARMS / arm
+        saved = max(Checkpoints.steps(folder / "checkpoints"), default=0)
+        if saved >= study.config.train.iterations and (folder / COMPILED).exists():
+            rows = workdir.read_rows(folder / workdir.METRICS)
+            seconds[arm] = max(row["seconds"] for row in rows)
+            continue  # it is trained: opening it again takes minutes
         own = study.within(arm_config(study.config, arm), f"the player {arm}")
         trained = study.train(arm, own, folder)
         if not (folder / COMPILED).exists():

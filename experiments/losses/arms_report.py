@@ -75,6 +75,8 @@ def sentences(results: dict[str, Any]) -> list[str]:
 
 def _sentence(results: dict[str, Any], row: dict[str, Any]) -> str:
     """A change between an arm and its reference, which the differences in both go before."""
+    if row["arm"] not in ARMS:  # a recorded one may be gone
+        return f"{row['arm']} less its reference: value less {row['target']} {_change(row)}"
     reference = ARMS[row["arm"]].reference
     values = [_told(_find(results, a, row["target"])) for a in (reference, row["arm"])]
     return (

@@ -135,14 +135,18 @@ def strength_figure(
 
 
 def _course_lines(axes: Axes, courses: Sequence[dict[str, Any]], measure: str, target: str) -> None:
-    """Single seeds thin, their mean as far as all of them went."""
+    """Single seeds thin, their mean where all of them were measured."""
     shade = style.colour(target)
-    curves = [(np.array(c["cost"][measure]), np.array(c["elo"], float)) for c in courses]
+    measured = [course for course in courses if course["elo"]]
+    curves = [(np.array(c["cost"][measure]), np.array(c["elo"], float)) for c in measured]
     for x, y in curves:
         axes.plot(x, y, color=shade, linewidth=0.6, alpha=0.45, zorder=1.5)
-    grid = np.linspace(0, min(x[-1] for x, _ in curves), _POINTS)
-    mean = np.mean([np.interp(grid, x, y) for x, y in curves], axis=0)
-    axes.plot(grid, mean, color=shade, linewidth=2, zorder=3)
+    ends = [(x[0], x[-1]) for x, _ in curves]
+    first, last = max((a for a, _ in ends), default=1.0), min((b for _, b in ends), default=0.0)
+    if first <= last:
+        grid = np.linspace(first, last, _POINTS)
+        mean = np.mean([np.interp(grid, x, y) for x, y in curves], axis=0)
+        axes.plot(grid, mean, color=shade, linewidth=2, zorder=3)
 
 
 def _phases_table(study: Study, cost: dict[str, Any]) -> Table:

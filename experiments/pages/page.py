@@ -17,7 +17,7 @@ from experiments.pages import draw, style
 from experiments.pages.tables import Table
 from experiments.pages.wording import ABSENT
 from jaxzero.settings.config import ConfigError
-from jaxzero.workdir import read_json, write_json
+from jaxzero.workdir import read_json, write_json, write_text
 
 _PNG_DPI = 160
 
@@ -108,12 +108,12 @@ def write(page: Page, workdir: Path, *, name: str = "report.html") -> Path:
             inlined[shown.name] = inline(svg, shown.name, f"p{len(inlined)}")
     path = workdir / name
     svgs, looks = _with_classes(inlined)
-    path.write_text(_template().render(page=page, svg=svgs, looks=looks), encoding="utf-8")
     without = [
         replace(one, plates=tuple(replace(shown, figure="") for shown in one.plates))
         for one in page.sections
     ]
     write_json(path.with_suffix(".json"), dataclasses.asdict(replace(page, sections=without)))
+    write_text(path, _template().render(page=page, svg=svgs, looks=looks))  # the last, see `read`
     return path
 
 

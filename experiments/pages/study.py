@@ -20,7 +20,8 @@ from jaxzero.settings.config import TARGETS, ConfigError
 from jaxzero.workdir import CONFIG, METRICS, RESULTS, read_json
 
 UNKNOWN_GAME = "unknown game"
-# Sections of results that commands write beside them: as new as the study's own, or newer.
+# Sections of results that commands write beside them: of as many iterations as the study's own, or
+# of fewer, when it went on since (`Study.missing` says so).
 BESIDE: Final = {
     "ladder": "ladder.json",
     "measured_cost": "cost.json",
@@ -140,7 +141,7 @@ class Study:
     @cached_property
     def missing(self) -> tuple[str, ...]:
         """What the files do not hold, in sentences."""
-        return (*self.file_notes, *self._unfinished(), *self._absent_sections())
+        return (*self.file_notes, *self._unfinished(), *self._outrun(), *self._absent_sections())
 
     def _unfinished(self) -> Iterator[str]:
         silent = [run.name for run in self.runs if self.reached(run.name) is None]
@@ -165,6 +166,21 @@ class Study:
         alone = [target for target, count in seeds.items() if count == 1]
         if alone:
             yield f"One seed only for {', '.join(alone)}: no spread over seeds can be given."
+
+    def _outrun(self) -> Iterator[str]:
+        """What was measured beside the study, before it went on."""
+        trained = max((max(rows) for rows in self.rows.values()), default=0)
+        for key, name in BESIDE.items():
+            found = self.results.get(key) or {}
+            courses = [*(found.get("runs") or {}).values(), found.get("wall") or {}]
+            ends = [iteration for course in courses for iteration in course.get("iterations", ())]
+            ends += [network["iteration"] for network in found.get("networks") or ()]
+            if ends and max(ends) < trained:
+                command = name.removesuffix(".json")
+                yield (
+                    f"{name} ends at iteration {max(ends)}, training at {trained}: "
+                    f"experiments.{command} measures it again."
+                )
 
     def _absent_sections(self) -> Iterator[str]:
         absent = {

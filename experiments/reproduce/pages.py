@@ -107,7 +107,7 @@ def _section(
         names = [part.name for part in lost]
         command = _command(paper, scale, folder, names if exhibit.about else [exhibit.study])
         text.append(f"Missing: {joined(names)}. Made by: {command}")
-    plates = [p for one in sources for p in _plates(exhibit, one, len(sources) > 1)]
+    plates = [p for one in sources for p in _plates(paper, exhibit, one, len(sources) > 1)]
     addressed = _addressed(one for part, one in own.items() if part.study == exhibit.study)
     tables = list(_tables(paper, exhibit, sources, addressed))
     if sources and not plates and not tables:
@@ -128,10 +128,10 @@ def _command(paper: Paper, scale: str, folder: Path, only: Sequence[str] = ()) -
     return shlex.join(["python", "-m", "experiments.reproduce", *words])
 
 
-def _plates(exhibit: Exhibit, source: Source, several: bool) -> Iterator[Plate]:
+def _plates(paper: Paper, exhibit: Exhibit, source: Source, several: bool) -> Iterator[Plate]:
     for shown in (plate for one in source.report.sections for plate in one.plates):
         if shown.name in exhibit.plates:
-            name = f"{source.name}.{shown.name}".replace(".", "-")
+            name = f"{paper.name}.{source.name}.{shown.name}".replace(".", "-")
             title = f"{shown.title} ({source.name})" if several else shown.title
             yield replace(shown, name=name, title=title)
 
@@ -260,6 +260,7 @@ def write_index(root: Path) -> Path:
         for paper in PAPERS
         for scale in SCALES
         if (path := root / scale / f"{paper.name}.html").is_file()
+        and path.with_suffix(".json").is_file()
     ]
     without = [paper for paper in PAPERS if paper not in {row[0] for row in made}]
     shown = table(

@@ -51,6 +51,11 @@ class Part:
             *(f"--config.{key}={value}" for key, value in self.changes(scale).items()),
         ]
 
+    def retry(self) -> list[str]:
+        """What its command takes to try again what failed in it."""
+        skips_failed = self.study in (SWEEP, CORRELATION)
+        return ["--config.execution.retry_failed=True"] if skips_failed else []
+
 
 class Exhibit(NamedTuple):
     """A table, a figure or a group of claims of a paper, and where ours is."""

@@ -77,8 +77,9 @@ def run(parts: Sequence[Part], scale: str, folder: Path, max_minutes: float) -> 
             say(f"--max-minutes={max_minutes:g} are over before {part.name}; {_AGAIN}")
             return int(failures > 0)
         say(f"[{number}/{len(parts)}] {part.name}")
-        limit = [f"--max-minutes={left:.3f}"] if max_minutes else []
-        done = _run_one(part, scale, folder, limit)
+        limit = [f"--max-minutes={max(left, 0.001):.3f}"] if max_minutes else []
+        again = part.retry() if before.state == FAILED else []
+        done = _run_one(part, scale, folder, [*again, *limit])
         if done.status in _SIGNALLED:
             say(f"stopped in {part.name}; {_AGAIN}")
             return int(done.status or 0)
@@ -107,13 +108,13 @@ def stop() -> None:
         child.wait()
 
 
-def _run_one(part: Part, scale: str, folder: Path, limit: list[str]) -> State:
+def _run_one(part: Part, scale: str, folder: Path, more: list[str]) -> State:
     """One process; its output goes to the terminal and to PART.log.
 
     ConfigError: the log can't be written; the process has saved and ended.
     """
     directory = directory_of(part, folder)
-    words = [f"--workdir={directory}", *limit]
+    words = [f"--workdir={directory}", *more]
     begin = [sys.executable, "-m", f"{__package__}.child", str(os.getpid())]
     command = [*begin, *part.words(scale)[1:], *words]
     last = b""

@@ -79,14 +79,15 @@ def _defects(groups: Mapping[str, Sequence[Recorded]]) -> Iterator[_Row]:
 
 
 def _words(arm: str) -> str:
-    """What an arm that changes the order is."""
+    """What an arm that changes the difference of the losses is."""
     meaning = ARMS[arm].meaning
     _, _, defects = meaning.partition(": ")
     theirs = "the published programs' behaviour"
+    difference = style.symbols("the difference of l_v and l_+")
     return {
-        "only": f"Of {theirs} this alone changes the difference of ℓᵥ and ℓ₊: {defects}",
-        "without": f"Left out of {theirs}, this changes that difference: {defects}",
-    }.get(arm.partition("_")[0], f"What changes that difference: {meaning}")
+        "only": f"Of {theirs} this alone changes {difference}: {defects}",
+        "without": f"Left out of {theirs}, this changes {difference}: {defects}",
+    }.get(arm.partition("_")[0], f"What changes {difference}: {meaning}")
 
 
 def _decided(effect: Mapping[str, Any]) -> bool:

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Final
 
 from experiments.claims.measured import BoardStudies
-from experiments.pages import page
+from experiments.pages import page, style
 from experiments.pages.tables import Table
 from experiments.pages.wording import joined
 from experiments.results import boards, brief, findings, players, shown
@@ -44,9 +44,10 @@ happens at that size. Intervals are 95 %, wider where contrasts are read togethe
 that the seeds are too few to tell. `python -m experiments.results` makes this page from the data in
 `docs/results/data` and the cards of the players that ship; no number is typed by hand.
 
-ℓₚ, ℓᵥ, ℓ₊ and ℓₓ are the losses of policy and value, their sum and their product. I, E, m and ep are
-iterations, games of an iteration, simulations of a search and epochs; until move T' of a game moves
-are sampled. `mcts_200` is plain Monte Carlo tree search with 200 rollouts ([glossary](glossary.md)).
+l_p, l_v, l_+ and l_x are the losses of policy and value, their sum and their product. I, E, m and
+ep are iterations, games of an iteration, simulations of a search and epochs; until move T' of a
+game moves are sampled. `mcts_200` is plain Monte Carlo tree search with 200 rollouts
+([glossary](glossary.md)).
 
 ## In short
 """
@@ -99,7 +100,7 @@ def board_by_board(groups: Groups) -> str:
 
 def summary(groups: Groups, claims: Sequence[Finding]) -> str:
     """The page to begin with."""
-    parts = [_SUMMARY, markdown(brief.main_table(groups, claims))]
+    parts = [style.symbols(_SUMMARY), markdown(brief.main_table(groups, claims))]
     if strengths := _strengths(groups):
         most = max(strengths, key=lambda group: min(one.seeds for one in strengths[group]))
         drawn = _drawing(most, strengths[most])

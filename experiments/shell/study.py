@@ -111,9 +111,9 @@ def claim(directory: Path, config: ConfigDict, name: str, *, fixed: Sequence[str
 
 
 def is_finished(config: ConfigDict, directory: Path) -> bool:
-    """Has the directory results of as many iterations as are wanted?"""
+    """Has the directory a report, the last to be written, of as many iterations as are wanted?"""
     path = directory / workdir.RESULTS
-    if not path.exists():
+    if not path.exists() or not (directory / "report.html").exists():
         return False
     return workdir.read_json(path)["config"]["train"]["iterations"] == config.train.iterations
 

@@ -100,6 +100,8 @@ def test_finished_directories_are_left_alone(
     config = tiny()
     workdir.claim(tmp_path, config, loss_ablation.STUDY)
     workdir.write_json(tmp_path / workdir.RESULTS, {"config": config.to_dict()})
+    assert not shell.is_finished(config, tmp_path)  # it stopped before its report
+    (tmp_path / "report.html").touch()
     assert shell.is_finished(config, tmp_path)
     assert notebook.run(config, tmp_path)
     assert "nothing left to do" in capsys.readouterr().out
@@ -115,6 +117,13 @@ def test_more_games_take_longer() -> None:
         sizes.tournament_minutes(tiny({"study.tournament_games": games}), 0.1) for games in (4, 8)
     )
     assert many == pytest.approx(2 * few)
+
+
+def test_losses_with_weights_count_like_others() -> None:
+    weighted = tiny({"study.targets": (), "study.lambdas": (0.1, 0.3)})
+    assert len(tiny().study.targets) == 2
+    minutes = [sizes.tournament_minutes(config, 0.1) for config in (weighted, tiny())]
+    assert minutes[0] == pytest.approx(minutes[1])
 
 
 def test_the_window_fills_up_while_time_passes() -> None:

@@ -8,6 +8,7 @@ from typing import Any
 import jax
 import numpy as np
 import pytest
+from matplotlib.figure import Figure
 
 from experiments import cost
 from experiments.costs import clock, cost_model, cost_strength
@@ -211,6 +212,23 @@ def test_a_loss_that_was_dearer_from_the_beginning_has_no_strength_at_equal_cost
     [difference] = equal["differences"]
     assert (difference["elo"], difference["low"], difference["seeds"]) == (None, None, 0)
     assert cost_page._told(difference) == "\N{EN DASH}"
+    phases = {"r": {"phase_seconds": dict.fromkeys(Cost._fields, 1.0)}}
+    told = {"runs": phases, "wall": {"ratio": None}, "equal_cost": {"flops": equal}}
+    assert "value        not recorded" in cost.summary(told)
+
+
+def test_a_mean_begins_where_all_seeds_were_measured() -> None:
+    courses = [
+        {"cost": {"flops": x}, "elo": y}
+        for x, y in (([0, 60], [0, 60]), ([20, 80], [40, 100]), ([], []))
+    ]
+    axes = Figure().subplots()
+    cost_page._course_lines(axes, courses, "flops", "sum")
+    mean = axes.lines[-1]
+    assert list(mean.get_xdata()[[0, -1]]) == [20, 60]
+    assert list(mean.get_ydata()[[0, -1]]) == pytest.approx([30, 70])
+    cost_page._course_lines(axes, courses[2:], "flops", "sum")
+    assert len(axes.lines) == 3
 
 
 def test_a_network_beyond_the_metrics_is_left_out(tmp_path: Path) -> None:
@@ -228,6 +246,12 @@ def test_the_report_has_a_section_when_the_file_exists(tmp_path: Path) -> None:
     for title in ("Where the time goes", "Elo above random at equal cost", "Strength for its cost"):
         assert title in text
     assert {"cost.svg", "strength_cost.svg"} <= {p.name for p in (tmp_path / "figures").iterdir()}
+    told = "cost.json ends at iteration 3, training at 4: experiments.cost measures it again."
+    assert told not in study.load(tmp_path).missing
+    more = [row | {"iteration": 4} for row in rows if row["iteration"] == 3]
+    workdir.append_rows(tmp_path / workdir.METRICS, more)
+    assert told in study.load(tmp_path).missing
+    assert told.replace("cost", "ladder") in study.load(tmp_path).missing
 
 
 def test_without_a_ladder_there_is_cost_but_no_strength(tmp_path: Path) -> None:
@@ -242,6 +266,7 @@ def test_without_a_ladder_there_is_cost_but_no_strength(tmp_path: Path) -> None:
     ("words", "message"),
     [
         (["--seconds=0", "{run}"], "--seconds=0"),
+        (["--seconds=inf", "{run}"], "--seconds=inf"),
         (["nowhere"], "is no run directory"),
         (["{run}"], "no iteration is done"),
         (["--second=3", "{run}"], "did you mean --seconds"),

@@ -197,6 +197,7 @@ def test_bad_input_is_one_line(
         ([run, f"--to={tmp_path}/no/such.zip"], "can't be written"),
         ([run, f"--to={tmp_path}/new.zip", "--max-mib=0.001"], "one network take"),
         ([run, "--max-mib=0"], "--max-mib=0: choose a size above 0"),
+        ([run, "--max-mib=inf"], "--max-mib=inf: choose a size above 0"),
         ([run, "--max-mb=3"], "did you mean --max-mib?"),
         ([], "give either a run directory, or --read=FILE"),
         ([f"--read={tmp_path}/there.zip"], "is no whole archive"),

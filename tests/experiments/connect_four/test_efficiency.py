@@ -18,8 +18,10 @@ from experiments.configs.connect_four_efficiency import (
     get_config,
 )
 from experiments.connect_four import arms, baselines, efficiency_report, solved_accuracy
+from experiments.shell.study import StudyRun
 from jaxzero import runs, workdir
 from jaxzero.runs import checkpoints, hardware
+from jaxzero.runs.stopping import Stopped
 from jaxzero.settings import config as config_lib
 from jaxzero.settings.config import ConfigError
 from jaxzero.training import spec as spec_lib
@@ -192,6 +194,23 @@ def test_more_iterations_reopen_an_arm_that_had_not_ended(tmp_path: Path) -> Non
     assert not arms.is_done(tiny({"train.iterations": 3}), tmp_path)
     described(2, 2)
     assert arms.is_done(tiny({"train.iterations": 3}), tmp_path)
+
+
+def test_a_measure_of_fewer_iterations_goes_before_more_are_trained(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / arms.ARMS / "baseline" / arms.ACCURACY
+    path.parent.mkdir(parents=True)
+    workdir.write_json(path, {"runs": [{"ended": None}]})
+    monkeypatch.setattr(solved_accuracy, "test_positions", lambda *_: None)
+    monkeypatch.setattr(arms, "train", raises_stopped)
+    with pytest.raises(Stopped):
+        arms.measure(StudyRun(study.STUDY, tiny(), tmp_path), {"baseline": {}})
+    assert not path.exists()
+
+
+def raises_stopped(*_: object) -> None:
+    raise Stopped("killed", 0)
 
 
 @pytest.mark.slow

@@ -11,8 +11,9 @@ import pytest
 from experiments.configs.curriculum import get_config
 from experiments.curriculum import reference, study
 from experiments.shell import cli
-from jaxzero import runs
-from jaxzero.runs import Member
+from experiments.shell.study import StudyRun
+from jaxzero import runs, workdir
+from jaxzero.runs import Member, checkpoints
 from jaxzero.settings.config import ConfigError
 from tests.experiments.exhibits import missing_in
 from tests.small import changed
@@ -118,6 +119,29 @@ def test_two_players_and_what_is_done_again(
     study.run(config, tmp_path)
     again = json.loads((tmp_path / "results.json").read_text())["points"]
     assert again == points
+
+
+def test_a_trained_player_is_not_opened_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    config = changed(get_config("quick"), TINY)
+    folder = tmp_path / study.ARMS / "curriculum"
+    saved = folder / "checkpoints" / str(config.train.iterations)
+    saved.mkdir(parents=True)
+    workdir.write_json(saved / checkpoints.DIGEST, {})
+    workdir.write_json(folder / study.COMPILED, {"compile_seconds": 1.0})
+    rows = [{"iteration": config.train.iterations, "seconds": 7.0}]
+    workdir.append_rows(folder / workdir.METRICS, rows)
+    opened = []
+
+    def train(self: StudyRun, arm: str, *_: object) -> SimpleNamespace:
+        opened.append(arm)
+        (self.directory / study.ARMS / arm).mkdir()
+        return SimpleNamespace(seconds=8.0, compile_seconds=0.0)
+
+    monkeypatch.setattr(StudyRun, "train", train)
+    found = study.train(StudyRun(study.STUDY, config, tmp_path))
+    assert (found, opened) == ({"curriculum": 7.0, "baseline": 8.0}, ["baseline"])
 
 
 def test_of_a_player_that_is_added_only_its_own_games_are_played(

@@ -16,6 +16,7 @@ from experiments.pages.page import Page, section
 from experiments.pages.tables import Table
 from experiments.reproduce import command, pages, papers, parts
 from experiments.reproduce.papers import PAPERS, Exhibit, Paper
+from jaxzero import workdir
 from jaxzero.settings.config import ConfigError
 from tests.experiments.reproduce.fake_part import Fake
 from tests.experiments.reproduce.fake_study import FLOOD, STEPS
@@ -57,6 +58,27 @@ def test_parts_run_once_and_failures_do_not_stop_the_others(
     assert "one: finished before" in capfd.readouterr().err
     (tmp_path / "one" / "results.json").unlink()
     assert parts.state_of(made.parts[0], tmp_path).state == "unfinished"
+
+
+def test_what_failed_is_tried_again_with_the_minutes_that_are_left(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    given: list[list[str]] = []
+
+    def run_one(part: papers.Part, scale: str, folder: Path, more: list[str]) -> parts.State:
+        given.append(more)
+        return parts.State(parts.FAILED, 1, "again")
+
+    monkeypatch.setattr(parts, "_run_one", run_one)
+    sweep, losses = papers.Part(papers.SWEEP), papers.Part(papers.LOSSES)
+    for part in (sweep, losses):
+        note = parts.State(parts.FAILED, 1, "it is too hot")
+        workdir.write_json(tmp_path / f"{part.name}.json", note._asdict())
+    assert parts.run([sweep, losses], "quick", tmp_path, 0) == 1
+    assert given == [["--config.execution.retry_failed=True"], []]
+    monkeypatch.setattr(time, "monotonic", lambda: 0.0)
+    assert parts.run([losses], "quick", tmp_path, 1e-5) == 1
+    assert given[-1] == ["--max-minutes=0.001"]  # 0 is no limit
 
 
 def test_a_part_saves_and_ends_when_its_log_cannot_be_written(tmp_path: Path) -> None:
@@ -229,6 +251,8 @@ def test_an_index_lists_the_pages_that_are_there(
     assert '<a href="quick/fake2020.html">A paper</a>' in html
     assert "Claims: 1 undecided." in html
     assert "wang2019" not in html
+    (tmp_path / "quick" / "fake2020.json").unlink()  # a page without it is no page
+    assert '<a href="quick/fake2020.html">' not in pages.write_index(tmp_path).read_text()
     assert f"python -m experiments.reproduce 001 --scale=quick --workdir={tmp_path}" in html
 
 

@@ -44,6 +44,14 @@ def tiny(changes: dict[str, Any] | None = None) -> ConfigDict:
     return small.changed(get_config("quick"), TINY | (changes or {}))
 
 
+def test_an_arm_whose_end_was_put_off_is_not_measured_yet(tmp_path: Path) -> None:
+    assert not study.is_measured(tiny(), tmp_path)
+    points = [{"iteration": i} for i in range(3)]
+    workdir.write_json(tmp_path / study.MEASURED, {"runs": [{"points": points}]})
+    assert study.is_measured(tiny(), tmp_path)
+    assert not study.is_measured(tiny({"train.iterations": 3}), tmp_path)
+
+
 @pytest.mark.parametrize("preset", PRESETS)
 def test_every_part_is_left_out_alone_and_all_by_the_defaults(preset: str) -> None:
     config = get_config(preset)
