@@ -75,6 +75,11 @@ def validate(config: ConfigDict) -> None:
         raise ConfigError(
             "config.arena.gate='none': n and u would mean nothing, set it to threshold"
         )
+    if config.network.name == "resnet" and config.study.dropout_rate:
+        raise ConfigError(
+            f"config.study.dropout_rate={tuple(config.study.dropout_rate)}: a resnet drops nothing "
+            "out, set it to () or config.network.name to 'convnet'"
+        )
 
 
 def plan(config: ConfigDict) -> Plan:

@@ -94,8 +94,8 @@ def refuse_nan(rows: Sequence[Row], saved: int) -> None:
     """
     kept = f"iteration {saved} is saved" if saved else "nothing was saved before it"
     for row in rows:
-        if row.get("count/gradient_steps") == 0 and row["iteration"]:
-            continue  # of an empty window: there is no loss
+        if row.get("count/gradient_steps") == 0 or not row["iteration"]:
+            continue  # of an empty window there is no loss; iteration 1 says what is wrong in 0
         for name in ("policy", "value"):
             values = row.get(f"loss_epochs/{name}", [row[f"loss/{name}"]])
             bad = [i for i, value in enumerate(values) if not math.isfinite(value)]

@@ -146,7 +146,8 @@ def run(
         Gumbel's sequential halving and `options.kld_step` need them.
       is_kept: bool[B], with `trees`: which of them hold a usable root; the others start afresh.
       active: bool[B], lanes to search; unfinished ones by default.
-      noise_scale: factor of Gumbel noise and of the share of Dirichlet noise, scalar or [B]: 0 for
+      noise_scale: factor of Gumbel noise, of the share of Dirichlet noise and (but for loop="mctx")
+        of k of forced playouts, scalar or [B]: 0 for
         a player who is not to explore.
 
     Returns:
@@ -176,7 +177,10 @@ def run(
     legal = jax.vmap(game.legal_actions)(states)
     without_noise = trees.children_prior_logits[:, 0]
     trees = _with_root_noise(trees, noise_keys, legal, noise_scale, options)
-    select_root, select = _selection(trees, num_simulations, c_puct, options)
+    forced: jax.Array | float = options.forced_playouts
+    if forced and options.loop == "tree":  # mctx's own loop has one rule for all roots
+        forced = forced * noise_scale[:, None]
+    select_root, select = _selection(trees, num_simulations, c_puct, options, forced)
     kernel = kernels.rule(options, c_puct, legal.shape[1])
     if options.loop == "mctx":
         trees, counts, policy = mctx_loop.run(
@@ -190,7 +194,9 @@ def run(
             int(num_simulations) - options.root_expansion_counts,
             options,
         )
-        result = _read_off(trees, counts, active, choice_keys, c_puct, options, without_noise)
+        result = _read_off(
+            trees, counts, active, choice_keys, c_puct, options, without_noise, forced
+        )
         if policy is None or options.gumbel_target == "visits":
             return result
         return dataclasses.replace(result, policy=policy)
@@ -241,7 +247,7 @@ def run(
         bound, every = max_member(budget.max()), functools.partial(body, active)
         trees, counts = jax.lax.fori_loop(0, bound, every, (trees, counts))
     return _read_off(
-        trees, _over_lanes(counts), active, choice_keys, c_puct, options, without_noise
+        trees, _over_lanes(counts), active, choice_keys, c_puct, options, without_noise, forced
     )
 
 
@@ -275,7 +281,11 @@ def _with_root_noise(
 
 
 def _selection(
-    trees: mctx.Tree, num_simulations: Any, c_puct: jax.Array | float, options: SearchOptions
+    trees: mctx.Tree,
+    num_simulations: Any,
+    c_puct: jax.Array | float,
+    options: SearchOptions,
+    forced: jax.Array | float,
 ) -> tuple[Callable[[jax.Array], tree.Select], Callable[[jax.Array], tree.Select]]:
     """(rule at the root, rule below), each a function of the simulation's keys."""
     if options.fixes_simulations and not isinstance(num_simulations, int):
@@ -289,7 +299,9 @@ def _selection(
             return rules.puct(c, options, keys)
 
         def root(keys: jax.Array) -> tree.Select:
-            return rules.puct_root(c, options, keys) if options.forced_playouts else puct(keys)
+            if not options.forced_playouts:
+                return puct(keys)
+            return rules.puct_root(c, options, keys, forced)
 
         return root, puct
     visits = num_simulations - options.root_expansion_counts
@@ -306,6 +318,7 @@ def _read_off(
     c_puct: jax.Array | float,
     options: SearchOptions,
     prior: jax.Array,
+    forced: jax.Array | float,
 ) -> SearchResult:
     """What the trees say; `prior` float32[B, A] is the roots' log prior without noise."""
     node = tree.read_node(trees, jnp.zeros(active.shape, jnp.int32))
@@ -318,7 +331,7 @@ def _read_off(
         may = node.log_prior > tree.ILLEGAL / 2
         visits = kept = node.visits.astype(jnp.float32)
         if options.forced_playouts:
-            kept = rules.pruned_visits(node, jnp.asarray(c_puct, jnp.float32), options)
+            kept = rules.pruned_visits(node, jnp.asarray(c_puct, jnp.float32), options, forced)
         if options.propagate_results:
             visits = kept = known_results.chosen_from(node)
         policy = kept / jnp.maximum(kept.sum(-1, keepdims=True), 1.0)

@@ -86,18 +86,23 @@ def puct(c_puct: jax.Array, options: SearchOptions, keys: jax.Array | None) -> S
     return select
 
 
-def forced(node: Node, k: float) -> jax.Array:
-    """float32[..., A]: sqrt(k P N), visits that a visited move is forced to have (Wu 2020)."""
+def forced(node: Node, k: jax.Array | float) -> jax.Array:
+    """float32[..., A]: sqrt(k P N), visits that a visited move is forced to have (Wu 2020).
+
+    `k`: one for all or [B, 1].
+    """
     total = node.visits.sum(-1, keepdims=True).astype(jnp.float32)
     return jnp.sqrt(k * jnp.exp(node.log_prior) * total)
 
 
-def puct_root(c_puct: jax.Array, options: SearchOptions, keys: jax.Array | None) -> Select:
-    """The papers' rule at a root where playouts are forced."""
+def puct_root(
+    c_puct: jax.Array, options: SearchOptions, keys: jax.Array | None, k: jax.Array | float
+) -> Select:
+    """The papers' rule at a root where playouts are forced; `k`: see `forced`."""
     plain = puct(c_puct, options, keys)
 
     def select(node: Node, depth: jax.Array) -> jax.Array:
-        owed = (node.visits > 0) & (node.visits < forced(node, options.forced_playouts))
+        owed = (node.visits > 0) & (node.visits < forced(node, k))
         owed &= node.log_prior > ILLEGAL / 2
         first = jnp.argmax(owed, -1).astype(jnp.int32)
         return jnp.where(owed.any(-1), first, plain(node, depth))
@@ -105,12 +110,14 @@ def puct_root(c_puct: jax.Array, options: SearchOptions, keys: jax.Array | None)
     return select
 
 
-def pruned_visits(node: Node, c_puct: jax.Array, options: SearchOptions) -> jax.Array:
+def pruned_visits(
+    node: Node, c_puct: jax.Array, options: SearchOptions, k: jax.Array | float
+) -> jax.Array:
     """float32[B, A]: root visits without those that only forcing explains (policy target pruning).
 
     A move other than the most visited loses up to its forced number of visits, as long as its score
     with the visits that are left stays below the score of the most visited one; what is left of a
-    single visit is dropped.
+    single visit is dropped. `k`: see `forced`; where it is 0 nothing was forced, all visits stay.
     """
     visits = node.visits.astype(jnp.float32)
     best = jax.nn.one_hot(jnp.argmax(visits, -1), visits.shape[-1], dtype=bool)
@@ -119,10 +126,10 @@ def pruned_visits(node: Node, c_puct: jax.Array, options: SearchOptions) -> jax.
     q, explore = _terms(node, c_puct, options)
     # q + c P sqrt(N) / (1 + n) <= target holds from this many visits on.
     needed = jnp.ceil(explore / jnp.maximum(target - q, 1e-9) - 1.0)
-    most = jnp.floor(forced(node, options.forced_playouts))
+    most = jnp.floor(forced(node, k))
     left = jnp.clip(needed, jnp.maximum(visits - most, 0.0), visits)
     left = jnp.where(left > 1.0, left, 0.0)
-    return jnp.where(best, visits, left)
+    return jnp.where(best | (jnp.asarray(k) == 0), visits, left)
 
 
 def as_single_node_tree(node: Node, root_gumbel: jax.Array) -> mctx.Tree:

@@ -9,6 +9,7 @@ from typing import Any
 from ml_collections import ConfigDict
 
 from jaxzero.settings.keys import Key
+from jaxzero.settings.switches import Switches
 
 ARCHIVE: tuple[Key, ...] = (
     Key(
@@ -37,9 +38,15 @@ ARCHIVE: tuple[Key, ...] = (
 )
 
 
-def conflicts(config: ConfigDict) -> Iterator[tuple[Any, str, str]]:
+def conflicts(config: ConfigDict, switches: Switches) -> Iterator[tuple[Any, str, str]]:
     """(whether it is so, key, remedy) of what does not go together."""
     own = config.selfplay
+    yield (
+        own.archive_share and own.archive == "losses" and switches.one_hot_after_temperature,
+        "selfplay.archive",
+        "the move is tried that the search visited most, set "
+        "config.switches.one_hot_after_temperature=False",
+    )
     yield (
         own.archive_share and own.archive_positions < own.episodes,
         "selfplay.archive_positions",

@@ -145,5 +145,5 @@ def conflicts(config: ConfigDict, switches: Switches) -> Iterator[tuple[Any, str
     yield from features.conflicts(config)
     yield from growing.conflicts(config)
     yield from sharing.conflicts(config, switches)
-    yield from archive.conflicts(config)
+    yield from archive.conflicts(config, switches)
     yield from league.conflicts(config, switches)

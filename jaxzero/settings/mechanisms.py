@@ -123,7 +123,8 @@ MECHANISMS: tuple[Key, ...] = (
     Key(
         "selfplay.fast_share",
         0.0,
-        "share of plies with a fast search, not learned from (playout caps; Clausen 2021: 0.75)",
+        "share of plies with a fast search, not learned from but as replies (playout caps; Clausen "
+        "2021: 0.75)",
         low=0,
         high=0.999,
     ),
@@ -131,7 +132,8 @@ MECHANISMS: tuple[Key, ...] = (
     Key(
         "selfplay.fast_noise",
         0.1,
-        "factor of the root noise in a fast search (Clausen 2021: 0.025 of 0.25)",
+        "factor of the root noise, and of k of forced playouts, in a fast search (Clausen 2021: "
+        "0.025 of 0.25)",
         low=0,
         high=1,
     ),

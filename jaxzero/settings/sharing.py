@@ -75,9 +75,17 @@ def conflicts(config: ConfigDict, switches: Switches) -> Iterator[tuple[Any, str
         )
     yield own.retry and own.tree_c, "selfplay.retry", "set config.selfplay.tree_c=0"
     yield (
-        own.tree_c and switches.one_hot_after_temperature,
-        "selfplay.tree_c",
-        "the tree chooses the move, set config.switches.one_hot_after_temperature=False",
+        learns and switches.one_hot_after_temperature,
+        key,
+        "the tree chooses the move and a retry the most visited one, set "
+        "config.switches.one_hot_after_temperature=False",
+    )
+    size = -(-own.episodes // own.parts)
+    yield (
+        own.parts > 1 and (own.parts - 1) * size >= own.episodes,
+        "selfplay.parts",
+        f"of {size} games each, some would have none of config.selfplay.episodes={own.episodes}: "
+        f"choose {-(-own.episodes // size)}",
     )
     yield (
         bool(learns) != (own.parts > 1),

@@ -208,7 +208,7 @@ KEYS: tuple[Key, ...] = (
     Key(
         "train.dropout_rate",
         0.3,
-        "share of units dropped in the fully connected layers",
+        "share of units dropped in the fully connected layers; convnet only",
         "d",
         low=0,
         high=0.999,

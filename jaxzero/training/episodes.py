@@ -247,6 +247,10 @@ def _describe(spec: Spec, trajectory: Trajectory) -> dict[str, jax.Array]:
     valid = trajectory.valid.reshape(-1)
     capacity = min(valid.shape[0], spec.max_distinct_positions)
     observations = trajectory.observation.reshape(-1, *spec.game.observation_shape)
+    played = hash_rows(trajectory.action.T)
+    if trajectory.start is not None:  # games may begin anywhere
+        played = hash_rows(jnp.concatenate([played, hash_rows(trajectory.observation[0])], -1))
+    of_first = jnp.where(trajectory.to_move[0] == 0, 1.0, -1.0) * trajectory.root_value[0]
     policy = trajectory.policy
     entropy = -(policy * jnp.log(jnp.maximum(policy, 1e-30))).sum(-1)
     return {
@@ -259,10 +263,8 @@ def _describe(spec: Spec, trajectory: Trajectory) -> dict[str, jax.Array]:
         "selfplay/distinct_positions": count_distinct(
             hash_rows(observations[:capacity]), valid[:capacity]
         ).astype(jnp.float32),
-        "selfplay/distinct_games": count_distinct(
-            hash_rows(trajectory.action.T), trajectory.active
-        ).astype(jnp.float32),
-        "search/root_value_at_start": (trajectory.root_value[0] * trajectory.active).sum() / games,
+        "selfplay/distinct_games": count_distinct(played, trajectory.active).astype(jnp.float32),
+        "search/root_value_at_start": (of_first * trajectory.active).sum() / games,
         "selfplay/policy_entropy": (entropy * trajectory.valid).sum()
         / jnp.maximum(trajectory.valid.sum(), 1),
         "count/games": games.astype(jnp.float32),

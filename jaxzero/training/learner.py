@@ -302,13 +302,13 @@ def evaluate_losses(
       valid: bool[N], which of them count.
 
     Returns:
-      `policy`, `value`, `sum`, `product`: float32 means, as in `fit`.
+      `policy`, `value`, `sum`, `product`: float32 means, as in `fit`; NaN where none counts.
     """
 
     def one(part: Examples) -> tuple:
         return each_loss(spec, infer(spec, learner, part.observation), part)
 
-    count = jnp.maximum(valid.sum(), 1)
+    count = valid.sum()
     policy, value = (
         (loss * valid).sum() / count for loss in in_parts(one, EVALUATION_CHUNK, examples)
     )

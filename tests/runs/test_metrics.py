@@ -45,6 +45,7 @@ def test_epochs_beyond_a_members_own_are_left_out() -> None:
 def test_an_empty_window_has_no_loss_and_ends_no_run() -> None:
     [row] = rows(measured([np.nan], [np.nan]), {"train.epochs": 1})
     metrics.refuse_nan([row | {"count/gradient_steps": 0.0}], saved=0)
+    metrics.refuse_nan([row | {"iteration": 0}], saved=0)  # nor has the network before it
     with pytest.raises(FloatingPointError):
         metrics.refuse_nan([row], saved=0)
 

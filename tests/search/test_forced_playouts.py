@@ -9,7 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxzero.games import make_game
-from jaxzero.search import rules, search
+from jaxzero.search import core, rules
 from jaxzero.search.options import SearchOptions
 from jaxzero.search.tree import ILLEGAL, Node
 from tests.oracles.stub_network import jax_stub_evaluate
@@ -23,12 +23,14 @@ def test_forced_playouts_and_what_is_pruned() -> None:
     evaluate = jax_stub_evaluate(GAME.num_actions, 7)
 
     @jax.jit
-    def searched() -> Any:
-        of = functools.partial(search, GAME, evaluate, num_simulations=60, c_puct=1.0)
-        key = jax.random.key(0)
-        return of(key, states, forced_playouts=2.0), of(key, states).visit_counts
+    def searched(scale: jax.Array) -> Any:
+        keys = jax.random.split(jax.random.key(0), 4)
+        of = functools.partial(core.run, GAME, evaluate, keys, states, num_simulations=60)
+        plain, forced = SearchOptions(capacity=61), SearchOptions(capacity=61, forced_playouts=2.0)
+        return of(options=forced, noise_scale=scale), of(options=plain)
 
-    forced, plain = searched()
+    forced, without = searched(jnp.ones(4))
+    plain = without.visit_counts
     node = jax.tree.map(np.asarray, first_node(forced))
     owed = np.floor(np.sqrt(2.0 * np.exp(node.log_prior) * 59))
     visited = node.visits > 0
@@ -37,11 +39,19 @@ def test_forced_playouts_and_what_is_pruned() -> None:
     best = node.visits.argmax(-1)
     rows = np.arange(4)
     options = SearchOptions(forced_playouts=2.0)
-    pruned = np.asarray(rules.pruned_visits(first_node(forced), jnp.float32(1.0), options))
+    pruned = np.asarray(rules.pruned_visits(first_node(forced), jnp.float32(1.0), options, 2.0))
     np.testing.assert_array_equal(pruned[rows, best], node.visits[rows, best])
     assert (pruned <= node.visits).all()
     assert pruned.sum() < node.visits.sum()
     np.testing.assert_allclose(forced.policy, pruned / pruned.sum(-1, keepdims=True), rtol=1e-5)
+    # A root without noise is searched as if there were none.
+    mixed, _ = searched(jnp.array([1.0, 0.0, 1.0, 0.0]))
+    for found, quiet, noisy in (
+        (mixed.visit_counts, plain, forced.visit_counts),
+        (mixed.policy, without.policy, forced.policy),
+    ):
+        np.testing.assert_array_equal(found[1::2], quiet[1::2])
+        np.testing.assert_array_equal(found[::2], noisy[::2])
 
 
 def first_node(result: Any) -> Node:
@@ -70,7 +80,7 @@ def test_pruning_by_hand() -> None:
         while left > visits - most and left > 0 and q + prior * root / left <= target:
             left -= 1  # the move with one visit less still scores no more
         expected.append(left if left > 1 else 0)
-    found = rules.pruned_visits(node, jnp.float32(1.0), options)
+    found = rules.pruned_visits(node, jnp.float32(1.0), options, 2.0)
     np.testing.assert_array_equal(found[0], [*expected, 0.0])
 
 
@@ -84,5 +94,5 @@ def test_visits_are_owed_to_visited_moves_alone() -> None:
             raw_value=jnp.zeros((1,)),
         )
         options = SearchOptions(forced_playouts=2.0)
-        select = rules.puct_root(jnp.float32(0.01), options, None)
+        select = rules.puct_root(jnp.float32(0.01), options, None, 2.0)
         assert int(select(node, jnp.int32(0))[0]) == expected

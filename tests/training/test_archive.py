@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from jaxzero.settings.config import ConfigError
-from jaxzero.training import archive, learner, past
+from jaxzero.training import archive, episodes, learner, past
 from jaxzero.training.selfplay import Trajectory
 from tests import small
 from tests.training.common import games_and_batch
@@ -141,6 +141,20 @@ def test_a_lost_game_is_tried_again_where_the_value_fell_most() -> None:
     assert 4 < batches("losses")[-1][1].total <= some  # without moves that win at once
 
 
+def test_games_that_began_elsewhere_are_told_apart_and_by_the_first_player() -> None:
+    for games, _, metrics in batches("visited"):
+        begun = [
+            (games.observation[0, b].tobytes(), games.action[:, b].tobytes()) for b in range(12)
+        ]
+        assert metrics["selfplay/distinct_games"] == len(set(begun))
+        of_first = np.where(games.to_move[0] == 0, 1, -1) * games.root_value[0]
+        assert metrics["search/root_value_at_start"] == pytest.approx(of_first.mean(), abs=1e-6)
+    alike = dataclasses.replace(games, action=np.repeat(games.action[:, :1], 12, 1))
+    found = episodes._describe(spec("visited"), jax.tree.map(jnp.asarray, alike))
+    assert found["selfplay/distinct_games"] == len({board for board, _ in begun}) > 1
+    assert (games.to_move[0] == 1).any()
+
+
 def test_a_run_carries_its_archive_and_resumes_without_one_as_ever() -> None:
     plain = small.small_spec()
     assert past.begin(plain, jax.random.key(2)) == ()
@@ -154,6 +168,7 @@ def test_a_run_carries_its_archive_and_resumes_without_one_as_ever() -> None:
     [
         {"selfplay.archive_positions": 11},
         {"selfplay.curriculum": "schedule", "selfplay.curriculum_initial_plies": 9.0},
+        {"selfplay.archive": "losses", "switches.one_hot_after_temperature": True},
     ],
 )
 def test_what_does_not_go_with_an_archive_is_refused(changes: dict[str, Any]) -> None:

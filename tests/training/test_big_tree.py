@@ -11,6 +11,7 @@ from jaxzero.settings.config import ConfigError
 from tests.training.stub_games import in_parts
 
 C, PARTS, GAMES = 1.5, 6, 47
+ONE_HOT = {"switches.one_hot_after_temperature": True}
 LANES = 8  # of a part; the last has a game less
 
 
@@ -85,10 +86,12 @@ def test_each_position_is_searched_once_in_all_parts() -> None:
         ("tree_c", {"selfplay.share": "ply"}),
         ("tree_c", {"selfplay.opening_plies": 2}),
         ("tree_c", {"selfplay.archive_share": 0.5}),
-        ("tree_c", {"switches.one_hot_after_temperature": True}),
+        ("tree_c", ONE_HOT),
         ("retry", {"selfplay.retry": True}),
         ("parts", {"selfplay.parts": 1}),
         ("parts", {"selfplay.tree_c": 0.0}),
+        ("parts", {"selfplay.parts": GAMES + 1}),
+        ("retry", {"selfplay.tree_c": 0.0, "selfplay.retry": True} | ONE_HOT),
     ],
 )
 def test_what_does_not_go_with_a_tree_is_refused(key: str, changes: dict[str, Any]) -> None:

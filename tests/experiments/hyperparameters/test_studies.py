@@ -263,6 +263,10 @@ def test_a_group_that_breaks_stops_no_other(
         ({"study.episodes": (0,)}, "config.study.episodes=0: "),
         ({"study.arena_games": (5,)}, "config.study.arena_games=5: both colours"),
         ({"arena.gate": "none"}, "config.arena.gate='none'"),
+        (
+            {"network.name": "resnet", "study.dropout_rate": (0.1,)},
+            "config.study.dropout_rate=(0.1,): a resnet",
+        ),
         ({"execution.shard": "3/2"}, "--shard='3/2'"),
         ({"study.batch_size": (10**6,)}, "config.train.batch_size=1000000"),
     ],
