@@ -117,8 +117,8 @@ def _import_own() -> None:
     try:
         for module in filter(None, map(str.strip, modules.split(","))):
             importlib.import_module(module)
-    except ImportError as error:
-        raise ImportError(f"{OWN}={modules!r}: {error}") from error
+    except Exception as error:
+        raise ImportError(f"{OWN}={modules!r}: {type(error).__name__}: {error}") from error
 
 
 def _connect_four(name: str, rows: int, columns: int, line: int | None, observation: str) -> Game:

@@ -177,6 +177,12 @@ def _serve(given: argparse.Namespace, console: Console) -> None:
 
 def _refuse_contradictions(given: argparse.Namespace) -> None:
     """Flags that can't go together, before anything is opened."""
+    for name, least in (("games", 1), ("opening", 0), ("seed", 0)):
+        value = getattr(given, name)
+        if value is not None and value < least:
+            raise ConfigError(f"--{name}={value}: choose {least} or more")
+    if given.seed >= 2**31:
+        raise ConfigError(f"--seed={given.seed}: choose {2**31 - 1} or less")
     if given.port is not None and not given.web:
         raise ConfigError(f"--port={given.port} is for --web: add it")
     for name in ("versus", "games", "record", "opening") if given.web else ():
@@ -213,12 +219,6 @@ def _refuse_contradictions(given: argparse.Namespace) -> None:
             if getattr(given, name) is not None:
                 value = getattr(given, name)
                 raise ConfigError(f"--{name}={value} is for --versus; a person types save FILE")
-    for name, least in (("games", 1), ("opening", 0), ("seed", 0)):
-        value = getattr(given, name)
-        if value is not None and value < least:
-            raise ConfigError(f"--{name}={value}: choose {least} or more")
-    if given.seed >= 2**31:
-        raise ConfigError(f"--seed={given.seed}: choose {2**31 - 1} or less")
 
 
 def _is_plain(name: str) -> bool:

@@ -111,13 +111,16 @@ def write_members(directory: Path, config: ConfigDict, members: Sequence[Member]
 def open_run(directory: str | Path) -> Run:
     """Opens a run directory, finished or not, or `pretrained:NAME`; reads only.
 
-    Members whose weights an exported directory lacks are left out, and named on stderr.
+    Members whose weights an exported directory lacks are left out, and named on stderr; so is a
+    directory that has lost all its networks, of which the untrained ones are opened.
 
-    Raises:
-      ConfigError: it is none, or nothing was trained in it yet.
+    ConfigError: it is none, or a file of it is damaged.
     """
     directory = pretrained.resolve(directory)
-    missing = [n for n in (workdir.CONFIG, workdir.MEMBERS) if not (directory / n).is_file()]
+    try:
+        missing = [n for n in (workdir.CONFIG, workdir.MEMBERS) if not (directory / n).is_file()]
+    except (OSError, ValueError) as error:  # no name of a directory
+        raise ConfigError(f"{str(directory)[:80]}...: {error}"[:200]) from error
     if missing:
         raise ConfigError(
             f"{directory} is no run directory ({missing[0]} is missing): give the --workdir of a "
@@ -127,6 +130,9 @@ def open_run(directory: str | Path) -> Run:
     saved_steps = Checkpoints.steps(directory / SNAPSHOTS)
     if not saved_steps and (saved_steps := weights.iterations(directory)):  # of an export
         members = _with_weights(directory, members)
+    if not saved_steps and _has_lost_its_networks(directory):
+        lost = "neither snapshots/ nor weights/ are there, the untrained networks are opened"
+        print(f"{directory}: {lost}", file=sys.stderr)
     spec, kept = spec_lib.make_spec(members[0].config), tuple(sorted({0, *saved_steps}))
     if spec.growth.grow_at:
         spec = growth.of_width(spec, channels_after(directory, config, kept[-1]))
@@ -151,12 +157,20 @@ def _read(directory: Path) -> tuple[str, ConfigDict, tuple[Member, ...]]:
         )
         if not members:
             raise IndexError("no run")
+        if not all(isinstance(member.seed, int) for member in members):
+            raise TypeError("a seed is no whole number")
     except (AttributeError, IndexError, KeyError, TypeError) as error:
         raise ConfigError(
             f"{directory} is damaged: {workdir.CONFIG} or {workdir.MEMBERS} is not what a study "
             f"writes ({error}); take it from a copy, or train again in another --workdir"
         ) from error
     return study, config, members
+
+
+def _has_lost_its_networks(directory: Path) -> bool:
+    """Was something trained in a run directory that is not at work?"""
+    trained = (directory / workdir.METRICS).is_file()
+    return trained and not (directory / "checkpoints").is_dir()
 
 
 def _with_weights(directory: Path, members: tuple[Member, ...]) -> tuple[Member, ...]:

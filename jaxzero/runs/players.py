@@ -8,6 +8,7 @@ import jax.numpy as jnp
 
 from jaxzero.players import Players, Searcher, search_players
 from jaxzero.runs.opened import Run, member_network
+from jaxzero.settings.config import ConfigError
 from jaxzero.training import learner
 from jaxzero.training.learner import Learner
 from jaxzero.training.spec import Spec
@@ -51,6 +52,8 @@ def player_of(run: Run, simulations: int | None = None) -> Players:
       simulations: a move; the run's own by default.
     """
     config = run.members[0].config
+    if simulations is not None and simulations < 1:
+        raise ConfigError(f"simulations={simulations}: a search needs at least 1")
     return network_players(
         run.spec,
         jax.tree.map(lambda x: x[None], member_network(run, 0)),

@@ -52,9 +52,10 @@ def iterations(directory: Path) -> list[int]:
     if not path.is_file():
         return []
     found = workdir.read_json(path)
-    if not isinstance(found, dict) or found.get("format") != _FORMAT:
+    known = isinstance(found, dict) and found.get("format") == _FORMAT
+    if not known or not isinstance(found.get("iteration"), int):
         raise ConfigError(f"{path} is damaged or of another version of the program: {_REMEDY}")
-    return [int(found["iteration"])]
+    return [found["iteration"]]
 
 
 def path_of(directory: Path, member: str) -> Path:

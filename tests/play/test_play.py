@@ -186,6 +186,7 @@ REFUSED: list[tuple[list[str], str]] = [
     (["--game=othello_6x6", "--opponent=random", "--versus={run}"], "not othello_6x6"),
     (["--replay={tmp}/none.txt"], "none.txt can't be read: No such file or directory"),
     (["--replay={run}/config.json"], "config.json is no record of a game: its first line must be"),
+    (["--replay={tmp}/none.txt", "--web", "--side=random", "--seed=-1"], "--seed=-1: choose 0"),
     (["--replay={tmp}/none.txt", "--run={run}"], "goes with --record or --web, not --run"),
     (["--replay={tmp}/none.txt", "--player=connect_four_5x5"], "--web, not --player"),
     (["--replay={tmp}/none.txt", "--versus-iteration=0"], "--web, not --versus-iteration"),

@@ -59,6 +59,7 @@ def test_a_record_by_hand_needs_no_numbers() -> None:
         ("moves: 1 2 1 2 1 2 1\n", "", "the line 'moves: ...' is missing"),
         ("opening: 0", "opening: 8", "'8' is no number of moves, 0 to 7"),
         ("opening: 0", "opening: some", "'some' is no number of moves"),
+        ("opening: 0", f"opening: {'1' * 5000}", "'11111111111111111111' is no number of moves"),
         ("opening: 0", "closing: 0", "'closing: 0' is no line of a record"),
         ("moves: 1", "moves: 9", "move 1 is '9', not a column, 1 to 5"),
         ("2 1\n", "2 1 2\n", "move 8: 2 is not legal here; legal: the game is over"),
@@ -91,10 +92,17 @@ def test_nothing_is_overwritten(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match=r"a\.txt exists already: choose another name"):
         records.write(path, [record_of("connect_four_4x5")])
     assert path.read_text() == "precious"
+    for name in ("x" * 300, "a\0b"):
+        with pytest.raises(ConfigError, match="can't be the name of a file"):
+            records.write(tmp_path / f"{name}.txt", [record_of("connect_four_4x5")])
     with pytest.raises(ConfigError, match="there is no folder"):
         records.write(tmp_path / "no" / "a.svg", [record_of("connect_four_4x5")])
     with pytest.raises(ConfigError, match=r"ends in \.txt \(text\) or \.svg \(picture\)"):
         records.write(tmp_path / "a.png", [record_of("connect_four_4x5")])
+
+
+def test_a_mark_of_byte_order_is_no_matter() -> None:
+    assert records.parse("\ufeff" + GOOD, "x")[0].session.actions
 
 
 def test_names_of_players_stay_on_their_line() -> None:

@@ -57,6 +57,7 @@ def test_an_opening_is_never_taken_back_and_never_ends_the_game() -> None:
         moved = session.play(opened, int(np.flatnonzero(opened.now.legal)[0]))
         assert session.undo(moved, opened.now.to_move).actions == opened.actions
     assert session.random_opening(game, 0, 0).actions == ()
+    assert len(session.random_opening(game, 10**9, 0).actions) <= game.max_plies
     one, two = (session.random_opening(make_game(CONNECT_FOUR), 4, 7).actions for _ in range(2))
     assert one == two
 

@@ -81,7 +81,7 @@ def test_other_boards_are_solved_when_they_are_small_enough() -> None:
     [line] = type_in(
         Table(make_game("connect_four_6x6"), *[first_legal("connect_four_6x6")] * 2), "solve"
     )[1]
-    assert "is solved from 12 stones on, here are 0" in line
+    assert "is solved from stone 12 on, here are 0" in line
 
 
 def test_the_first_move_of_the_usual_board() -> None:

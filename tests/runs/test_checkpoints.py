@@ -102,6 +102,10 @@ def test_a_seal_that_a_power_cut_spoilt_is_damage(spoil: Callable[[Path], Any], 
     said: list[str] = []
     assert Checkpoints(copy).newest_whole(said.append) == 2
     assert f"3 is damaged ({DIGEST} is no JSON)" in said[0]
+    (copy / "2" / DIGEST).write_text("[]")
+    with pytest.raises(ConfigError, match="every checkpoint"):
+        Checkpoints(copy).newest_whole(said.append)
+    assert f"2 is damaged ({DIGEST} is no seal)" in said[-1]
 
 
 def test_all_damaged_is_an_error_and_nothing_is_deleted(copy: Path) -> None:

@@ -23,6 +23,7 @@ from jaxzero.training.learner import Learner
 from tests import small
 
 NAMES = ("sum_seed0", "sum_seed1")
+NO_ITERATION = '{"format": "jaxzero weights 1", "iteration": "x"}'
 
 
 def networks() -> Learner:
@@ -122,7 +123,19 @@ def test_members_without_weights_are_named_and_left_out(
     small.assert_close(runs.networks(run), rest, 2**-8)
 
 
-@pytest.mark.parametrize("index", ["[]", "{}", '{"format": "jaxzero weights 2", "iteration": 7}'])
+def test_an_export_that_lost_its_weights_is_said(
+    exported: tuple[Path, Learner], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    lost = {runs.SNAPSHOTS, weights.FOLDER, "checkpoints"}
+    copy = shutil.copytree(exported[0], tmp_path / "copy", ignore=lambda *_: lost)
+    (copy / "metrics.jsonl").touch()
+    assert runs.open_run(copy).iterations == (0,)
+    assert "the untrained networks are opened" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "index", ["[]", "{}", '{"format": "jaxzero weights 2", "iteration": 7}', NO_ITERATION]
+)
 def test_another_format_is_refused(
     exported: tuple[Path, Learner], tmp_path: Path, index: str
 ) -> None:

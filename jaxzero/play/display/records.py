@@ -63,14 +63,14 @@ def parse(text: str, source: str, make: Callable[[str], Game] = make_game) -> li
     `source`: where it comes from, for messages; `make`: the rules of a board by its name.
     ConfigError: it is no record, or its moves or its result are impossible.
     """
-    lines = [line.strip() for line in text.splitlines()]
+    lines = [line.strip() for line in text.removeprefix("\ufeff").splitlines()]
     starts = [i for i, line in enumerate(lines) if line == HEADER]
     if not starts or any(lines[: starts[0]]):
         raise ConfigError(f"{source} is no record of a game: its first line must be {HEADER!r}")
     ends = [*starts[1:], len(lines)]
     return [
-        _parse_one(lines[start + 1 : end], f"{source}, game {number}", make)
-        for number, (start, end) in enumerate(zip(starts, ends, strict=True), 1)
+        _parse_one(lines[start + 1 : end], f"{source}, game {place}", make)
+        for place, (start, end) in enumerate(zip(starts, ends, strict=True), 1)
     ]
 
 
@@ -82,17 +82,14 @@ def _parse_one(lines: list[str], source: str, make: Callable[[str], Game]) -> Re
         raise ConfigError(f"{source}: {error}") from error
     notation = make_notation(game)
     actions = []
-    for number, name in enumerate(moves, 1):
+    for place, name in enumerate(moves, 1):
         action = notation.read(name)
         if action is None:
-            raise ConfigError(f"{source}: move {number} is {name!r}, not {notation.form}")
+            raise ConfigError(f"{source}: move {place} is {name!r}, not {notation.form}")
         actions.append(action)
-    if not fields["opening"].isdecimal() or int(fields["opening"]) > len(actions):
-        raise ConfigError(
-            f"{source}: opening: {fields['opening']!r} is no number of moves, 0 to {len(actions)}"
-        )
+    opening = number(fields["opening"], len(actions), f"{source}: opening")
     try:
-        session = replay(game, actions, opening=int(fields["opening"]))
+        session = replay(game, actions, opening=opening)
     except ValueError as error:
         raise ConfigError(f"{source}: {error}") from error
     if result(session) != fields["result"]:
@@ -100,6 +97,13 @@ def _parse_one(lines: list[str], source: str, make: Callable[[str], Game]) -> Re
             f"{source}: its moves end with {result(session)!r}, it says {fields['result']!r}"
         )
     return Record(session, (fields["first"], fields["second"]))
+
+
+def number(text: str, most: int, name: str) -> int:
+    """A number of moves. ConfigError: it is none, or above `most`."""
+    if not re.fullmatch(r"[0-9]{1,6}", text) or int(text) > most:
+        raise ConfigError(f"{name}: {text[:20]!r} is no number of moves, 0 to {most}")
+    return int(text)
 
 
 def _fields(lines: list[str], source: str) -> tuple[dict[str, str], list[str]]:
@@ -126,10 +130,16 @@ def check_target(path: str | Path) -> Path:
 
     ConfigError: the name's end is unknown, it exists, or its folder does not.
     """
-    path = Path(path)
+    path = Path(path).expanduser()
     if path.suffix not in SUFFIXES:
         raise ConfigError(f"{path}: a record ends in {' (text) or '.join(SUFFIXES)} (picture)")
-    if path.exists():
+    try:
+        path.lstat()
+    except (FileNotFoundError, NotADirectoryError):
+        pass
+    except (OSError, ValueError) as error:  # too long, or with a zero byte
+        raise ConfigError(f"{path.name[:40]!r} can't be the name of a file") from error
+    else:
         raise ConfigError(f"{path} exists already: choose another name")
     if not path.parent.is_dir():
         raise ConfigError(f"{path}: there is no folder {path.parent}")

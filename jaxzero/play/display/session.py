@@ -76,10 +76,10 @@ def replay(game: Game, actions: Sequence[int], *, opening: int = 0) -> Session:
     return dataclasses.replace(session, opening=opening)
 
 
-def random_opening(game: Game, plies: int, seed: int) -> Session:
+def random_opening(game: Game, plies: int, seed: int | Sequence[int]) -> Session:
     """A game after random moves that do not end it; fewer where the next one would."""
     rng, session = np.random.default_rng(seed), begin(game)
-    for _ in range(plies):
+    for _ in range(min(plies, game.max_plies)):
         moved = play(session, int(rng.choice(np.flatnonzero(session.now.legal))))
         if not moved.now.is_terminal:
             session = moved

@@ -2,6 +2,7 @@
 
 import contextlib
 import importlib
+import io
 import sys
 from typing import TextIO
 
@@ -11,6 +12,8 @@ class Console:
 
     def __init__(self, source: TextIO, target: TextIO) -> None:
         self._source, self._target = source, target
+        if isinstance(source, io.TextIOWrapper):
+            source.reconfigure(errors="replace")  # bytes that are no text
         self._is_terminal = source is sys.stdin and source.isatty()
         if self._is_terminal:
             with contextlib.suppress(ImportError):  # not on every system

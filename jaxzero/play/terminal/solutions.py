@@ -52,7 +52,7 @@ def _solver(game: Game, stones: int) -> Solver:
         bitbully.check_installed()
     first = solvers.default_plies(game).start + start
     raise ConfigError(
-        f"{game.name} is solved from {first} stones on, here are {stones}: ask again later"
+        f"{game.name} is solved from stone {first} on, here are {stones}: ask again later"
     )
 
 

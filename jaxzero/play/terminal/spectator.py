@@ -58,7 +58,7 @@ def watch(
     for number in range(games):
         own = (first + number) % 2  # the side of players[0]
         sides = (players[own], players[1 - own])
-        start = session.random_opening(game, opening, seed + number // 2)
+        start = session.random_opening(game, opening, (seed, number // 2))
         record_of = (sides[0].title, sides[1].title)
         heading = f"game {number + 1} of {games}, " if games > 1 else ""
         console.say(f"{heading}{game.name}: X is {record_of[0]}, O is {record_of[1]}")

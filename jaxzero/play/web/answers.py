@@ -1,5 +1,6 @@
 """What the page asks, answered: pure functions of the moves that it sends, remembered by them."""
 
+import dataclasses
 import functools
 import math
 import threading
@@ -29,6 +30,7 @@ class Answers:
 
     def __init__(self, catalogue: Catalogue) -> None:
         self._catalogue = catalogue
+        self._replay = functools.lru_cache(maxsize=4096)(self._replayed)
         self._search = functools.lru_cache(maxsize=4096)(self._searched)
         self._solve = functools.lru_cache(maxsize=4096)(_solved)
         self._locks = (threading.Lock(), threading.Lock())  # one search and one solver at a time
@@ -75,7 +77,7 @@ class Answers:
     def _searched(
         self, game: str, actions: tuple[int, ...], player: str, simulations: int, seed: int
     ) -> dict[str, Any]:
-        now = session.replay(self._catalogue.game(game), actions)
+        now = self._replay(game, actions)
         who = self._catalogue.player(now.game, player, simulations)
         return _in_words(now, analyse(who, now, seed))
 
@@ -91,11 +93,14 @@ class Answers:
         game = read.session.game
         names = make_notation(game).names
         moves = [names[action] for action in read.session.actions]
-        return {"game": game.name, "moves": moves, "players": read.players}
+        opened = {"players": read.players, "opening": read.session.opening}
+        return {"game": game.name, "moves": moves} | opened
 
     def file(self, name: str, given: Given) -> str:
         """The game as `game.txt`, `game.svg`, or `game.play.svg`, which plays it."""
         now, players = self._session(given), (_text(given, "first"), _text(given, "second"))
+        opening = records.number(str(given.get("opening", 0)), len(now.actions), "opening")
+        now = dataclasses.replace(now, opening=opening)
         if name == "game.txt":
             return records.to_text([Record(now, players)])
         draw = film.game_film if name == "game.play.svg" else drawing.game_picture
@@ -114,9 +119,19 @@ class Answers:
                 raise ConfigError(f"move {number} is {name!r}, not {notation.form}")
             actions.append(action)
         try:
-            return session.replay(game, actions)
+            return self._replay(game.name, tuple(actions))
         except ValueError as error:
             raise ConfigError(str(error)) from error
+
+    def _replayed(self, game: str, actions: tuple[int, ...]) -> Session:
+        """The game with those moves, one more than a game that was asked for before."""
+        if not actions:
+            return session.begin(self._catalogue.game(game))
+        before = self._replay(game, actions[:-1])
+        try:
+            return session.play(before, actions[-1])
+        except ValueError as error:
+            raise ValueError(f"move {len(actions)}: {error}") from error
 
 
 def _in_words(now: Session, found: Analysis) -> dict[str, Any]:

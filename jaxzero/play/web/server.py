@@ -9,6 +9,7 @@ import hashlib
 import json
 import re
 import socket
+import traceback
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -63,18 +64,25 @@ class Site:
             response = _refusal(str(error), 400)
         except RecursionError:
             response = _refusal("send an object that is not nested so deeply", 400)
+        except Exception:  # the page reads JSON
+            traceback.print_exc()
+            response = _refusal("the program failed, its terminal says where", 500)
         response.headers.update(self._headers)
         return response(environ, start_response)
 
     def _respond(self, request: Request) -> Response:
         port = request.environ["SERVER_PORT"]
-        hosts = [f"{host}:{port}" for host in (HOST, "localhost")]
+        names = (HOST, "localhost")
+        hosts = [f"{host}:{port}" for host in names]
+        hosts += names if port == "80" else ()  # browsers leave that one out
         origin = request.headers.get("Origin")
         if request.headers.get("Host") not in hosts:
             return _refusal(f"open http://{hosts[0]}/", 403)
         if origin is not None and origin not in [f"http://{host}" for host in hosts]:
             return _refusal("only the page itself may ask", 403)
         name = request.path.removeprefix("/")
+        if name and request.headers.get("Sec-Fetch-Site", "none") not in ("same-origin", "none"):
+            return _refusal("only the page itself may ask", 403)
         if request.method == "GET":
             if not name:
                 return Response(self.page, mimetype="text/html")

@@ -66,6 +66,40 @@ def test_only_the_page_itself_may_ask(site: Site, headers: dict[str, str], statu
     assert Client(site).get("/", base_url=BASE, headers=headers).status_code == status
 
 
+def test_other_pages_get_no_picture_and_port_80_has_no_number(site: Site) -> None:
+    query = {"game": GAME, "moves": "1", "first": "a", "second": "b"}
+    for where, status in (("cross-site", 403), ("same-site", 403), ("same-origin", 200)):
+        headers = {"Sec-Fetch-Site": where}
+        got = Client(site).get("game.svg", base_url=BASE, query_string=query, headers=headers)
+        assert got.status_code == status
+        assert Client(site).get("/", base_url=BASE, headers=headers).status_code == 200  # a link
+    assert Client(site).get("/", base_url="http://127.0.0.1").status_code == 200
+    assert Client(site).get("/", base_url="http://evil.example").status_code == 403
+
+
+def test_what_fails_is_json(site: Site, monkeypatch: pytest.MonkeyPatch, capsys: Any) -> None:
+    monkeypatch.setitem(site.answers.by_name, "position", lambda given: 1 / 0)
+    status, said = ask(site, "position", {})
+    assert (status, said["error"]) == (500, "the program failed, its terminal says where")
+    assert "ZeroDivisionError" in capsys.readouterr().err
+
+
+def test_a_longer_game_goes_on_from_the_shorter_one(
+    site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    step, steps = session.play, []
+
+    def play(now: session.Session, action: int) -> session.Session:
+        steps.append(action)
+        return step(now, action)
+
+    monkeypatch.setattr(session, "play", play)
+    fresh = Site(Catalogue(), {})
+    for moves in (["5", "4", "3"], ["5", "4", "3", "2"], ["5", "4"]):
+        answer(fresh, "position", moves=moves)
+    assert steps == [4, 3, 2, 1]
+
+
 def test_what_another_page_can_send_unasked_is_refused(site: Site) -> None:
     text = json.dumps({"game": GAME, "moves": []})
     plain = Client(site).post("position", base_url=BASE, data=text, content_type="text/plain")
@@ -194,6 +228,10 @@ def test_passes_and_discs_are_said(site: Site) -> None:
 
 def test_files_are_the_records(site: Site) -> None:
     query = {"game": GAME, "moves": "1.2.1", "first": "<script>", "second": 'a"b'}
+    for opening in ("4", "x", "-1"):
+        wrong = query | {"opening": opening}
+        got_none = Client(site).get("game.txt", base_url=BASE, query_string=wrong)
+        assert got_none.json["error"] == f"opening: '{opening}' is no number of moves, 0 to 3"
     got = {
         name: Client(site).get(name, base_url=BASE, query_string=query)
         for name in ("game.txt", "game.svg", "game.play.svg")

@@ -8,8 +8,9 @@ from typing import Any
 import pytest
 
 from jaxzero.games import make_game
-from jaxzero.play.display import session
+from jaxzero.play.display import records, session
 from jaxzero.play.display.notation import make_notation
+from jaxzero.play.display.records import Record
 from tests.browser import too_wide, watched
 from tests.play.web.conftest import SHIPS
 
@@ -37,7 +38,7 @@ def open_page(browser: Any, address: str) -> Iterator[Open]:
     yield opened
     for page in pages:
         page.context.close()
-    assert not [fault for fault in faults if fault != REFUSED]
+    assert not [fault for fault in faults if fault.lower() != REFUSED.lower()]
 
 
 def moves(page: Any) -> list[str]:
@@ -180,6 +181,80 @@ def test_the_analysis_says_what_the_search_found(open_page: Open, tmp_path: Path
     page.locator("#moves button[aria-current]", has_text="6.").wait_for()
     page.locator("#table button", has_text="1").first.click()
     said(page, "The first player has won")
+
+
+def test_a_second_press_does_not_play_the_opponents_move(open_page: Open) -> None:
+    page = open_page(f"first=you&second={SHIPS}~4&hints=0")
+    page.locator(".can").first.wait_for()
+    held: list[Any] = []
+
+    def hold(route: Any) -> None:
+        after_reply = len(route.request.post_data_json["moves"]) == 2 and not held
+        held.append(route) if after_reply else route.continue_()
+
+    page.route("**/position", hold)
+    press(page, "3")
+    page.locator("#moves button").nth(1).wait_for()  # the reply, whose board is on its way
+    for name in ("1", "2"):
+        press(page, name)
+    held[0].continue_()
+    wait_for_moves(page, 4)
+    said(page, "plays")
+    assert (moves(page)[0], moves(page)[2]) == ("3", "1")
+    assert len(moves(page)) == 4
+
+
+def test_nothing_is_played_while_the_program_does_not_answer(open_page: Open) -> None:
+    page = open_page(f"{TWO}&hints=0")
+    page.locator(".can").first.wait_for()
+    page.route("**/position", lambda route: route.fulfill(status=400, json={"error": "away"}))
+    for name in ("1", "2", "3"):
+        press(page, name)
+        said(page, "away")
+    assert moves(page) == ["1"]
+    page.unroute("**/position")
+    press(page, "2")  # asks again
+    said(page, "Your move, second player")
+    press(page, "2")
+    wait_for_moves(page, 2)
+    assert moves(page) == ["1", "2"]
+
+
+def test_a_game_that_is_not_offered_is_said(open_page: Open) -> None:
+    page = open_page("game=othello_4x4&moves=a2")
+    said(page, "The page was started without othello_4x4: add --game=othello_4x4")
+    assert moves(page) == []
+    assert page.locator("#board .can").count() == 5
+
+
+def test_a_record_that_was_opened_is_kept_as_it_was(open_page: Open, tmp_path: Path) -> None:
+    game = make_game(GAME)
+    played = session.replay(game, [0, 1, 0, 1, 0, 1, 0], opening=2)
+    anna = Record(played, ("Anna", "Bert"))
+    many = records.to_text([anna] * 700)  # more than a question may hold
+    (tmp_path / "in.txt").write_text(many)
+    page = open_page(f"{TWO}&hints=0")
+    page.set_input_files("#open", tmp_path / "in.txt")
+    wait_for_moves(page, 7)
+    with page.expect_download() as download:
+        page.click("a[data-file='game.txt']")
+    download.value.save_as(tmp_path / "out.txt")
+    assert (tmp_path / "out.txt").read_text() == records.to_text([anna])
+
+
+def test_what_is_typed_and_focused_stays(open_page: Open) -> None:
+    page = open_page(f"moves=3&{TWO}&analysis={SHIPS}~4")
+    field = page.get_by_label("Simulations of the analysis", exact=True)
+    field.fill("99999")
+    field.press("Enter")
+    page.wait_for_function("() => state.seats[2].simulations === 1600")
+    assert field.input_value() == "1600"
+    page.evaluate("location.hash = 'moves=3&first=you&second=you'")
+    button = page.locator("#table button", has_text="2").first
+    button.focus()
+    button.press("Enter")
+    wait_for_moves(page, 2)
+    assert page.evaluate("document.activeElement.tagName") != "BODY"
 
 
 BOARDS = {
