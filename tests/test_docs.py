@@ -255,6 +255,10 @@ def test_the_example_game_conforms(
     monkeypatch.setenv("JAXZERO_GAMES", "no_such_module")
     with pytest.raises(ImportError, match="JAXZERO_GAMES='no_such_module': No module"):
         make_game("misere_tic_tac_toe_3x3")
+    (tmp_path / "half_written.py").write_text("def")
+    monkeypatch.setenv("JAXZERO_GAMES", "half_written")
+    with pytest.raises(ImportError, match="JAXZERO_GAMES='half_written': invalid syntax"):
+        make_game("misere_tic_tac_toe_3x3")
     monkeypatch.setenv("JAXZERO_GAMES", "misere")
     assert make_game("misere_tic_tac_toe_3x3").name == "misere_tic_tac_toe_3x3"
     names: dict[str, Any] = {}

@@ -118,7 +118,7 @@ def _import_own() -> None:
         for module in filter(None, map(str.strip, modules.split(","))):
             importlib.import_module(module)
     except Exception as error:
-        raise ImportError(f"{OWN}={modules!r}: {type(error).__name__}: {error}") from error
+        raise ImportError(f"{OWN}={modules!r}: {error}") from error
 
 
 def _connect_four(name: str, rows: int, columns: int, line: int | None, observation: str) -> Game:
