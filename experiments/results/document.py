@@ -158,13 +158,16 @@ def drawings(groups: Groups) -> list[Drawing]:
 
 
 def write(root: Path = ROOT) -> list[Path]:
-    """Writes the pages and their figures; returns the pages' paths."""
-    groups = read(root)
+    """Writes the pages and their figures, older ones are deleted; returns the pages' paths."""
+    groups, figures = read(root), set[Path]()
     for one in drawings(groups):
         stem = (root / one.file).with_suffix("")
         if (drawn := one.draw()) is not None:
             page.save(drawn, stem)
             stem.with_name(f"{stem.name}.png").unlink()
+            figures.add(root / one.file)
+    for left in set(root.glob("recorded_*.svg")) - figures:  # of a group that has changed since
+        left.unlink()
     made = pages(groups, root)
     for path, content in made.items():
         path.write_text(content, encoding="utf-8")
