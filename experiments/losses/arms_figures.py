@@ -11,7 +11,7 @@ from experiments.losses.arms_results import ArmsStudy
 from experiments.pages import draw, style
 from experiments.strength.ladder_figures import StrengthCurve
 
-_COLUMNS: Final = 6  # arms
+COLUMNS: Final = 6  # arms
 _MARKERS: Final = ("o", "s", "^", "D", "v", "P", "X")
 _WEIGHTS: Final = {"value": 0.0, "policy": 1.0}  # lambda of the targets that are ends of the sweep
 
@@ -37,7 +37,7 @@ def strength(study: ArmsStudy) -> Figure:
 def final(study: ArmsStudy) -> Figure | None:
     """Elo of the last measured networks by arm, losses side by side; None: too many for a page."""
     targets, names = study.targets, study.names
-    if len(names) > _COLUMNS:
+    if len(names) > COLUMNS:
         return None
     figure, (axes,) = style.new_figure(panel=(max(6.0, 1.9 * len(names)), 3.4))
     for place, name in enumerate(names):

@@ -61,7 +61,9 @@ def _recipe_figures(study: Study) -> Figures:
 
 def _arms_figures(study: Study) -> Figures:
     arms = ArmsStudy(study.name, study.results, {})
-    draw: dict[str, Callable[[ArmsStudy], Figure | None]] = {"": arms_figures.final}
+    draw: dict[str, Callable[[ArmsStudy], Figure | None]] = {}
+    if len(arms.names) <= arms_figures.COLUMNS:
+        draw[""] = arms_figures.final
     if study.results.get("judged_as_published"):
         draw["defects"] = arms_figures.defects
     titles = {"": arms_report.STRENGTH_TITLE, "defects": arms_report.DEFECTS_TITLE}
