@@ -14,33 +14,9 @@ from jaxzero.games.base import Game, State
 from jaxzero.loops import max_member, where_lanes
 from jaxzero.search import kernels, known_results, mctx_loop, rules, thinking, tree
 from jaxzero.search.evaluation import Evaluate, StateEvaluate, as_node, look_at
+from jaxzero.search.noise import add_root_noise
 from jaxzero.search.options import SearchOptions
 from jaxzero.search.result import Diagnostics, SearchResult
-
-
-def add_root_noise(
-    key: jax.Array,
-    log_prior: jax.Array,
-    legal: jax.Array,
-    options: SearchOptions,
-    scale: jax.Array | float = 1.0,
-    alpha: jax.Array | float | None = None,
-) -> jax.Array:
-    """(1 - f) P + f Dirichlet over the legal moves of one root [A], as log-probabilities.
-
-    f is the options' share times `scale`; `alpha` is the options' by default.
-
-    A Dirichlet over k legal moves is k gamma variates over their sum: drawn for all actions and
-    masked, no noise can fall on an illegal move.
-    """
-    alpha = jnp.float32(options.dirichlet_alpha if alpha is None else alpha)
-    if options.dirichlet_scaling == "per_legal_move":
-        alpha = alpha / jnp.maximum(legal.sum(), 1)
-    log_gamma = jax.random.loggamma(key, alpha, legal.shape)  # in logs: a small alpha underflows
-    noise = jax.nn.softmax(jnp.where(legal, log_gamma, tree.ILLEGAL))
-    fraction = options.dirichlet_fraction * scale
-    mixed = (1.0 - fraction) * jnp.exp(log_prior) + fraction * noise
-    return jnp.where(legal, jnp.log(jnp.maximum(mixed, 1e-30)), tree.ILLEGAL)
 
 
 def start(
@@ -147,8 +123,7 @@ def run(
       is_kept: bool[B], with `trees`: which of them hold a usable root; the others start afresh.
       active: bool[B], lanes to search; unfinished ones by default.
       noise_scale: factor of Gumbel noise, of the share of Dirichlet noise and (but for loop="mctx")
-        of k of forced playouts, scalar or [B]: 0 for
-        a player who is not to explore.
+        of k of forced playouts, scalar or [B]: 0 for a player who is not to explore.
 
     Returns:
       `SearchResult`.

@@ -80,13 +80,6 @@ def conflicts(config: ConfigDict, switches: Switches) -> Iterator[tuple[Any, str
         "the tree chooses the move and a retry the most visited one, set "
         "config.switches.one_hot_after_temperature=False",
     )
-    size = -(-own.episodes // own.parts)
-    yield (
-        own.parts > 1 and (own.parts - 1) * size >= own.episodes,
-        "selfplay.parts",
-        f"of {size} games each, some would have none of config.selfplay.episodes={own.episodes}: "
-        f"choose {-(-own.episodes // size)}",
-    )
     yield (
         bool(learns) != (own.parts > 1),
         "selfplay.parts",

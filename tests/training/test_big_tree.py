@@ -90,7 +90,6 @@ def test_each_position_is_searched_once_in_all_parts() -> None:
         ("retry", {"selfplay.retry": True}),
         ("parts", {"selfplay.parts": 1}),
         ("parts", {"selfplay.tree_c": 0.0}),
-        ("parts", {"selfplay.parts": GAMES + 1}),
         ("retry", {"selfplay.tree_c": 0.0, "selfplay.retry": True} | ONE_HOT),
     ],
 )

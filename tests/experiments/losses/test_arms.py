@@ -131,6 +131,7 @@ def test_a_stopped_study_goes_on_with_the_arm_it_was_in(
             raise Stopped("stopped", 143)
         directory.mkdir(parents=True)
         workdir.write_json(directory / workdir.RESULTS, {"config": config.to_dict()})
+        (directory / "report.html").touch()
 
     compared: list[Path] = []
     monkeypatch.setattr(loss_ablation, "run", pretend)

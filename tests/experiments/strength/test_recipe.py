@@ -93,7 +93,7 @@ def made_up(arm: str, ahead: float, faster: float = 1.0) -> dict[str, Any]:
             "seed": seed,
             "points": [
                 {
-                    "iteration": i,
+                    "iteration": 2 * i,
                     "evaluations": e,
                     "search": s + n,
                     "network": 0.3,
