@@ -12,9 +12,8 @@ import mctx
 
 from jaxzero.games.base import Game, State
 from jaxzero.loops import max_member, where_lanes
-from jaxzero.search import kernels, known_results, mctx_loop, rules, thinking, tree
+from jaxzero.search import kernels, known_results, mctx_loop, noise, rules, thinking, tree
 from jaxzero.search.evaluation import Evaluate, StateEvaluate, as_node, look_at
-from jaxzero.search.noise import add_root_noise
 from jaxzero.search.options import SearchOptions
 from jaxzero.search.result import Diagnostics, SearchResult
 
@@ -151,7 +150,7 @@ def run(
     noise_scale = jnp.broadcast_to(jnp.asarray(noise_scale, jnp.float32), (batch,))
     legal = jax.vmap(game.legal_actions)(states)
     without_noise = trees.children_prior_logits[:, 0]
-    trees = _with_root_noise(trees, noise_keys, legal, noise_scale, options)
+    trees = noise.add(trees, noise_keys, legal, noise_scale, options)
     forced: jax.Array | float = options.forced_playouts
     if forced and options.loop == "tree":  # mctx's own loop has one rule for all roots
         forced = forced * noise_scale[:, None]
@@ -230,29 +229,6 @@ def _over_lanes(counts: Diagnostics) -> Diagnostics:
     """Counts int32[B] of each lane, those of all; nodes are read off the trees."""
     total = jax.tree.map(lambda x: x.sum().astype(jnp.float32), counts)
     return dataclasses.replace(total, depth_max=counts.depth_max.max())
-
-
-def _with_root_noise(
-    trees: mctx.Tree,
-    keys: jax.Array,
-    legal: jax.Array,
-    noise_scale: jax.Array,
-    options: SearchOptions,
-) -> mctx.Tree:
-    """Root noise of either kind, applied to the roots of fresh and of kept trees alike."""
-    priors = trees.children_prior_logits
-    if options.algorithm == "gumbel":
-        gumbel = jax.vmap(lambda key: jax.random.gumbel(key, legal.shape[1:]))(keys)
-        gumbel = gumbel * noise_scale[:, None]
-        return trees.replace(extra_data=dataclasses.replace(trees.extra_data, root_gumbel=gumbel))
-    if options.dirichlet_fraction == 0:
-        return trees
-    alpha = options.dirichlet_alpha
-    noisy = jax.vmap(add_root_noise, (0, 0, 0, None, 0, 0 if jnp.ndim(alpha) else None))(
-        keys, priors[:, 0], legal, options, noise_scale, alpha
-    )
-    noisy = jnp.where(noise_scale[:, None] > 0, noisy, priors[:, 0])
-    return trees.replace(children_prior_logits=priors.at[:, 0].set(noisy))
 
 
 def _selection(

@@ -1,13 +1,39 @@
-"""Dirichlet noise in the prior of a root."""
+"""Noise at the root: Gumbel's, or Dirichlet noise in the prior."""
+
+import dataclasses
 
 import jax
 import jax.numpy as jnp
+import mctx
 
 from jaxzero.search.options import SearchOptions
 from jaxzero.search.tree import ILLEGAL
 
 
-def add_root_noise(
+def add(
+    trees: mctx.Tree,
+    keys: jax.Array,
+    legal: jax.Array,
+    noise_scale: jax.Array,
+    options: SearchOptions,
+) -> mctx.Tree:
+    """Gumbel's or Dirichlet noise at the roots of trees [B], fresh and kept ones alike."""
+    priors = trees.children_prior_logits
+    if options.algorithm == "gumbel":
+        gumbel = jax.vmap(lambda key: jax.random.gumbel(key, legal.shape[1:]))(keys)
+        gumbel = gumbel * noise_scale[:, None]
+        return trees.replace(extra_data=dataclasses.replace(trees.extra_data, root_gumbel=gumbel))
+    if options.dirichlet_fraction == 0:
+        return trees
+    alpha = options.dirichlet_alpha
+    noisy = jax.vmap(mixed_in, (0, 0, 0, None, 0, 0 if jnp.ndim(alpha) else None))(
+        keys, priors[:, 0], legal, options, noise_scale, alpha
+    )
+    noisy = jnp.where(noise_scale[:, None] > 0, noisy, priors[:, 0])
+    return trees.replace(children_prior_logits=priors.at[:, 0].set(noisy))
+
+
+def mixed_in(
     key: jax.Array,
     log_prior: jax.Array,
     legal: jax.Array,

@@ -254,6 +254,7 @@ def test_the_visits_stand_on_the_board() -> None:
 def test_values_in_words(value: float, words: str) -> None:
     assert analysis_text.in_words(value) == f"{value:+.2f}, {words}"
     assert analysis_text.in_words(-0.001) == "+0.00, about even"
+    assert analysis_text.in_words(float("nan")) == "no number"
 
 
 def test_games_are_saved(tmp_path: Path) -> None:

@@ -215,7 +215,7 @@ def static_search(name: str, options: SearchOptions) -> Callable[..., SearchResu
         def set_noise(trees: Any, *_: Any) -> Any:
             return trees.replace(extra_data=trees.extra_data.replace(root_gumbel=noise))
 
-        with mock.patch.object(core, "_with_root_noise", set_noise):
+        with mock.patch.object(core.noise, "add", set_noise):
             return core.run(
                 game_named(name),
                 scaled_network(name, 1.0),

@@ -33,7 +33,7 @@ def noisy_priors(**options: Any) -> np.ndarray:
     settings = options_of(**options)
     log_prior = jnp.where(LEGAL, jnp.log(jnp.maximum(PRIOR, 1e-30)), ILLEGAL)
     keys = jax.random.split(jax.random.key(0), DRAWS)
-    noisy = jax.vmap(lambda key: noise.add_root_noise(key, log_prior, LEGAL, settings))(keys)
+    noisy = jax.vmap(lambda key: noise.mixed_in(key, log_prior, LEGAL, settings))(keys)
     return np.exp(np.asarray(noisy))
 
 
@@ -69,7 +69,7 @@ def test_the_fraction_is_the_share_of_noise() -> None:
     np.testing.assert_allclose(whole[:, LEGAL].mean(0), 1 / 3, atol=0.03)
     log_prior, key = jnp.log(jnp.maximum(PRIOR, 1e-30)), jax.random.key(0)
     half, quarter = (
-        noise.add_root_noise(key, log_prior, LEGAL, options_of(dirichlet_fraction=share), scale)
+        noise.mixed_in(key, log_prior, LEGAL, options_of(dirichlet_fraction=share), scale)
         for share, scale in ((0.5, 0.5), (0.25, 1.0))
     )
     np.testing.assert_allclose(half, quarter, rtol=1e-6)

@@ -21,10 +21,9 @@ _WORDS = (
 def in_words(value: float) -> str:
     """`+0.31, a little better`, for whom the value is."""
     if np.isnan(value):
-        return "nan"
-    return (
-        f"{round(value, 2) + 0.0:+.2f}, {next(words for least, words in _WORDS if value >= least)}"
-    )
+        return "no number"
+    words = next(words for least, words in _WORDS if value >= least)
+    return f"{round(value, 2) + 0.0:+.2f}, {words}"
 
 
 def hint(player: BoardPlayer, now: Session, analysis: Analysis) -> str:

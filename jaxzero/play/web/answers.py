@@ -30,7 +30,7 @@ class Answers:
 
     def __init__(self, catalogue: Catalogue) -> None:
         self._catalogue = catalogue
-        self._replay = functools.lru_cache(maxsize=4096)(self._replayed)
+        self._step = functools.lru_cache(maxsize=4096)(self._stepped)
         self._search = functools.lru_cache(maxsize=4096)(self._searched)
         self._solve = functools.lru_cache(maxsize=4096)(_solved)
         self._locks = (threading.Lock(), threading.Lock())  # one search and one solver at a time
@@ -123,11 +123,17 @@ class Answers:
         except ValueError as error:
             raise ConfigError(str(error)) from error
 
-    def _replayed(self, game: str, actions: tuple[int, ...]) -> Session:
-        """The game with those moves, one more than a game that was asked for before."""
+    def _replay(self, game: str, actions: tuple[int, ...]) -> Session:
+        """The game with those moves, of which only those are played that nobody asked for yet."""
+        now = self._step(game, ())
+        for count in range(1, len(actions) + 1):
+            now = self._step(game, actions[:count])
+        return now
+
+    def _stepped(self, game: str, actions: tuple[int, ...]) -> Session:
         if not actions:
             return session.begin(self._catalogue.game(game))
-        before = self._replay(game, actions[:-1])
+        before = self._step(game, actions[:-1])  # just asked for
         try:
             return session.play(before, actions[-1])
         except ValueError as error:
