@@ -35,6 +35,7 @@ from jaxzero import runs, workdir
 from jaxzero.matches import round_robin, tournament
 from jaxzero.runs import Run, runner
 from jaxzero.runs.processes import say
+from jaxzero.settings import config as config_lib
 from jaxzero.settings import devices
 from jaxzero.settings.config import ConfigError, default_config
 
@@ -92,8 +93,7 @@ def play(
     contestants.same_board(opened)
     fielded = field(settings, opened)
     description = describe(settings, opened, fielded)
-    digest = hashlib.sha256(json.dumps(description, sort_keys=True).encode()).hexdigest()
-    directory = directory or Path("runs") / f"tournament_{digest[:8]}"
+    directory = directory or Path("runs") / f"tournament_{_digest(description)[:8]}"
     finished = directory / workdir.RESULTS
     contestants.refuse_run(directory)
     workdir.claim(directory, ConfigDict(description), STUDY)
@@ -154,11 +154,22 @@ def describe(
         names = [run.members[i].name for i in members]
         lines.append(
             f"{label} = {run.directory.resolve()}, iterations {_listed(iterations)}, members "
-            f"{'all' if len(names) == len(run.members) else _listed(names)}"
+            f"{'all' if len(names) == len(run.members) else _listed(names)}, settings "
+            f"{_digest([_fixed(member.config) for member in run.members])[:8]}"
         )
     facts = dataclasses.asdict(settings) | {"runs": tuple(lines), "game": opened[0].spec.game.name}
     del facts["iterations"], facts["members"]
     return facts | {"simulations": settings.simulations or 0}  # 0: each network's own
+
+
+def _fixed(config: ConfigDict) -> dict[str, Any]:
+    """The settings that stay as they are when a run goes on."""
+    settings = config_lib.flatten(config)
+    return {k: v for k, v in settings.items() if not k.startswith(workdir.MAY_DIFFER)}
+
+
+def _digest(value: Any) -> str:
+    return hashlib.sha256(json.dumps(workdir.plain(value), sort_keys=True).encode()).hexdigest()
 
 
 def _listed(items: Any) -> str:

@@ -1,6 +1,7 @@
 """Tournaments between run directories: who plays, what is said of it, and what is refused."""
 
 import json
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -128,6 +129,23 @@ def test_the_same_command_does_nothing_more(
     shown = capsys.readouterr()
     assert "already played" in shown.err
     assert "first/sum_seed0@4" in shown.out
+
+
+@pytest.mark.parametrize(
+    ("changes", "same"),
+    [({"execution.checkpoint_every": 7}, True), ({"train.learning_rate": 0.125}, False)],
+)
+def test_a_run_trained_again_with_other_settings_plays_again(
+    tmp_path: Path, changes: dict[str, Any], same: bool
+) -> None:
+    def told(changes: dict[str, Any]) -> dict[str, Any]:
+        shutil.rmtree(tmp_path / "run", ignore_errors=True)
+        save_run(tmp_path / "run", changes=changes)
+        settings = TournamentSettings(runs=(tmp_path / "run",))
+        opened = [runs.open_run(tmp_path / "run")]
+        return tournament.describe(settings, opened, tournament.field(settings, opened))
+
+    assert (told({}) == told(changes)) == same
 
 
 def test_a_network_against_itself_is_even(saved: Path) -> None:
