@@ -19,7 +19,7 @@ _SHARED = ("device", "python", "packages")  # of all figures of a file
 def code() -> str:
     """A digest of the measured and the measuring code: finer than a commit, and without git."""
     digest = hashlib.sha256()
-    for package in ("benchmarks", "jaxzero"):
+    for package in ("benchmarks", "experiments", "jaxzero"):
         for path in sorted((_ROOT / package).rglob("*.py")):
             digest.update(path.relative_to(_ROOT).as_posix().encode() + b"\0" + path.read_bytes())
     return digest.hexdigest()[:12]

@@ -15,13 +15,13 @@ from experiments.pages.study import Run, Study
 from jaxzero import workdir
 from jaxzero.settings import config as config_lib
 from jaxzero.settings.config import ConfigError
-from jaxzero.settings.switches import SWITCHES
+from jaxzero.settings.switches import SWITCHES, game_family
 
 STUDY: Final = "loss_ablation"
 AS_PUBLISHED: Final = "published"  # the tournament in which the entries of a loss are one model
 # May differ between directories whose runs are counted together.
 _OWN: Final = ("seed", "study.seeds", "study.targets", "preset")
-_OWN_SECTIONS: Final = ("execution.", "tracking.", "study.ladder_")
+_OWN_SECTIONS: Final = ("execution.", "tracking.", "study.ladder_", "switches.")
 
 Key: TypeAlias = tuple[int, int]  # (directory, seed): runs are paired within a directory
 
@@ -107,12 +107,16 @@ def _open(directory: Path) -> Study:
 
 
 def semantics(study: Study) -> str:
-    """`corrected`, or `published, dropout_inactive=False` where a switch was set apart."""
+    """`corrected`, or `published, dropout_inactive=False` where a switch was set apart.
+
+    A switch that is set to what it is, or that does not concern the game, is not apart.
+    """
     meant = str(study.setting("semantics") or "corrected")
     apart = [
         f"{name}={value}"
         for name, value in sorted((study.setting("switches") or {}).items())
         if value is not None and name in SWITCHES and value != getattr(SWITCHES[name], meant)
+        if not SWITCHES[name].families or game_family(study.game) in SWITCHES[name].families
     ]
     return ", ".join([meant, *apart])
 

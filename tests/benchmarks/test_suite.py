@@ -176,3 +176,17 @@ def test_the_cpu_preset_measures_what_has_a_target() -> None:
     names = [case.name for case in suite.choose("cpu", ())]
     for target in targets.TARGETS:
         assert any(target.figure.startswith(name) for name in names), target.figure
+
+
+def test_figures_are_of_the_code_that_was_measured(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(records, "_ROOT", tmp_path)
+    seen = {records.code()}
+    for package in ("benchmarks", "experiments", "jaxzero"):  # presets are of `experiments`
+        (tmp_path / package).mkdir()
+        (tmp_path / package / "one.py").write_text("")
+        seen.add(records.code())
+    (tmp_path / "tests.py").write_text("")
+    seen.add(records.code())
+    assert len(seen) == 4

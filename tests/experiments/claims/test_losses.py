@@ -163,6 +163,21 @@ def test_a_switch_set_apart_is_a_semantics_of_its_own(tmp_path: Path) -> None:
     assert group.semantics == "published, dropout_inactive=False"
 
 
+@pytest.mark.parametrize(
+    "changes", [{"switches.keep_tree": False}, {"switches.gobang_absolute_labels": True}]
+)
+def test_a_switch_that_changes_nothing_is_counted_with_the_rest(
+    tmp_path: Path, changes: dict[str, bool]
+) -> None:
+    means = dict.fromkeys(TARGETS, 0.0)
+    one = rated_study(tmp_path / "one", means, board="othello_6x6")
+    other = rated_study(
+        tmp_path / "other", means, board="othello_6x6", seeds=range(8, 16), changes=changes
+    )
+    [group] = measured.load([one, other])
+    assert group.semantics == "corrected"
+
+
 def test_bad_directories(tmp_path: Path) -> None:
     means = dict.fromkeys(TARGETS, 0.0)
     one = rated_study(tmp_path / "one", means)
