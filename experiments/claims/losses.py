@@ -22,8 +22,7 @@ class Findings:
         spent = [
             effort.fraction(study)
             for group in self.groups
-            if group.semantics == one.semantics
-            and group.board in (contrast.board, contrast.against)
+            if group.semantics == one.semantics and group.board in contrast.boards
             for study in group.studies
         ]
         return min((share for share in spent if share is not None), default=None)
@@ -37,7 +36,7 @@ def decide(groups: Sequence[BoardStudies]) -> Findings:
     decided = []
     for claim in papers.claims(papers.LOSSES):
         for semantics, boards in by_semantics.items():
-            contrasts = [c for c in claim.contrasts if {c.board, c.against or c.board} <= {*boards}]
+            contrasts = [c for c in claim.contrasts if {*c.boards} <= {*boards}]
             if contrasts:
                 decided.append(_decide(claim, semantics, contrasts, boards))
     return Findings(tuple(groups), tuple(decided))
@@ -48,7 +47,7 @@ def _decide(
 ) -> Decided:
     missing: list[str] = []
     estimates = [_estimate(contrast, boards, missing) for contrast in contrasts]
-    needed = {b for c in claim.contrasts for b in (c.board, c.against) if b}
+    needed = {board for contrast in claim.contrasts for board in contrast.boards}
     return Decided(
         claim,
         decision.decide(contrasts, estimates),
@@ -70,7 +69,7 @@ def _estimate(
 
     samples = [
         decision.differences(contrast, lambda target, board=board: values(board, target))  # type: ignore[misc]
-        for board in filter(None, (contrast.board, contrast.against))
+        for board in contrast.boards
     ]
     whole = all(len(sample) for sample in samples)
     return inference.estimate(samples, (1.0, -1.0)[: len(samples)]) if whole else None
@@ -80,11 +79,9 @@ def published_effect(contrast: Contrast) -> float | None:
     """The contrast in the papers' numbers."""
     if contrast.statistic == "training_elo_bias" and not contrast.minus:
         return None  # the untrained networks were not rated
-    boards = ((contrast.board, 1.0), (contrast.against, -1.0))
     parts = [
         (sign * weight, measured.published_value(contrast.statistic, board, target))
-        for board, sign in boards
-        if board
+        for board, sign in zip(contrast.boards, (1.0, -1.0), strict=False)
         for target, weight in contrast.sides
     ]
     known = [weight * value for weight, value in parts if value is not None]

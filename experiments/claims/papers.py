@@ -32,6 +32,11 @@ class Contrast:
         both = ((self.plus, 1.0), (self.minus, -1.0))
         return [(name, sign / len(names)) for names, sign in both for name in names]
 
+    @property
+    def boards(self) -> tuple[str, ...]:
+        """Whose runs it needs: one board, or two of which the second's is subtracted."""
+        return tuple(filter(None, (self.board, self.against)))
+
 
 @dataclass(frozen=True)
 class Claim:

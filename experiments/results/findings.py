@@ -8,7 +8,6 @@ from typing import Any, Final, NamedTuple
 from experiments.claims import decision, measured, papers
 from experiments.claims.decision import UNDECIDED, VERDICTS, Decided
 from experiments.claims.losses import decide
-from experiments.claims.papers import Contrast
 from experiments.claims.wording import subject_of
 from experiments.configs.recipe import PARTS, PREFIX
 from experiments.pages import style
@@ -119,14 +118,9 @@ def _of_losses(group: str, runs: Sequence[Recorded]) -> Iterator[Finding]:
             )
             for one in semantics
         ]
-        asked = {board for one in semantics for t in one.tests for board in boards_of(t.contrast)}
+        asked = {board for one in semantics for t in one.tests for board in t.contrast.boards}
         own = [run for run in studies if not asked or run.study.game in asked]
         yield Finding(group, claim.id, claim.words, claim.where, verdicts, own)
-
-
-def boards_of(contrast: Contrast) -> tuple[str, ...]:
-    """Whose runs it needs."""
-    return tuple(filter(None, (contrast.board, contrast.against)))
 
 
 def _as_recorded(group: str, row: Mapping[str, Any], judged: shown.Judged) -> Finding:
