@@ -1,8 +1,11 @@
 """Bayesian Elo against closed forms, brute force, simulation and the BayesElo program."""
 
+import itertools
+
 import numpy as np
 import pytest
 from scipy.optimize import minimize
+from scipy.special import ndtr
 
 from jaxzero.ratings import bayes_elo, displayed_scale
 from tests.ratings.tournaments import chances, round_robin, simulate
@@ -207,6 +210,9 @@ def test_superiority_follows_from_differences():
     assert elo == pytest.approx((draws[:, 0] - draws[:, 2]).mean(), abs=1)
     assert error == pytest.approx((draws[:, 0] - draws[:, 2]).std(), rel=0.01)
     assert ratings.superiority[0, 2] == pytest.approx((draws[:, 0] > draws[:, 2]).mean(), abs=5e-3)
+    for i, j in itertools.permutations(range(3), 2):
+        elo, error = ratings.difference(i, j)
+        assert ratings.superiority[i, j] == pytest.approx(ndtr(elo / error), abs=1e-12)
 
 
 def test_long_chain_of_perfect_scores_converges():

@@ -80,6 +80,7 @@ def test_what_was_played_before_is_reported_again_with_the_new_result() -> None:
             assert games.recorded[t, b]
             assert board(games, t, b) == np.asarray(GAME.observe(state), np.int8).tobytes()
             assert games.value[t, b] == games.outcome[b, games.to_move[t, b]]
+            assert games.drawn[t, b] == (games.outcome[b, 0] == games.outcome[b, 1])
             distinct.add(board(games, t, b))
             state = GAME.step(state, jnp.int32(games.action[t, b]))
         assert GAME.is_terminal(state)

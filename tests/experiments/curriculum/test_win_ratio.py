@@ -84,12 +84,28 @@ def test_what_is_gained_late():
     assert win_ratio.late_gain(x, np.minimum(x / 1000, 0.3), 1000.0, 0.2) == pytest.approx(0)
 
 
+def test_a_curve_that_begins_late_is_compared_with_what_there_is():
+    x = np.linspace(400, 1000, 601)
+    risen = win_ratio.gain_around(x, np.where(x < 500, x / 500 - 0.8, 0.5), 500.0, 300.0)
+    assert risen == pytest.approx(0.5 - 0.1, abs=0.01)
+
+
+def test_arms_are_compared_up_to_where_the_first_ends():
+    points = [
+        p for arm, last in (("curriculum", 100.0), ("baseline", 80.0))
+        for p in line(arm, 0, lambda s: s, last=last)
+    ]  # fmt: skip
+    assert win_ratio.common_end(points, "minutes") == 80.0
+
+
 def test_where_the_leader_is_overtaken():
     x = np.linspace(0, 10, 101)
     ahead = Curve(x, np.minimum(0.1 + x / 10, 0.6), x, x)
     behind = Curve(x, x / 10, x, x)
     assert win_ratio.meeting(ahead, behind) == pytest.approx(6.0, abs=0.1)
-    assert win_ratio.meeting(behind, ahead) is None or win_ratio.meeting(behind, ahead) > 6
+    assert win_ratio.meeting(behind, ahead) is None
+    low = Curve(x, np.maximum(ahead.mean, behind.mean + 0.02), x, x)  # its lead only gets small
+    assert win_ratio.meeting(low, behind, 0.05) is None
     assert win_ratio.meeting(Curve(x, behind.mean + 1, x, x), behind) is None
 
 
