@@ -104,7 +104,7 @@ def check(run: Run, settings: AbsoluteSettings) -> None:
     arguments.check_at_least(settings.positions, 1, "--positions")
     arguments.check_at_least(settings.simulations, 1, "--simulations")
     arguments.check_seed(settings.seed)
-    opponents.check(settings.opponents, "--opponents")
+    opponents.check(settings.opponents, "--opponents", game.name)
     contestants.choose_iterations(run, settings.iterations)
     plies_of(game, settings.plies)
     for i in contestants.finite_members(run):

@@ -41,6 +41,7 @@ from jaxzero import runs, workdir
 from jaxzero.runs import Run
 from jaxzero.settings import config as config_lib
 from jaxzero.settings.config import ConfigError
+from jaxzero.training import parts
 from jaxzero.training import spec as spec_lib
 
 STUDY = "arms"
@@ -57,8 +58,10 @@ def validate(config: ConfigDict) -> None:
             raise ConfigError(
                 f"arm {name!r} of config.study.arms: {error}, or leave the arm out"
             ) from error
+    shell.refuse_equal_arms({name: arm_config(config, name) for name in config.study.arms})
     if config.study.ladder_games:
-        fixed_opponents.check(loss_ablation.ladder_settings(config), "config.study.ladder_")
+        board = parts.build_game(config).name
+        fixed_opponents.check(loss_ablation.ladder_settings(config), board, "config.study.ladder_")
 
 
 def _check_defect(config: ConfigDict, name: str) -> None:

@@ -32,6 +32,7 @@ from jaxzero import runs, workdir
 from jaxzero.settings import config as config_lib
 from jaxzero.settings.config import ConfigError
 from jaxzero.tracking import StudySummary, Tracker
+from jaxzero.training import parts
 from jaxzero.training import spec as spec_lib
 
 STUDY: Final = "hyperparameter_search"
@@ -54,7 +55,8 @@ def validate(config: ConfigDict) -> None:
         )
     config_lib.require_any_simulations(config)
     config_lib.require_one_width(config)
-    fixed_opponents.check(_measuring(config, "last"), "config.study.")
+    board = parts.build_game(config).name
+    fixed_opponents.check(_measuring(config, "last"), board, "config.study.")
     spec_lib.make_spec(_room(config))
     check_grid(config)
 

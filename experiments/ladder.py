@@ -49,11 +49,11 @@ def climb(directories: Sequence[Path], settings: LadderSettings) -> list[dict[st
 
     ConfigError: one line, before anything is written or compiled.
     """
-    fixed_opponents.check(settings)
     runner.prepare(default_config())
     opened = [runs.open_run(directory) for directory in directories]
     contestants.refuse_shipped(opened)
     contestants.same_board(opened)
+    fixed_opponents.check(settings, opened[0].spec.game.name)
     description = fixed_opponents.described(opened, settings)
     for run in opened:
         contestants.finite_members(run)  # refuses a run without any

@@ -33,6 +33,7 @@ from jaxzero.runs.runner import Trained
 from jaxzero.settings import devices
 from jaxzero.settings.config import ConfigError
 from jaxzero.tracking import StudySummary, Tracker
+from jaxzero.training import parts
 from jaxzero.training import spec as spec_lib
 
 STUDY = "loss_ablation"
@@ -83,7 +84,8 @@ def validate(config: ConfigDict) -> None:
     if len({f"{weight:g}" for weight in lambdas}) < len(lambdas):
         raise ConfigError(f"config.study.lambdas={lambdas}: name each only once (to six digits)")
     if config.study.ladder_games:
-        fixed_opponents.check(ladder_settings(config), "config.study.ladder_")
+        board = parts.build_game(config).name
+        fixed_opponents.check(ladder_settings(config), board, "config.study.ladder_")
     spec_lib.make_spec(config)
     devices.choose(config)
 

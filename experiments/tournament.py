@@ -91,6 +91,7 @@ def play(
     runner.prepare(default_config())
     opened = [runs.open_run(path) for path in settings.runs]
     contestants.same_board(opened)
+    opponents.check(settings.opponents, "--opponents", opened[0].spec.game.name)
     fielded = field(settings, opened)
     description = describe(settings, opened, fielded)
     directory = directory or Path("runs") / f"tournament_{_digest(description)[:8]}"
@@ -114,7 +115,6 @@ def check(settings: TournamentSettings) -> None:
     arguments.check_at_least(settings.simulations, 1, "--simulations")
     arguments.check_at_least(settings.openings, 0, "--openings")
     arguments.check_seed(settings.seed)
-    opponents.check(settings.opponents, "--opponents")
 
 
 def field(settings: TournamentSettings, opened: Sequence[Run]) -> list[Contestant]:

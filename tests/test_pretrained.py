@@ -64,9 +64,9 @@ def test_who_does_not_ship_is_named_with_those_who_do() -> None:
     with pytest.raises(ConfigError, match=f"no such player ships, there are .*{CHEAP}"):
         jaxzero.player_directory("chess")
     with pytest.raises(ConfigError, match="no such player ships"):
-        opponents.check(["pretrained:chess"], "--opponents")
+        opponents.check(["pretrained:chess"], "--opponents", "chess")
     with pytest.raises(ConfigError, match=f"plays {CHEAP}, not othello_6x6"):
-        opponents.build(jaxzero.make_game("othello_6x6"), [f"pretrained:{CHEAP}"])
+        opponents.check([f"pretrained:{CHEAP}"], "--opponents", "othello_6x6")
     for name in pretrained.names():
         assert pretrained.named(pretrained.directory(name)) == f"pretrained:{name}"
     assert pretrained.resolve("runs/first") == Path("runs/first")

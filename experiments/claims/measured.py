@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any, Final, TypeAlias
 
 import numpy as np
-from ml_collections import ConfigDict
 
 from experiments import published
 from experiments.pages import study as study_lib
@@ -140,7 +139,7 @@ def _check_together(one: Path, study: Study, other: Path, second: Study) -> None
 
 def _settings(study: Study) -> dict[str, Any]:
     """What must be equal, by dotted key."""
-    flat = config_lib.flatten(ConfigDict(study.results.get("config") or {}))
+    flat = config_lib.with_defaults(study.results.get("config") or {})
     return {k: v for k, v in flat.items() if k not in _OWN and not k.startswith(_OWN_SECTIONS)}
 
 

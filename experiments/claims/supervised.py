@@ -10,8 +10,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any, Final, NamedTuple
 
-from ml_collections import ConfigDict
-
 from experiments import published
 from experiments.claims import papers, sides
 from experiments.claims.decision import Decided
@@ -59,7 +57,7 @@ def probability_of(results: Mapping[str, Any], group: Mapping[str, Any]) -> floa
 
 def networks(directory: str, results: Mapping[str, Any]) -> Iterator[Networks]:
     """Of a study's results.json."""
-    flat = config_lib.flatten(ConfigDict(results["config"]))
+    flat = config_lib.with_defaults(results["config"])
     common = {
         key: value
         for key, value in flat.items()

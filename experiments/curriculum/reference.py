@@ -39,7 +39,7 @@ def check(config: ConfigDict, game: Game) -> None:
     ConfigError: an unknown opponent, a missing program or package, a game without an engine.
     """
     if config.study.reference != ENGINE:
-        opponents.check((config.study.reference,), "config.study.reference")
+        opponents.check((config.study.reference,), "config.study.reference", game.name)
         return
     if not isinstance(game, RacingKings):
         raise ConfigError(

@@ -60,6 +60,7 @@ def validate(config: ConfigDict) -> None:
     reference.check(config, parts.build_game(config))
     for arm in arms:
         spec_lib.make_spec(arm_config(config, arm))
+    shell.refuse_equal_arms({arm: arm_config(config, arm) for arm in arms})
     devices.choose(config)
 
 

@@ -6,8 +6,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from ml_collections import ConfigDict
-
 from experiments.losses import arms_effects
 from experiments.losses.arms_effects import Scale
 from experiments.pages import study, style
@@ -15,7 +13,7 @@ from experiments.pages.study import Study
 from experiments.strength import ladder_figures
 from experiments.strength.ladder_figures import StrengthCurve
 from jaxzero import workdir
-from jaxzero.settings.config import default_config, flatten
+from jaxzero.settings import config as config_lib
 
 _OWN_SECTIONS: Final = ("execution.", "tracking.")  # of settings, that arms may have apart
 
@@ -71,8 +69,8 @@ def alike(one: Study, other: Study) -> bool:
 
 
 def _settings(part: Study) -> dict[str, Any]:
-    """What must be equal, by dotted key; one that is younger than the study had its default."""
-    flat = flatten(default_config()) | flatten(ConfigDict(part.results.get("config") or {}))
+    """What must be equal, by dotted key."""
+    flat = config_lib.with_defaults(part.results.get("config") or {})
     return {k: v for k, v in flat.items() if k != "study.arms" and not k.startswith(_OWN_SECTIONS)}
 
 

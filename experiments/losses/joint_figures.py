@@ -57,7 +57,8 @@ def merged(group: BoardStudies) -> Study:
         absolute_section.together(exact) if len(exact) == len(group.studies) else None
     )
     rows = {name: own for study in group.studies for name, own in study.rows.items()}
-    return dataclasses.replace(first, results=results, rows=rows)
+    failed = {name: at for study in group.studies for name, at in study.failed.items()}
+    return dataclasses.replace(first, results=results, rows=rows, failed=failed)
 
 
 def _together(ladders: Sequence[Mapping[str, Any]]) -> dict[str, Any]:

@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 
 from experiments import published
-from experiments.claims import decision
-from experiments.claims.measured import AS_PUBLISHED
+from experiments.claims import decision, measured
 from experiments.claims.ranking import Rated, lead, ranking, separated
 from experiments.pages.study import Study
 from experiments.pages.style import label
@@ -19,15 +18,14 @@ from experiments.pages.wording import joined, mean_and_error, number, plural, pl
 
 def sentences(study: Study) -> list[str]:
     """The verdicts of a study, most important first."""
-    played = [one for one in study.tournaments if one.get("name") != AS_PUBLISHED]  # has no seeds
-    found = [text for one in played for text in _tournament(study, one)]
+    found = [text for one in _with_seeds(study) for text in _tournament(study, one)]
     found += [*_training_elo(study), *_checks(study), *_numbers(study)]
     return found or ["The files hold nothing yet from which a verdict could be drawn."]
 
 
 def headline(study: Study) -> str:
     """Which loss makes the strongest player with full search, or what is missing to say it."""
-    rated = ranking(study.tournaments[0]) if study.tournaments else []
+    rated = ranking(played[0]) if (played := _with_seeds(study)) else []
     if len(rated) < 2:
         return ""
     seeds, best = min(r.seeds for r in rated), label(rated[0].target)
@@ -43,10 +41,11 @@ def headline(study: Study) -> str:
 
 def key_numbers(study: Study) -> list[tuple[str, str]]:
     """How far the best loss leads, how much it has learned, and from how many runs."""
-    played = study.tournaments[0] if study.tournaments else {}
-    rated, everyone = ranking(played), ranking(played, trained_only=False)
+    played = _with_seeds(study)
+    rated = ranking(played[0]) if played else []
     if not rated:
         return []
+    everyone = ranking(played[0], trained_only=False)
     best = rated[0]
     others = rated[1:2] + [one for one in everyone if one.target == "untrained"]
     leads = [
@@ -54,6 +53,13 @@ def key_numbers(study: Study) -> list[tuple[str, str]]:
         for other in others
     ]
     return [*leads, (number(len(study.runs)), "runs")]
+
+
+def _with_seeds(study: Study) -> list[dict[str, Any]]:
+    """The tournaments whose networks are one for each seed; the papers' has one for each loss."""
+    if measured.no_seeds(study):
+        return []
+    return [one for one in study.tournaments if one.get("name") != measured.AS_PUBLISHED]
 
 
 def _tournament(study: Study, played: dict[str, Any]) -> Iterator[str]:

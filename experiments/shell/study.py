@@ -18,6 +18,7 @@ from jaxzero.runs.runner import Trained
 from jaxzero.runs.stopping import minutes_left
 from jaxzero.settings import config as config_lib
 from jaxzero.settings import devices
+from jaxzero.settings.config import ConfigError
 from jaxzero.settings.keys import Key
 from jaxzero.tracking import StudySummary, Tracker
 from jaxzero.training import spec as spec_lib
@@ -127,3 +128,17 @@ def check(config: ConfigDict, keys: Iterable[Key], *distinct: str) -> None:
     config_lib.require_extras(config)
     for name in distinct:
         config_lib.require_distinct(config, f"study.{name}")
+
+
+def refuse_equal_arms(configs: Mapping[str, ConfigDict]) -> None:
+    """ConfigError: two arms, by name, have the same settings and would be one player twice."""
+    seen: dict[str, dict[str, Any]] = {}
+    for name, config in configs.items():
+        settings = config_lib.flatten(config)
+        for earlier, others in seen.items():
+            if settings == others:
+                raise ConfigError(
+                    f"config.study.arms: {earlier!r} and {name!r} have the same settings here, "
+                    "leave one out"
+                )
+        seen[name] = settings

@@ -33,7 +33,7 @@ Records = dict[int, Record]  # by iteration, ascending
 
 def check(config: ConfigDict, game: Game) -> None:
     """Refuses opponents that there are not, and positions that cannot be solved (ConfigError)."""
-    opponents.check(config.study.opponents, "config.study.opponents")
+    opponents.check(config.study.opponents, "config.study.opponents", game.name)
     if not config.study.opponents:
         raise ConfigError("config.study.opponents=(): name at least one, e.g. random")
     if config.study.positions:

@@ -45,14 +45,14 @@ class LadderSettings:
     seed: int = 0  # of the games
 
 
-def check(settings: LadderSettings, prefix: str = "--") -> None:
-    """Refuses what needs no run to be seen as wrong (ConfigError); `prefix`: of flags or keys."""
+def check(settings: LadderSettings, game: str, prefix: str = "--") -> None:
+    """Refuses what needs no run but its board's name (ConfigError); `prefix`: of flags or keys."""
     arguments.check_games(settings.games, f"{prefix}games")
     arguments.check_at_least(settings.points, 2, f"{prefix}points")
     arguments.check_at_least(settings.simulations, 1, f"{prefix}simulations")
     arguments.check_at_least(settings.openings, 0, f"{prefix}openings")
     arguments.check_seed(settings.seed)
-    opponents.check(settings.opponents, f"{prefix}opponents")
+    opponents.check(settings.opponents, f"{prefix}opponents", game)
     if ZERO not in settings.opponents:
         raise ConfigError(
             f"{prefix}opponents={','.join(settings.opponents)}: {ZERO} is missing, its rating is "

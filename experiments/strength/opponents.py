@@ -57,11 +57,12 @@ def listed_as_published(players: Sequence[Entry]) -> list[int]:
     return sorted(range(len(players)), key=place)
 
 
-def check(names: Sequence[str], flag: str) -> tuple[str, ...]:
-    """The names, each known and given once; else ConfigError about the flag or key."""
+def check(names: Sequence[str], flag: str, game: str) -> tuple[str, ...]:
+    """The names, each known, of this board and given once; else ConfigError of the flag or key."""
     for name in names:
         if name.startswith(pretrained.PREFIX):
-            pretrained.resolve(name)
+            if (plays := runs.open_run(name).spec.game.name) != game:
+                raise ConfigError(f"{flag}={name!r}: it plays {plays}, not {game}")
         elif name not in NAMES and not 1 <= rollouts_of(name) <= _MOST_ROLLOUTS:
             raise ConfigError(
                 f"{flag}={name!r}: {nearest(name, NAMES)} (any mcts_NUMBER will do, and "
@@ -75,7 +76,7 @@ def check(names: Sequence[str], flag: str) -> tuple[str, ...]:
 def build(game: Game, names: Sequence[str]) -> tuple[list[Entry], list[Players]]:
     """Opponents by kind: plain MCTS by number of rollouts, greedy, random, players that ship.
 
-    ConfigError: one that ships is of another board.
+    `names`: as `check` lets them through.
     """
     entries: list[Entry] = []
     kinds: list[Players] = []
@@ -90,8 +91,6 @@ def build(game: Game, names: Sequence[str]) -> tuple[list[Entry], list[Players]]
     for name in names:
         if name.startswith(pretrained.PREFIX):
             run = runs.open_run(name)
-            if run.spec.game.name != game.name:
-                raise ConfigError(f"{name} plays {run.spec.game.name}, not {game.name}")
             m = run.members[0].config.search.num_simulations
             entries.append(Entry(name, "pretrained", simulations=m))
             kinds.append(runs.player_of(run))

@@ -196,7 +196,9 @@ def load_chess() -> Any:
 
 
 def find(command: Sequence[str]) -> tuple[str, ...]:
-    """The command with its program's path. ConfigError: there is no such program."""
+    """The command with its program's path. ConfigError: there is no such program, or no word."""
+    if not command:
+        raise ConfigError(f"no engine is named: name one, e.g. fairy-stockfish ({INSTALL})")
     places = "/usr/games:/usr/local/bin"  # Debian's place for games is not in everyone's PATH
     path = shutil.which(command[0]) or shutil.which(command[0], path=places)
     if path is None:

@@ -90,7 +90,8 @@ def maximise(model: Likelihood, theta: Float, free: NDArray[np.bool_]) -> Float:
         if not np.abs(theta).max() < _LARGEST * count:
             break
     raise UndeterminedError(
-        "the results don't determine the ratings: no finite maximum; use a prior > 0"
+        "the results don't determine the ratings: no finite maximum; give draw_elo and advantage "
+        "numbers, and a prior > 0"
     )
 
 

@@ -44,6 +44,8 @@ def whole_history_ratings(
         raise ValueError("scores must be 1, 1/2 or 0")
     if (rows[:, :2] < 0).any() or (rows[:, (0, 1, 3)] % 1 != 0).any():
         raise ValueError("games must number players from 0 and give integer times")
+    if (rows[:, 0] == rows[:, 1]).any():
+        raise ValueError("a player can't play itself")
     if advantage != "fit" and not np.isfinite(advantage):
         raise ValueError(f'advantage must be a finite number or "fit", got {advantage!r}')
     pinned = {} if advantage == "fit" else {_FIRST: float(advantage)}

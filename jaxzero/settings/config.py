@@ -220,6 +220,11 @@ def flatten(config: ConfigDict, prefix: str = "") -> dict[str, Any]:
     return flat
 
 
+def with_defaults(stored: Mapping[str, Any]) -> dict[str, Any]:
+    """A stored config, dotted keys to plain values; a key younger than it had its default in it."""
+    return flatten(default_config()) | flatten(ConfigDict(stored))
+
+
 def from_flat(flat: dict[str, Any]) -> ConfigDict:
     """The reverse of `flatten`, from values that went through JSON (tuples came back as lists)."""
     config = default_config().unlock()

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from experiments.claims import losses, measured
-from experiments.losses import arms_effects, joint_figures
+from experiments.losses import arms_effects, joint_figures, sentences
 from experiments.results import boards, brief, command, data, document, findings, shown
 from experiments.strength import absolute_section, papers_tournament
 from jaxzero.runs.failures import FAILED
@@ -184,6 +184,17 @@ def test_one_models_entries_are_no_seeds(tmp_path: Path) -> None:
     study = shown_of(place)
     assert papers_tournament.ratings(study, all_models=True) == {}
     assert papers_tournament.ratings(study)
+    assert sentences.headline(study) == ""
+    assert not [text for text in sentences.sentences(study) if "Separated" in text]
+
+
+def test_failures_of_every_directory_count(tmp_path: Path) -> None:
+    one = rated_study(tmp_path / "one", MEANS, seeds=range(5))
+    other = rated_study(tmp_path / "other", MEANS, seeds=range(5, 8))
+    noted = {"value_seed5": {"iteration": 2, "reason": "loss/policy is nan"}}
+    (other / "failed.json").write_text(json.dumps(noted))
+    [group] = measured.load([one, other])
+    assert joint_figures.merged(group).failed == {"value_seed5": 2}
 
 
 def test_a_claim_has_the_runs_of_its_boards(tmp_path: Path) -> None:

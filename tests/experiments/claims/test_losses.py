@@ -178,6 +178,17 @@ def test_a_switch_that_changes_nothing_is_counted_with_the_rest(
     assert group.semantics == "corrected"
 
 
+def test_keys_that_are_younger_than_a_run_had_their_default_in_it(tmp_path: Path) -> None:
+    means = dict.fromkeys(TARGETS, 0.0)
+    one = rated_study(tmp_path / "one", means, seeds=range(5))
+    other = rated_study(tmp_path / "other", means, seeds=range(5, 9))
+    results = json.loads((other / "results.json").read_text())
+    del results["config"]["train"]["batch_size"]
+    (other / "results.json").write_text(json.dumps(results))
+    [group] = measured.load([one, other])
+    assert len(group.studies) == 2
+
+
 def test_bad_directories(tmp_path: Path) -> None:
     means = dict.fromkeys(TARGETS, 0.0)
     one = rated_study(tmp_path / "one", means)

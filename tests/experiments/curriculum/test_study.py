@@ -181,7 +181,13 @@ def test_of_a_player_that_is_added_only_its_own_games_are_played(
     [
         ({"study.arms": ("curriculum", "curriculum")}, "only once"),
         ({"selfplay.curriculum": "none"}, "need one"),
+        ({"study.arms": ("curriculum", "trim"), "selfplay.curriculum_drop": "trim"}, "the same"),
         ({"study.reference": "mcts"}, "mcts_50"),
+        ({"study.reference": "pretrained:othello_6x6"}, "plays othello_6x6, not reversi_4x4"),
+        (
+            {"study.reference": "engine", "game": "racing_kings", "study.engine_command": ()},
+            "no engine is named",
+        ),
         ({"study.reference": "engine"}, "mcts_200"),
         (
             {"study.reference": "engine", "game": "racing_kings",

@@ -110,6 +110,10 @@ def test_each_defect_is_alone_once_and_left_out_once(board: str) -> None:
         ({"study.arms": ("noisy",)}, "config.study.arms='noisy'"),
         ({"study.noise_fraction": 1.5}, "config.study.noise_fraction=1.5"),
         ({"study.ladder_games": 4, "study.ladder_opponents": ("greedy",)}, "random is missing"),
+        (
+            {"study.arms": ("plain", "few", "gumbel"), "search.algorithm": "gumbel"},
+            "'few' and 'gumbel' have the same settings",
+        ),
     ],
 )
 def test_impossible_arms_are_one_line(changes: dict[str, Any], message: str) -> None:

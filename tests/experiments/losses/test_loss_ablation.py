@@ -164,6 +164,10 @@ def test_a_workdir_of_other_settings_is_refused_and_untouched(finished: Path) ->
         ({"study.ladder_games": 3}, "config.study.ladder_games=3: both colours need"),
         ({"study.ladder_opponents": ("mcts_50",)}, "config.study.ladder_opponents=mcts_50: random"),
         ({"study.ladder_opponents": ("random", "gredy")}, "did you mean 'greedy'?"),
+        (
+            {"study.ladder_opponents": ("random", "pretrained:connect_four_6x7")},
+            "config.study.ladder_opponents='pretrained:connect_four_6x7': it plays",
+        ),
         ({"arena.games": 3}, "config.arena.games=3"),
         ({"game": "connect_four_3x3_line3"}, "convnet needs boards of at least 5x5"),
     ],

@@ -219,6 +219,7 @@ def test_labels_tell_directories_apart(tmp_path: Path) -> None:
         (("first", "--opponents=random,gredy"), "--opponents='gredy': did you mean 'greedy'?"),
         (("first", "--opponents=mcts_0"), "--opponents='mcts_0': did you mean 'mcts_"),
         (("first", "--opponents=random,random"), "'random' is named twice"),
+        (("first", "--opponents=pretrained:gobang_6x6"), "it plays gobang_6x6, not connect"),
         (("first", "--simulations=0"), "--simulations=0: at least 1 is needed"),
         (("first", "--openings=-1"), "--openings=-1: at least 0 is needed"),
         (("first", f"--seed={2**31}"), f"--seed={2**31}: 0 to {2**31 - 1} can be used"),
