@@ -46,7 +46,7 @@ OPPONENTS = ("mcts_200",)
 class AbsoluteSettings:
     """What is measured."""
 
-    positions: int = 500  # how many
+    positions: int | None = None  # how many; None: 500, or all of a file
     # stones placed since the start, `LOW-HIGH`; None: see `solvers.default_plies`
     plies: str | None = None
     # of positions with scores, see `solvers.position_files`; in place of random games
@@ -56,6 +56,11 @@ class AbsoluteSettings:
     opponents: tuple[str, ...] = OPPONENTS  # names, see `opponents.NAMES`
     seed: int = 0  # of the positions, and of players who need chance
 
+    @property
+    def sampled(self) -> int:
+        """How many positions of random games."""
+        return 500 if self.positions is None else self.positions
+
 
 def parser() -> Parser:
     made = Parser(prog="python -m experiments.absolute_strength", description=__doc__)
@@ -63,7 +68,7 @@ def parser() -> Parser:
     made.add_fields(
         AbsoluteSettings,
         {
-            "positions": "how many are solved",
+            "positions": "how many are solved (default 500, of a file all)",
             "plies": "stones placed since the start, LOW-HIGH (default: as early as takes about a "
             "second a position)",
             "file": "Connect Four positions with scores, one a line: columns played, a space, the "
@@ -97,10 +102,9 @@ def check(run: Run, settings: AbsoluteSettings) -> None:
     game = run.spec.game
     if settings.file is None:
         solvers.solver_of(game)
-    elif settings.plies is not None:
-        raise ConfigError(
-            f"--plies={settings.plies}: --file={settings.file} has its own, leave out one"
-        )
+    for flag, given in (("--plies", settings.plies), ("--positions", settings.positions)):
+        if settings.file is not None and given is not None:
+            raise ConfigError(f"{flag}={given}: --file={settings.file} has its own, leave out one")
     arguments.check_at_least(settings.positions, 1, "--positions")
     arguments.check_at_least(settings.simulations, 1, "--simulations")
     arguments.check_seed(settings.seed)
@@ -118,7 +122,7 @@ def labelled_positions(run: Run, settings: AbsoluteSettings) -> Labelled:
         return solvers.read_positions(Path(settings.file), game, progress=_bar)
     plies = plies_of(game, settings.plies)
     asked = {
-        "positions": settings.positions,
+        "positions": settings.sampled,
         "plies": [plies.start, plies.stop - 1],
         "seed": settings.seed,
     }
@@ -126,7 +130,7 @@ def labelled_positions(run: Run, settings: AbsoluteSettings) -> Labelled:
         labelled, stored = solvers.load(path)
         if stored == asked and labelled.game.name == game.name:
             return dataclasses.replace(labelled, game=game)
-    states = solvers.sample(game, positions=settings.positions, plies=plies, seed=settings.seed)
+    states = solvers.sample(game, positions=settings.sampled, plies=plies, seed=settings.seed)
     labelled = solvers.label(game, states, progress=_bar)
     solvers.save(path, labelled, asked)
     return labelled
@@ -153,7 +157,7 @@ def measure(run: Run, settings: AbsoluteSettings) -> dict[str, Any]:
         "game": run.spec.game.name,
         "settings": dataclasses.asdict(settings),
         "positions": {
-            "asked": settings.positions if settings.file is None else len(labelled.plies),
+            "asked": len(labelled.plies) if settings.file else settings.sampled,
             "found": len(labelled.plies),
             "file": settings.file,
             "contested": int(labelled.contested.sum()),

@@ -73,8 +73,8 @@ def measure(config: ConfigDict, directory: Path, arms: Mapping[str, Run]) -> lis
     """Plays all points of finished runs, by player, that the study's `points.jsonl` does not have.
 
     Returns:
-      Rows: arm, run, seed, iteration, wins, draws, losses (over distinct games), and for the
-      engine `problems`, how often what went wrong.
+      Rows of the points that are asked for now: arm, run, seed, iteration, wins, draws, losses
+      (over distinct games), and for the engine `problems`, how often what went wrong.
     """
     path = directory / FILE
     rows = workdir.read_rows(path)
@@ -86,7 +86,7 @@ def measure(config: ConfigDict, directory: Path, arms: Mapping[str, Run]) -> lis
     }
     missing = [(a, at) for a, its in asked.items() for at in its if (a, at) not in done]
     if not missing:
-        return rows
+        return _of(asked, rows)
     total = sum(len(arms[arm].members) * config.study.games for arm, _ in missing)
     first = arms[missing[0][0]]
     say(f"against {config.study.reference}: {total:,} games; compiling...")
@@ -115,7 +115,12 @@ def measure(config: ConfigDict, directory: Path, arms: Mapping[str, Run]) -> lis
             ]
             workdir.append_rows(path, new)
             rows += new
-    return rows
+    return _of(asked, rows)
+
+
+def _of(asked: Mapping[str, Sequence[int]], rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Others were asked for before the training was made longer."""
+    return [row for row in rows if row["iteration"] in asked.get(row["arm"], ())]
 
 
 def _against(

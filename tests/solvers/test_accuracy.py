@@ -218,6 +218,8 @@ def test_a_file_whose_moves_nobody_solves_measures_values_alone(
     assert found["networks"][0]["value"]["all"]["positions"] == 2
     assert "sum_seed0@2" in absolute_strength.table(found)
     assert absolute_section.section_of(Study("run", {"absolute_strength": found}, {})).tables
+    with pytest.raises(ConfigError, match=r"--positions=7: --file=.* has its own, leave out one"):
+        absolute_strength.check(run, dataclasses.replace(settings, positions=7))
 
 
 @pytest.mark.parametrize(

@@ -174,6 +174,10 @@ def test_of_a_player_that_is_added_only_its_own_games_are_played(
     ]
     assert reference.measure(config, tmp_path, {"baseline": run, "curriculum": run}) == rows
     assert len(played) == 4
+    monkeypatch.setattr(reference.fixed_opponents, "choose_points", lambda *_: [0, 6])
+    longer = reference.measure(config, tmp_path, {"curriculum": run})
+    assert [row["iteration"] for row in longer] == [0, 6]
+    assert len(played) == 5
 
 
 @pytest.mark.parametrize(
