@@ -90,8 +90,8 @@ def make_page(results: Mapping[str, Any], metrics: Mapping[str, Sequence[Any]]) 
                     f"Win ratio against {reference}",
                     f"Moving average of {plural(config.study.smoothing, 'point')} of all seeds "
                     "together, as in West 2020's Figures 4 to 6; shaded: 95 % Wilson interval of "
-                    "the games. Minutes are the player's own wall time without compiling, all its "
-                    "seeds together, alone on the devices."
+                    "the games. Minutes are the player's own wall time from its first iteration "
+                    "on, without compiling, all its seeds together, alone on the devices."
                     + (" Second row: what the paper published, on its own axes." if known else ""),
                 ),
                 ratio_table(config, points),

@@ -34,6 +34,7 @@ from jaxzero.training import spec as spec_lib
 STUDY = "curriculum"
 ARMS = "arms"  # folder of the players' run directories
 COMPILED = "compiled.json"  # in each of them: seconds that are no training
+_STARTING = "compile_seconds"  # its key: compiling and all else before the first iteration
 # What makes a player of `config.study.arms`, beside the settings that all share.
 _CHANGES: dict[str, dict[str, Any]] = {
     "curriculum": {},
@@ -85,7 +86,7 @@ def train(study: StudyRun) -> dict[str, float]:
         own = study.within(arm_config(study.config, arm), f"the player {arm}")
         trained = study.train(arm, own, folder)
         if not (folder / COMPILED).exists():
-            workdir.write_json(folder / COMPILED, {"compile_seconds": trained.compile_seconds})
+            workdir.write_json(folder / COMPILED, {_STARTING: trained.starting_seconds})
         seconds[arm] = trained.seconds
     return seconds
 
@@ -97,8 +98,7 @@ def conclude(study: StudyRun, seconds: Mapping[str, float]) -> None:
     rows = reference.measure(config, directory, arms)
     metrics = {arm: workdir.read_rows(run.directory / workdir.METRICS) for arm, run in arms.items()}
     compiling = {
-        arm: workdir.read_json(run.directory / COMPILED)["compile_seconds"]
-        for arm, run in arms.items()
+        arm: workdir.read_json(run.directory / COMPILED)[_STARTING] for arm, run in arms.items()
     }
     points = reference.points(rows, metrics, compiling)
     members = [Member(m.name, arm, m.seed, m.config) for arm, r in arms.items() for m in r.members]

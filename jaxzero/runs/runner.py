@@ -39,6 +39,8 @@ class Trained:
       states: [R], on the default device.
       seconds: wall time of training, interrupted parts included.
       compile_seconds: tracing and compiling in this process.
+      starting_seconds: of `seconds` those in which this process trained nothing: all before its
+        first iteration, and compiling since.
       examination_seconds: of examining the kept networks afterwards, in this process.
       failed: what happened to runs that `failures` noted, by name. Their states go on from the best
         network before that and count for nothing.
@@ -48,6 +50,7 @@ class Trained:
     states: RunState
     seconds: float
     compile_seconds: float
+    starting_seconds: float = 0.0
     examination_seconds: float = 0.0
     failed: Mapping[str, str] = dataclasses.field(default_factory=dict)
 
@@ -204,6 +207,7 @@ def train(
                 hypers, states = change(number - 1, hypers, states)
             return stages.step(number, hypers, states, held)
 
+        starting = time.monotonic() - started - stages.seconds
         states, seconds = _iterate(job, iterate, states, first, started, stop)
     job.checkpoints.close()
     job.snapshots.close()
@@ -216,6 +220,7 @@ def train(
         states=states,
         seconds=seconds,
         compile_seconds=stages.seconds,
+        starting_seconds=starting + stages.seconds,
         examination_seconds=learning.update(directory, config, members, spec),
         failed={} if failures is None else failures.reasons,
     )

@@ -111,6 +111,7 @@ def test_nothing_is_left_to_do(uninterrupted: tuple[Path, Trained]) -> None:
     assert (directory / workdir.METRICS).read_bytes() == before
     assert_equal(again.states, whole.states)
     assert again.compile_seconds == 0.0
+    assert 0.0 < whole.compile_seconds <= whole.starting_seconds < whole.seconds
 
 
 def test_fewer_iterations_than_done_are_refused(uninterrupted: tuple[Path, Trained]) -> None:

@@ -137,7 +137,7 @@ def test_a_trained_player_is_not_opened_again(
     def train(self: StudyRun, arm: str, *_: object) -> SimpleNamespace:
         opened.append(arm)
         (self.directory / study.ARMS / arm).mkdir()
-        return SimpleNamespace(seconds=8.0, compile_seconds=0.0)
+        return SimpleNamespace(seconds=8.0, starting_seconds=0.0)
 
     monkeypatch.setattr(StudyRun, "train", train)
     found = study.train(StudyRun(study.STUDY, config, tmp_path))
