@@ -2,6 +2,7 @@
 
 import dataclasses
 import json
+import shutil
 from pathlib import Path
 from typing import Any
 from unittest import mock
@@ -14,8 +15,8 @@ from ml_collections import ConfigDict
 
 from jaxzero import runs, workdir
 from jaxzero.runs import Member, population, runner
-from jaxzero.runs.checkpoints import Checkpoints
-from jaxzero.runs.failures import Failures
+from jaxzero.runs.checkpoints import DIGEST, Checkpoints
+from jaxzero.runs.failures import FAILED, Failures
 from jaxzero.runs.runner import Trained
 from jaxzero.settings.config import ConfigError
 from jaxzero.training import spec as spec_lib
@@ -40,12 +41,40 @@ def test_interrupted_and_resumed_is_bit_equal(
     directory, whole = uninterrupted
     train(tmp_path, {"train.iterations": 2, "execution.checkpoint_every": 1})
     assert [row["iteration"] for row in rows_of(tmp_path)] == [0, 1, 0, 1, 2, 2]
-    # What a crash leaves: rows of an iteration that was not saved, and half a line.
-    with (tmp_path / workdir.METRICS).open("a") as file:
-        file.write(json.dumps({"iteration": 3, "run": "sum_seed0"}) + '\n{"iteration": 3, "r')
-    resumed = train(tmp_path, {"train.iterations": 4, "execution.checkpoint_every": 1})
+    _leave_what_a_crash_leaves(tmp_path)
+    resumed = train(
+        tmp_path,
+        {"train.iterations": 4, "execution.checkpoint_every": 1},
+        failures=Failures(tmp_path),
+    )
     assert rows_of(tmp_path) == rows_of(directory)
     assert_equal(resumed.states, whole.states)
+    assert resumed.failed == {}
+    kept = runs.networks(runs.open_run(tmp_path), 4)
+    assert_equal(kept, runs.without_optimiser(whole.states.learner))
+
+
+def _leave_what_a_crash_leaves(directory: Path) -> None:
+    """Of iterations that were not saved: rows, half a line, a failure, and half a snapshot."""
+    with (directory / workdir.METRICS).open("a") as file:
+        file.write(json.dumps({"iteration": 3, "run": "sum_seed0"}) + '\n{"iteration": 3, "r')
+    failure = {"value_seed0": {"iteration": 3, "reason": "loss/policy is nan"}}
+    workdir.write_json(directory / FAILED, failure)
+    snapshots = directory / runs.SNAPSHOTS
+    shutil.copytree(snapshots / "2", snapshots / "4")
+    (snapshots / "4" / DIGEST).unlink()
+
+
+def test_seconds_of_a_resumed_run_go_on(tmp_path: Path) -> None:
+    train(tmp_path, {"train.iterations": 1})
+    rows = workdir.read_rows(tmp_path / workdir.METRICS)
+    hours = [row | {"seconds": 1e5 + row["seconds"]} for row in rows]
+    (tmp_path / workdir.METRICS).write_text("".join(json.dumps(row) + "\n" for row in hours))
+    resumed = train(tmp_path, {"train.iterations": 2})
+    seconds = [row["seconds"] for row in workdir.read_rows(tmp_path / workdir.METRICS)]
+    assert len(seconds) > len(hours)
+    assert seconds == sorted(seconds)
+    assert resumed.seconds >= hours[-1]["seconds"]
 
 
 def test_a_damaged_checkpoint_is_passed_over(
@@ -125,7 +154,8 @@ def test_fewer_iterations_than_done_are_refused(uninterrupted: tuple[Path, Train
 def test_a_crash_before_the_first_checkpoint_starts_again(
     uninterrupted: tuple[Path, Trained], tmp_path: Path
 ) -> None:
-    (tmp_path / workdir.METRICS).write_text(json.dumps({"iteration": 1, "run": "x"}) + "\n")
+    left = [{"iteration": number, "run": "x", "seconds": 1.0} for number in (0, 1)]
+    (tmp_path / workdir.METRICS).write_text("".join(json.dumps(row) + "\n" for row in left))
     train(tmp_path, {"train.iterations": 1})
     assert rows_of(tmp_path) == rows_of(uninterrupted[0])[:4]
 
