@@ -1,6 +1,7 @@
 """Equal scores: the lowest index by default, any of them on request."""
 
 import functools
+import itertools
 from collections.abc import Callable
 from typing import Any
 
@@ -19,24 +20,25 @@ LANES = 512
 
 
 @functools.cache
-def random_ties() -> Callable[..., SearchResult]:
+def random_ties(name: str = NAME) -> Callable[..., SearchResult]:
     """(seed, simulations, scale): games of the start position; priors are uniform.
 
     A leaf's value is `scale` times an action drawn from the evaluation's own key, as a random tie
     below the root would be.
     """
-    states = stack([oracle_game(NAME).init()] * LANES)
+    states = stack([oracle_game(name).init()] * LANES)
+    actions = game_named(name).num_actions
 
     @jax.jit
     def run(seed: jax.Array, m: jax.Array, scale: jax.Array) -> SearchResult:
         def evaluate(keys: jax.Array, states: Any) -> tuple[jax.Array, jax.Array]:
             def one(key: jax.Array) -> jax.Array:
-                return jnp.argmax(jax.random.uniform(jax.random.fold_in(key, 0), (ACTIONS,)))
+                return jnp.argmax(jax.random.uniform(jax.random.fold_in(key, 0), (actions,)))
 
-            return jnp.zeros((LANES, ACTIONS)), jax.vmap(one)(keys) * scale
+            return jnp.zeros((LANES, actions)), jax.vmap(one)(keys) * scale
 
         return core.run(
-            game_named(NAME),
+            game_named(name),
             StateEvaluate(evaluate),
             jax.random.split(jax.random.key(seed), LANES),
             states,
@@ -87,3 +89,23 @@ def test_evaluation_and_random_ties_do_not_share_random_numbers() -> None:
     chosen = result.visit_counts.argmax(-1)
     evaluated = np.round(-result.q.sum(-1) / 0.1)
     assert (chosen == evaluated).mean() == pytest.approx(1 / ACTIONS, abs=0.07)
+
+
+def test_every_simulation_draws_its_own_evaluation() -> None:
+    values = random_ties()(0, 3, 0.1).tree.raw_values[:, 1:4]
+    for one, other in itertools.combinations(range(3), 2):
+        assert (values[:, one] == values[:, other]).mean() == pytest.approx(1 / ACTIONS, abs=0.07)
+
+
+def test_every_simulation_draws_its_own_ties() -> None:
+    """All root actions have been tried once: any is chosen again, not the first one tried."""
+    result = random_ties()(0, ACTIONS + 1, 0.0)
+    first, again = result.tree.action_from_parent[:, 1], result.visit_counts.argmax(-1)
+    assert (first == again).mean() == pytest.approx(1 / ACTIONS, abs=0.07)
+
+
+def test_every_level_draws_its_own_ties() -> None:
+    """The fourth simulation chooses among three equal columns, and below among three again."""
+    result = random_ties(SMALL)(0, 4, 0.0)
+    below = result.tree.action_from_parent[:, 4]
+    assert (result.visit_counts.argmax(-1) == below).mean() == pytest.approx(1 / 3, abs=0.1)
