@@ -72,7 +72,7 @@ def test_a_search_ends_where_a_plain_rule_ends_it() -> None:
 
 def test_a_clock_is_spent_and_each_turn_adds_a_step() -> None:
     """Each has its own: the first player ends every search at once, the second none."""
-    games, clock, most = 8, 24, 24
+    games, clock, most = 8, 25, 24  # the one that is left over is no step
     game, stops = game_named(SMALL), jnp.full((games, 2), -90.0).at[:, 0].set(90.0)
 
     def run(keys: jax.Array) -> tuple:

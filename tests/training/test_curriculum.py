@@ -231,8 +231,8 @@ def test_trimming_drops_the_early_plies_of_each_game():
     np.testing.assert_array_equal(kept.recorded.sum(0), [10 - 7, 7 - 5, 20 - 15])
     assert (np.asarray(kept.recorded) <= np.asarray(games.valid)).all()
     assert bool(kept.recorded[9, 0])
-    most = curriculum.trim(games, jnp.float32(0.9))  # 0.1 x 10 is below 1 in float32
-    np.testing.assert_array_equal(most.recorded.sum(0), [9, 7, 18])
+    most = curriculum.trim(games, jnp.float32(0.8))  # 0.2 x 10 is below 2 in float32
+    np.testing.assert_array_equal(most.recorded.sum(0), [8, 6, 16])
     np.testing.assert_array_equal(curriculum.trim(games, jnp.float32(1.0)).recorded, games.valid)
 
 
