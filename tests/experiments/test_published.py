@@ -38,6 +38,18 @@ def test_published_numbers():
     assert (published.settings("othello_5x5") or {})["train.iterations"] == 200
 
 
+def test_the_number_that_a_claim_compares_with_is_subtracted():
+    [claim] = [c for c in papers.claims(papers.LOSSES) if c.id == "value_loss_vanishes"]
+    found = {(c.board, *c.plus): published_effect(c) for c in claim.contrasts}
+    ends = {  # of l_v in Figs. 7 and 8, which should be below 0.1
+        ("othello_5x5", "sum"): 0.012,
+        ("othello_5x5", "product"): 0.064,
+        ("connect_four_5x5", "sum"): 0.003,
+        ("connect_four_5x5", "product"): 0.010,
+    }
+    assert found == pytest.approx({key: end - 0.1 for key, end in ends.items()})
+
+
 def test_the_claims_are_well_formed_and_agree_with_the_published_numbers() -> None:
     found = papers.claims(papers.LOSSES)
     assert len({claim.id for claim in found}) == len(found)

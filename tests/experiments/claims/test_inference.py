@@ -139,6 +139,32 @@ def test_what_is_absent_is_not_corrected_for() -> None:
     assert np.isnan([*second.interval, *third.interval]).all()
 
 
+def test_what_is_tested_and_what_is_there_are_counted_apart() -> None:
+    """One is tested now, two will be with more seeds; of the third there is nothing."""
+    inside = Estimate(40.0, 4.3, 20, 19.0)  # of the margin at 95 %, not at 97.5 or 98.3 %
+    few = Estimate(100.0, 40.0, 3, 2.0)
+    contrasts = [Contrast(direction="different", margin=50.0)] * 3
+    [first, second, third] = decision.decide(contrasts, [inside, few, None])
+    assert (first.verdict, first.needed) == (CONTRADICTED, None)
+    one, two, three = (
+        inference.seeds_needed(few.effect, few.sd, 50.0, tests=k, direction="different")
+        for k in (1, 2, 3)
+    )
+    assert len({one, two, three}) == 3
+    assert (second.verdict, second.needed) == (UNDECIDED, two)
+    assert (third.verdict, third.needed) == (UNDECIDED, None)
+
+
+def test_what_is_undecided_needs_more_seeds_than_it_has() -> None:
+    """Also where its interval is wider than so many seeds would make another one."""
+    found = Estimate(100.0, 20.0, 20, 1.0)
+    others = inference.seeds_needed(100.0, found.sd, 0.0, tests=1, direction="greater")
+    assert others is not None
+    assert others < 20
+    [test] = decision.decide([Contrast(direction="greater")], [found])
+    assert (test.verdict, test.needed) == (UNDECIDED, 21)
+
+
 def test_wrong_differences_are_rare_in_a_family() -> None:
     """Of six contrasts without an effect any is called different in at most 5 %."""
     rng = np.random.default_rng(2)

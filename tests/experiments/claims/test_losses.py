@@ -94,6 +94,7 @@ def test_boards_and_seeds_are_counted_together(tmp_path: Path) -> None:
     best = found["value_best", "corrected"]
     assert [test.contrast.board for test in best.tests] == 3 * ["othello_6x6"] + 3 * [BOARD]
     assert [test.estimate.seeds for test in best.tests if test.estimate] == 6 * [8]
+    assert best.missing == ()  # the seeds of b begin at 4
     alone = found["value_best", "published"]
     assert len(alone.tests) == 3
     # Six tests are corrected for, not three: the smallest p value counts six times.
@@ -247,3 +248,13 @@ def test_statistics_of_the_second_half_and_of_both_losses() -> None:
     assert found["final_loss"] == 2.0
     assert found["value_less_policy"] == pytest.approx(0.4 - 0.2)
     assert measured.STATISTICS["value_less_policy"](Study("s", {}, {}), run) is None
+
+
+@pytest.mark.parametrize(("name", "step"), [("policy", 1.0), ("value", 0.3)])
+def test_falls_after_the_tenth_iteration(name: str, step: float) -> None:
+    rows = {i: {f"loss/{name}": step * (20 - i)} for i in range(1, 21)}
+    study, run = Study("s", {}, {"a": rows}), Run("a", "sum", 0)
+    whole, late = (
+        measured.STATISTICS[f"{name}_loss_fall{after}"](study, run) for after in ("", "_after_10")
+    )
+    assert (whole, late) == pytest.approx((19 * step, 10 * step))
