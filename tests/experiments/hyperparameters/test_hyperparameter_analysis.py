@@ -61,8 +61,9 @@ def test_rows_are_corrected_together() -> None:
     one = samples(*(rng.normal(size=(3, 6)) + np.array([[0.0], [0.0], [2.2]])))
     most = int(0.05 / importance.block_of(one).p_value())
     assert most >= 1
-    assert all(row.significant for row in importance.spans([one] * most))
-    assert not any(row.significant for row in importance.spans([one] * (most + 1)))
+    for rows, expected in ((most, True), (most + 1, False)):
+        for row in importance.spans([one] * rows):
+            assert row.significant == (row.span > row.noise) == expected
 
 
 def test_few_seeds_decide_nothing() -> None:

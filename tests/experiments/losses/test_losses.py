@@ -230,6 +230,8 @@ def test_leads_are_taken_seed_by_seed_where_seeds_are_shared():
     apart = ranking.lead(rated(other, first=6), rated(one))
     errors = math.hypot(stats.sem(one), stats.sem(other))
     assert apart == pytest.approx(((other - one).mean(), errors))
+    once = ranking.lead(rated(other, first=5), rated(one))  # one shared seed has no spread
+    assert once == pytest.approx((other.mean() - one.mean(), errors))
     both = rated(one, error=30.0), rated(one + 20, error=40.0)
     assert ranking.lead(*both) == pytest.approx((-20, 50 / math.sqrt(6)))
     assert ranking.separated(both)[0] == []  # alike from seed to seed, but not surely rated so
