@@ -49,7 +49,7 @@ def validate(config: ConfigDict) -> None:
 
 def run(config: ConfigDict, directory: Path, command: str | None = None) -> None:
     """The whole study, or the rest of it: (config, workdir) -> results.json, report.html."""
-    study = shell.begin(STUDY, config, directory, command, validate=validate)
+    study = shell.begin(STUDY, config, directory, command, validate=validate, fixed=arms.FIXED)
     results = arms.measure(study, _arms(config))
     print(report.accuracy_and_cost({arm["arm"]: arm for arm in results["arms"]}, {}).text())
     results = study.header() | results

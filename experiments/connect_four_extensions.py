@@ -66,7 +66,10 @@ def validate(config: ConfigDict) -> None:
 
 def run(config: ConfigDict, directory: Path, command: str | None = None) -> None:
     """The whole study, or the rest of it: (config, workdir) -> results.json, report.html."""
-    study = shell.begin(STUDY, config, directory, command, validate=validate)
+    # A teacher's newest network, and the room for positions seen, go by the number of iterations.
+    bound = {TEACHER, "novelty", "novel_wins"} & {*config.study.arms}
+    fixed = (*arms.FIXED, *(["train.iterations"] if bound else []))
+    study = shell.begin(STUDY, config, directory, command, validate=validate, fixed=fixed)
     results = arms.measure(study, extension_arms.changes(config), populations.group_of)
     for arm in results["arms"]:
         arm["changes"] = extension_arms.added(config)[arm["arm"]]

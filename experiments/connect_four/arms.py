@@ -7,7 +7,7 @@ import functools
 import time
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import jax
 from ml_collections import ConfigDict
@@ -34,6 +34,7 @@ ARMS = "arms"  # folder of the arms' run directories
 ACCURACY = "accuracy.json"
 _TIMED = 3  # self-play programs, of which the fastest counts
 
+FIXED: Final = ("study.patience",)  # may not change on resuming: it has cut the curves
 Changes = Mapping[str, Any]  # dotted keys that an arm sets
 # (arm, its settings, its run directory, test positions) -> its members and who looks at them
 Group = tuple[list[Member], Observer]

@@ -86,7 +86,7 @@ def measure(config: ConfigDict, directory: Path, arms: Mapping[str, Run]) -> lis
     }
     missing = [(a, at) for a, its in asked.items() for at in its if (a, at) not in done]
     if not missing:
-        return _of(asked, rows)
+        return _asked(asked, rows)
     total = sum(len(arms[arm].members) * config.study.games for arm, _ in missing)
     first = arms[missing[0][0]]
     say(f"against {config.study.reference}: {total:,} games; compiling...")
@@ -115,11 +115,13 @@ def measure(config: ConfigDict, directory: Path, arms: Mapping[str, Run]) -> lis
             ]
             workdir.append_rows(path, new)
             rows += new
-    return _of(asked, rows)
+    return _asked(asked, rows)
 
 
-def _of(asked: Mapping[str, Sequence[int]], rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Others were asked for before the training was made longer."""
+def _asked(
+    asked: Mapping[str, Sequence[int]], rows: Sequence[dict[str, Any]]
+) -> list[dict[str, Any]]:
+    """Without those that were asked for before the training was made longer."""
     return [row for row in rows if row["iteration"] in asked.get(row["arm"], ())]
 
 

@@ -141,6 +141,11 @@ def _parse(words: Sequence[str], default_config: str) -> tuple[ConfigDict, Path]
     given = _flags(words)
     settings = load(given.get("config", default_config), default_config)
     changes = {n.removeprefix("config."): v for n, v in given.items() if n.startswith("config.")}
+    if "preset" in changes:
+        raise ConfigError(
+            f"--config.preset={changes['preset']}: would change the name alone, write "
+            f"--config=FILE:{changes['preset']}"
+        )
     for name in changes:
         _check_known(name, list(settings.keys))
     config = _overruled(settings, changes)

@@ -172,6 +172,7 @@ def test_the_default_settings_are_used(monkeypatch: pytest.MonkeyPatch, tmp_path
         (["--max-minutes=-1"], "--max-minutes='-1': give a number"),
         (["--max-minutes=nan"], "--max-minutes='nan': give a number"),
         ([f"--config={CONFIG}:huge"], "unknown preset 'huge'"),
+        ([f"--config={CONFIG}", "--config.preset=gpu"], "write --config=FILE:gpu"),
         (["--config=/no/such/file.py:quick"], "no such settings file"),
         (["train.epochs=3"], "unexpected argument 'train.epochs=3'"),
         (["--config=README.md"], "is no Python file"),

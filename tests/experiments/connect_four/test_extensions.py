@@ -48,6 +48,33 @@ def test_leagues_and_teacher_have_the_authors_numbers() -> None:
     assert arms["teacher"]["train.batch_size"] == 1024
 
 
+@pytest.mark.parametrize(
+    ("arms", "changes", "allowed"),
+    [
+        (("extended",), {"study.patience": 3}, False),
+        (("extended",), {"train.iterations": 9}, True),
+        (("extended", "novelty"), {"train.iterations": 9}, False),
+        (("teacher", "move1"), {"train.iterations": 9}, False),
+    ],
+)
+def test_what_goes_by_the_iterations_is_not_trained_for_longer(
+    arms: tuple[str, ...],
+    changes: dict[str, Any],
+    allowed: bool,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def measure(*_: Any) -> Any:
+        raise InterruptedError
+
+    monkeypatch.setattr(study.arms, "measure", measure)
+    with pytest.raises(InterruptedError):
+        study.run(tiny({"study.arms": arms}), tmp_path)
+    refused = None if allowed else next(iter(changes))
+    with pytest.raises(InterruptedError if allowed else ConfigError, match=refused):
+        study.run(tiny({"study.arms": arms} | changes), tmp_path)
+
+
 def test_an_arm_may_reckon_with_a_setting() -> None:
     """`kld` sets the simulations to a multiple of the study's own."""
     study.validate(tiny({"search.num_simulations": 7}))
