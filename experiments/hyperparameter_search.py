@@ -9,6 +9,7 @@ with the Pareto front; with `--config.study.grid=runs/correlation` the fronts of
 other. A search that was stopped resumes from its trials, which are kept in the run directory.
 """
 
+import itertools
 import math
 from pathlib import Path
 from typing import Any, Final
@@ -57,7 +58,10 @@ def validate(config: ConfigDict) -> None:
     config_lib.require_one_width(config)
     board = parts.build_game(config).name
     fixed_opponents.check(_measuring(config, "last"), board, "config.study.")
-    spec_lib.make_spec(_room(config))
+    for ends in itertools.product(*(config.study[field] for field in FIELDS.values())):
+        own = make_setting(config, dict(zip(FIELDS, ends, strict=True))).config
+        config_lib.validate(own, KEYS)
+        spec_lib.make_spec(own)
     check_grid(config)
 
 
@@ -181,7 +185,10 @@ def conclude(study: StudyRun, search: Any) -> StudySummary:
         for i, t in enumerate(done)
     ]
     results = study.header() | {
-        "runs": [{"name": t["name"], "target": config.train.loss, "seed": 0} for t in tried],
+        "runs": [
+            {"name": one["name"], "target": config.train.loss, "seed": config.seed + t.number}
+            for one, t in zip(tried, done, strict=True)
+        ],
         "settings": [{"name": t["name"], "values": t["values"]} for t in tried],
         "failed": group_training.failed_in(directory),
         "search": {"trials": tried},

@@ -10,7 +10,7 @@ remarks.
 """
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -33,6 +33,13 @@ from jaxzero.settings.config import ConfigError
 from jaxzero.tracking import StudySummary
 
 STUDY = "hyperparameter_sweep"
+# (values, another key, whether they mean nothing with its value, a value that gives them a meaning)
+_IDLE: tuple[tuple[str, str, Callable[[Any], bool], Any], ...] = (
+    ("dropout_rate", "network.name", lambda name: name == "resnet", "convnet"),
+    ("threshold", "arena.gate", lambda gate: gate == "wilson", "threshold"),
+    ("c_puct", "search.algorithm", lambda algorithm: algorithm == "gumbel", "puct"),
+    ("window", "replay.window_positions", bool, 0),
+)
 
 
 def swept(config: ConfigDict) -> list[Swept]:
@@ -75,11 +82,13 @@ def validate(config: ConfigDict) -> None:
         raise ConfigError(
             "config.arena.gate='none': n and u would mean nothing, set it to threshold"
         )
-    if config.network.name == "resnet" and config.study.dropout_rate:
-        raise ConfigError(
-            f"config.study.dropout_rate={tuple(config.study.dropout_rate)}: a resnet drops nothing "
-            "out, set it to () or config.network.name to 'convnet'"
-        )
+    for field, key, idle, remedy in _IDLE:
+        values, other = config.study[field], config_lib.get(config, key)
+        if values and idle(other):
+            raise ConfigError(
+                f"config.study.{field}={tuple(values)}: means nothing with config.{key}={other!r}, "
+                f"set it to () or config.{key} to {remedy!r}"
+            )
 
 
 def plan(config: ConfigDict) -> Plan:

@@ -12,7 +12,8 @@ from typing import Any, Final
 import jax
 from ml_collections import ConfigDict
 
-from experiments.connect_four import solved_accuracy
+from experiments.configs.connect_four_extensions import POPULATIONS
+from experiments.connect_four import baselines, solved_accuracy
 from experiments.connect_four.solved_accuracy import Accuracies
 from experiments.shell import study as shell
 from experiments.shell.study import StudyRun
@@ -60,6 +61,13 @@ def check(
             "config.replay.window_positions=0: this study's windows are counted in positions, "
             "give a number"
         )
+    start = baselines.slow_window_start(config)
+    if not 0 < start < config.replay.window_positions:
+        raise ConfigError(
+            f"config.study.slow_window_share={config.study.slow_window_share}: a slow window of "
+            f"{start} of {config.replay.window_positions} positions could not grow, choose between "
+            "0 and 1"
+        )
     for arm, changes in arms_of(config).items():
         for key, value in changes.items():
             own, before = config_lib.get(config, key), config_lib.get(preset, key)
@@ -74,6 +82,13 @@ def check(
         changed = config_lib.changed(config, changes)
         config_lib.validate(changed, keys)
         spec_lib.make_spec(changed)
+    shell.refuse_equal_arms(
+        {
+            arm: config_lib.changed(config, changes)
+            for arm, changes in arms_of(config).items()
+            if arm not in POPULATIONS  # which differ from the others in their members
+        }
+    )
     solved_accuracy.check(config)
     devices.choose(config)
 

@@ -15,7 +15,7 @@ def extensions(
 
     `grows`: how the slow window does; `anneal_...`: of the cyclic learning rate.
     """
-    start = round(config.study.slow_window_share * config.replay.window_positions)
+    start = slow_window_start(config)
     return {
         "dedupe": {"replay.duplicate_weight": 0.8},
         "cyclic": {
@@ -37,6 +37,11 @@ def extensions(
         "known_results": {"search.propagate_results": True},
         "symmetric_images": {"replay.images": "all"},
     }
+
+
+def slow_window_start(config: ConfigDict) -> int:
+    """Positions that the slow window begins with."""
+    return round(config.study.slow_window_share * config.replay.window_positions)
 
 
 def ingredients(config: ConfigDict) -> dict[str, dict[str, Any]]:

@@ -61,6 +61,12 @@ def check(config: ConfigDict, *, beside: int = 0) -> None:
         made = solved_positions.describe(folder / solved_set.default_directory(RECIPE).name)
         if made is None or made["positions"] < count:
             bitbully.check_installed()
+    elif held["recipe"] != RECIPE._asdict():
+        raise ConfigError(
+            f"config.study.data={config.study.data}: these positions were made with "
+            f"{Recipe(**held['recipe']).words}, the test set with {RECIPE.words}, choose a folder "
+            f"of such a set, or {solved_set.ROOT}, where it is looked for and made"
+        )
     elif held["positions"] < count:
         others = f" and config.study.fitness_positions={beside}" if beside else ""
         raise ConfigError(

@@ -28,6 +28,12 @@ class Recipe(NamedTuple):
     seed: int  # of the games
 
     @property
+    def words(self) -> str:
+        """What asks `experiments.connect_four_data` for it."""
+        one = " --one-per-game" if self.one_per_game else ""
+        return f"--best-move-probability={self.best_move_probability:g}{one} --seed={self.seed}"
+
+    @property
     def games_per_part(self) -> int:
         """Games that are played and kept together: seconds of work."""
         return 100 if self.one_per_game else 20

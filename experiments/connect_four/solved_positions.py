@@ -97,9 +97,13 @@ def load(directory: Path) -> Positions:
     path = directory / POSITIONS
     record = _record_of(path)
     if record is None or not path.is_file():
+        what, words = "set of positions", ""
+        if record is not None:
+            recipe = Recipe(**record["recipe"])
+            what, words = POSITIONS, f"--positions={record['positions']} {recipe.words} "
         raise ConfigError(
-            f"{directory} holds no set of positions: make it with "
-            f"python -m experiments.connect_four_data --directory={directory}"
+            f"{directory} holds no {what}: make it with "
+            f"python -m experiments.connect_four_data {words}--directory={directory}"
         )
     if _digest(path) != record["sha256"]:
         raise ConfigError(

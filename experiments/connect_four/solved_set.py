@@ -12,6 +12,7 @@ from tqdm import tqdm
 from experiments.connect_four import solved_positions
 from experiments.connect_four.solved_games import Recipe, Solved, play_part
 from jaxzero.settings import devices
+from jaxzero.settings.config import ConfigError
 from jaxzero.solvers import bitbully
 
 ROOT = Path("runs/positions")
@@ -33,11 +34,18 @@ def place_of(recipe: Recipe, folder: Path) -> Path:
 def make(recipe: Recipe, positions: int, directory: Path, *, processes: int = 0) -> None:
     """Makes a set of different positions, or what is missing of it; 0 `processes`: one a core.
 
-    ConfigError: the directory holds another recipe's; bitbully is not installed.
+    ConfigError: the directory holds another recipe's, or more; bitbully is not installed.
     """
     record = solved_positions.describe(directory)
-    if record and record["recipe"] == recipe._asdict() and record["positions"] == positions:
-        return
+    if record and record["recipe"] == recipe._asdict():
+        held = record["positions"]
+        if held > positions:
+            raise ConfigError(
+                f"{directory} holds {held} positions, {positions} are wanted: a set does not "
+                "become smaller, choose another directory or at least as many"
+            )
+        if held == positions and (directory / solved_positions.POSITIONS).is_file():
+            return
     bitbully.check_installed()
     solved_positions.check_recipe(directory, recipe)
     processes = processes or devices.cores()

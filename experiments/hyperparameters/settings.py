@@ -52,8 +52,14 @@ class Training:
 def make_setting(base: ConfigDict, values: Mapping[str, Any]) -> Setting:
     """The setting that changes some letters of `LETTERS`."""
     own = config_lib.changed(base, {LETTERS[letter]: v for letter, v in values.items()})
-    name = "_".join(f"{letter}={value:g}" for letter, value in values.items())
+    name = "_".join(f"{letter}={_in_digits(value)}" for letter, value in values.items())
     return Setting(name or "default", dict(values), own)
+
+
+def _in_digits(value: float) -> str:
+    """Six digits where they are enough, so that different values have different names."""
+    short = f"{value:g}"
+    return short if float(short) == value else repr(value)
 
 
 def trainings(settings: Sequence[Setting], seeds: Sequence[int]) -> list[Training]:

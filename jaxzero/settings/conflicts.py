@@ -66,10 +66,10 @@ def conflicts(config: ConfigDict, switches: Switches) -> Iterator[tuple[Any, str
         "config.replay.window_positions",
     )
     yield (
-        replay.window_start > replay.window_positions,
+        bool(replay.window_start) and replay.window_start >= replay.window_positions,
         "replay.window_start",
         "the window grows from it to "
-        f"config.replay.window_positions={replay.window_positions}, choose at most that",
+        f"config.replay.window_positions={replay.window_positions}, choose less than that",
     )
     for pair, numbers in (
         ("replay.window_grows", replay.window_grows),

@@ -113,6 +113,22 @@ def test_settings_that_an_arm_would_change_back_are_refused(
     study.validate(tiny({"study.arms": ("baseline",)} | changes))
 
 
+@pytest.mark.parametrize(
+    ("changes", "told"),
+    [
+        ({"study.slow_window_share": 0.0}, r"config.study.slow_window_share=0.0: .* not grow"),
+        ({"study.slow_window_share": 1.0}, r"config.study.slow_window_share=1.0: .* not grow"),
+        (
+            {"study.arms": ("extended", "reply"), "study.extended": ("reply",)},
+            "'extended' and 'reply' have the same settings here",
+        ),
+    ],
+)
+def test_arms_that_are_one_player_twice_are_refused(changes: dict[str, Any], told: str) -> None:
+    with pytest.raises(ConfigError, match=told):
+        study.validate(tiny(changes))
+
+
 @pytest.mark.slow
 def test_everything_is_there(finished: Path) -> None:
     (extended,) = check(finished, ["extended"])

@@ -231,7 +231,7 @@ def test_positions_that_cannot_be_made_are_refused_at_once(
     settings = {"game": "connect_four_6x7", "study.data": str(tmp_path / "none")}
     with pytest.raises(ConfigError, match=r"\.\[solver\]"):
         study.run(tiny(settings), tmp_path / "new")
-    held = {"positions": 5}
+    held = {"positions": 5, "recipe": solved_accuracy.RECIPE._asdict()}
     monkeypatch.setattr(solved_accuracy.solved_positions, "describe", lambda _: held)
     with pytest.raises(ConfigError, match=r"study\.test_positions=\d+: .* holds 5"):
         study.run(tiny(settings), tmp_path / "new")

@@ -16,12 +16,14 @@ import numpy as np
 import pytest
 
 from experiments import connect_four_data
-from experiments.connect_four import solved_games, solved_positions, solved_set
+from experiments.configs.connect_four_efficiency import get_config
+from experiments.connect_four import solved_accuracy, solved_games, solved_positions, solved_set
 from experiments.connect_four.solved_games import NO_MOVE, Recipe, Solved
 from jaxzero import workdir
 from jaxzero.games import make_game
 from jaxzero.settings.config import ConfigError
 from jaxzero.solvers import ILLEGAL
+from tests import small
 
 HARD = Recipe(best_move_probability=0.5, one_per_game=True, seed=1)
 ALL = HARD._replace(one_per_game=False)
@@ -102,6 +104,31 @@ def test_a_set_is_made_once_and_grows(directory: Path) -> None:
     solved_set.make(ALL, 160, directory)
     grown = solved_positions.load(directory)
     np.testing.assert_array_equal(grown.labelled.scores[:150], found.labelled.scores)
+    with pytest.raises(ConfigError, match=r"holds 160 positions, 150 are wanted: .*not become"):
+        solved_set.make(ALL, 150, directory)
+
+
+def test_a_set_without_its_positions_is_made_again_by_the_command_that_is_named(
+    directory: Path, tmp_path: Path
+) -> None:
+    shutil.copytree(directory, tmp_path / "set")
+    held = tmp_path / "set" / solved_positions.POSITIONS
+    before = held.read_bytes()
+    held.unlink()
+    with pytest.raises(ConfigError, match=r"holds no positions.npz: make it with python ") as told:
+        solved_positions.load(tmp_path / "set")
+    words = str(told.value).split("connect_four_data ")[1].split()
+    connect_four_data.main(words)
+    assert held.read_bytes() == before
+
+
+def test_positions_of_another_recipe_are_no_test_set(directory: Path) -> None:
+    config = small.changed(get_config("quick"), {"study.data": str(directory)})
+    with pytest.raises(
+        ConfigError, match=r"with --best-move-probability=0.5 --seed=1, the test"
+    ) as e:
+        solved_accuracy.check(config)
+    assert "--best-move-probability=0.5 --one-per-game --seed=0" in str(e.value)
 
 
 MAKE = """

@@ -86,6 +86,8 @@ def test_settings_that_differ_in_length_alone_are_one_training() -> None:
     assert found[0].serves == (("I=1_E=4", 1), ("I=3_E=4", 3), ("I=2_E=4", 2))
     with pytest.raises(ConfigError, match="are the same setting"):
         settings.trainings([make_setting(base, {"m": 8}), make_setting(base, {})], [0])
+    close = [make_setting(base, {"lr": rate}) for rate in (0.00123456, 0.001234561, 0.5)]
+    assert [s.name for s in close] == ["lr=0.00123456", "lr=0.001234561", "lr=0.5"]
 
 
 def test_no_more_is_split_than_is_worth_a_program() -> None:

@@ -120,7 +120,10 @@ def test_a_search_goes_on_where_it_was_stopped(
         ["trial_3", "trial_4", "trial_5"],  # proposed before the stop, trained after it
         ["trial_6"],
     ]
-    tried = results_of(directory)["search"]["trials"]
+    results = results_of(directory)
+    own_seeds = {name: config.seed for name, config in again._configs.items()}
+    assert {run["name"]: run["seed"] for run in results["runs"]} == own_seeds
+    tried = results["search"]["trials"]
     assert [t["name"] for t in tried] == [f"trial_{i}" for i in (0, 2, 3, 4, 5, 6)]
     for trial in tried:
         values = trial["values"]
@@ -153,6 +156,10 @@ def test_presets(preset: str) -> None:
         ({"study.sampler": "tp"}, "did you mean 'tpe'?"),
         ({"study.grid": "nowhere"}, "config.study.grid='nowhere': holds no results.json"),
         ({"search.algorithm": "gumbel"}, "config.search.algorithm='gumbel'"),
+        (  # the largest trial could do it
+            {"selfplay.fast_share": 0.5, "selfplay.fast_simulations": 6},
+            "config.selfplay.fast_simulations=6: a full search makes 4",
+        ),
     ],
 )
 def test_impossible_searches_leave_nothing_behind(

@@ -265,7 +265,19 @@ def test_a_group_that_breaks_stops_no_other(
         ({"arena.gate": "none"}, "config.arena.gate='none'"),
         (
             {"network.name": "resnet", "study.dropout_rate": (0.1,)},
-            "config.study.dropout_rate=(0.1,): a resnet",
+            "config.study.dropout_rate=(0.1,): means nothing with config.network.name='resnet'",
+        ),
+        (
+            {"arena.gate": "wilson", "study.threshold": (0.5, 0.7)},
+            "config.study.threshold=(0.5, 0.7): means nothing with config.arena.gate='wilson'",
+        ),
+        (
+            {"search.algorithm": "gumbel", "study.c_puct": (0.5,)},
+            "config.study.c_puct=(0.5,): means nothing with config.search.algorithm='gumbel'",
+        ),
+        (
+            {"replay.window_positions": 1000, "study.window": (2,)},
+            "config.study.window=(2,): means nothing with config.replay.window_positions=1000",
         ),
         ({"execution.shard": "3/2"}, "--shard='3/2'"),
         ({"study.batch_size": (10**6,)}, "config.train.batch_size=1000000"),
