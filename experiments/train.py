@@ -85,7 +85,9 @@ class Progress:
         self.examiner = Examiner(spec_lib.make_spec(study.config), study.config)
 
     def is_done(self) -> bool:
-        """Whether training ended because nothing improved."""
+        """Whether training ended because nothing improved, if it is looked at."""
+        if not self._study.config.study.examine_every:
+            return False
         saved = max(Checkpoints.steps(self._study.directory / "checkpoints"), default=0)
         last = max(self.records, default=0)
         return last == saved and self._has_ended()

@@ -26,6 +26,8 @@ def settings(study: str, preset: str, changes: Mapping[str, Any] | None = None) 
     config: ConfigDict = file.get_config(preset).copy_and_resolve_references()
     known = table(KEYS, file.KEYS)
     for key, value in (changes or {}).items():
+        if key == "preset":
+            raise ConfigError(f"preset={value!r}: would change the name alone, choose the preset")
         if key not in known:
             raise ConfigError(f"unknown key config.{key}: {nearest(key, known)}")
         try:

@@ -112,11 +112,18 @@ def claim(directory: Path, config: ConfigDict, name: str, *, fixed: Sequence[str
 
 
 def is_finished(config: ConfigDict, directory: Path) -> bool:
-    """Has the directory a report, the last to be written, of as many iterations as are wanted?"""
+    """Has the directory a report, the last to be written, of these settings but `execution`?"""
     path = directory / workdir.RESULTS
     if not path.exists() or not (directory / "report.html").exists():
         return False
-    return workdir.read_json(path)["config"]["train"]["iterations"] == config.train.iterations
+    # A key that is younger than the directory had its default in it, as `workdir.claim` has it.
+    done = config_lib.with_defaults(workdir.read_json(path)["config"])
+    wanted = workdir.plain(config_lib.flatten(config))
+    return all(
+        done.get(key, value) == value
+        for key, value in wanted.items()
+        if not key.startswith("execution.")
+    )
 
 
 def check(config: ConfigDict, keys: Iterable[Key], *distinct: str) -> None:

@@ -1,7 +1,10 @@
 """Weights & Biases: a W&B run for each run of a study, and one for the study's results."""
 
+import functools
 import glob
+import hashlib
 import importlib
+import itertools
 import json
 import re
 import secrets
@@ -54,12 +57,11 @@ class WandbRuns:
         self._directory = directory.absolute()
         self._config = config
         self._study = study
-        self._group = f"{study}/{self._directory.name}"
+        self._group = _group_of(study, self._directory)
         self._runs: dict[str, Any] = {}  # W&B's, open
         self._heads: dict[str, Row] = {}  # a row of each run of the study
         self._defined: dict[str, set[str]] = {}  # metrics of each whose axis W&B knows
         self._last: dict[str, int] = {}  # step that each holds, -1 if none
-        self._ledger: dict[str, Any] = {}
 
     def log(self, rows: list[Row]) -> None:
         """Sends those rows that W&B does not have yet."""
@@ -74,31 +76,46 @@ class WandbRuns:
 
     def finish(self, summary: StudySummary) -> None:
         """Numbers to their runs; curves, tables, figures and the report to the study's own."""
-        for name, run in self._runs.items():
-            run.summary.update(dict(summary.members.get(name, {})))
-            run.finish()
-        self._runs = {}
-        # Results of more iterations or arms are other results: they get another W&B run.
-        of_arms = f"-{summary.arms}arms" if summary.arms else ""
-        name = f"{STUDY}-{summary.iteration}{of_arms}"
-        for iteration in range(self._held(name) + 1, summary.iteration + 1):
+        for name, numbers in summary.members.items():
+            other = self._sent("numbers").get(name) != _digest(dict(numbers))
+            if name in self._runs or (name in self._heads and other):
+                self._run(name).summary.update(dict(numbers))
+        self._finish_runs()
+        name = self._name_of_results(summary)
+        points = [i for by_run in summary.curves.values() for c in by_run.values() for i in c]
+        end = max([summary.iteration, *points])  # some studies go on in a few of their runs
+        for iteration in range(self._held(name) + 1, end + 1):
             values = {
                 f"{metric}/{run}": curve[iteration]
                 for metric, curves in summary.curves.items()
                 for run, curve in curves.items()
                 if iteration in curve
             }
-            if iteration == summary.iteration:
+            if iteration == end:
                 self._run(name).summary.update(dict(summary.numbers))
                 values |= self._media(summary)
             if values:
                 self._log(name, values, iteration)
             self._last[name] = iteration
-        for run in self._runs.values():
-            run.finish()
-        self._runs = {}
+        self._finish_runs()
+        # What a process that is stopped before this line has sent may be sent again.
+        digests = {run: _digest(dict(numbers)) for run, numbers in summary.members.items()}
+        self._sent("numbers").update(digests)
+        self._sent("results")[name] = _digest_of_results(summary)
         self._write_ledger()
         self._say_where()
+
+    def _finish_runs(self) -> None:
+        runs, self._runs = self._runs, {}
+        for run in runs.values():
+            run.finish()
+
+    def _name_of_results(self, summary: StudySummary) -> str:
+        """Of the study's own W&B run. Other results, as of more arms, get another one."""
+        of_arms = f"-{summary.arms}arms" if summary.arms else ""
+        name, digest = f"{STUDY}-{summary.iteration}{of_arms}", _digest_of_results(summary)
+        names = itertools.chain([name], (f"{name}-again{i}" for i in itertools.count(1)))
+        return next(n for n in names if self._sent("results").get(n, digest) == digest)
 
     def close(self) -> None:
         """Marks runs that were not finished as preempted: the same command resumes them."""
@@ -153,7 +170,7 @@ class WandbRuns:
         folder = glob.escape(str(self._directory / "wandb"))
         files = glob.glob(f"{folder}/offline-run-*-{glob.escape(self._identity(name))}/*.wandb")
         if not files or self._ledger["mode"] != "offline":
-            return int(self._ledger["sent"].get(name, -1))
+            return int(self._sent("sent").get(name, -1))
         for file in map(Path, sorted(files, reverse=True)):  # newest first: names hold the time
             step, whole = _read_log(file)
             was_synced = file.with_name(f"{file.name}.syncstate").exists()
@@ -194,15 +211,22 @@ class WandbRuns:
 
     def _identity(self, name: str) -> str:
         """A run's W&B id: the directory's own and the name, without what ids may not have."""
-        if not self._ledger:
-            path = self._directory / LEDGER
-            fresh = {"id": secrets.token_hex(4), "mode": self._mode, "sent": {}}
-            self._ledger = workdir.read_json(path) if path.is_file() else fresh
         return f"{self._ledger['id']}-{re.sub(r'[^A-Za-z0-9_.=-]', '-', name)}"
+
+    @functools.cached_property
+    def _ledger(self) -> dict[str, Any]:
+        """See `LEDGER`."""
+        path = self._directory / LEDGER
+        fresh = {"id": secrets.token_hex(4), "mode": self._mode}
+        return workdir.read_json(path) if path.is_file() else fresh
+
+    def _sent(self, what: str) -> dict[str, Any]:
+        """The last step ("sent"), or a digest of numbers or results, by the W&B run's name."""
+        return self._ledger.setdefault(what, {})
 
     def _write_ledger(self) -> None:
         self._ledger["mode"] = self._mode
-        self._ledger["sent"] |= self._last
+        self._sent("sent").update(self._last)
         workdir.write_json(self._directory / LEDGER, self._ledger)
 
     def _members(self) -> dict[str, Any]:
@@ -219,6 +243,22 @@ class WandbRuns:
         if self._mode == "offline":
             where = f"offline, to send it: wandb sync {self._directory}/wandb/offline-run-*"
         tqdm.write(f"W&B: {where}", file=sys.stderr)
+
+
+def _group_of(study: str, directory: Path) -> str:
+    """`STUDY/WORKDIR`; of a part of a study (an arm, say) `STUDY/WORKDIR/PART`."""
+    above = directory.parent.parent
+    is_part = (above / workdir.CONFIG).is_file()
+    return "/".join([study, *([above.name] if is_part else []), directory.name])
+
+
+def _digest_of_results(summary: StudySummary) -> str:
+    return _digest([summary.curves, summary.numbers, [vars(t) for t in summary.tables.values()]])
+
+
+def _digest(values: Any) -> str:
+    """Of what JSON can hold."""
+    return hashlib.sha256(json.dumps(values, sort_keys=True, default=float).encode()).hexdigest()
 
 
 def _read_log(file: Path) -> tuple[int, bool]:

@@ -66,6 +66,7 @@ def test_a_begun_directory_keeps_its_size(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("changes", "name", "message"),
     [
+        ({"preset": "paper"}, "auto", "preset='paper': would change the name alone"),
         ({"train.epoch": 3}, "auto", "unknown key config.train.epoch: did you mean 'train.epochs'"),
         ({"train.epochs": 0}, "auto", "config.train.epochs=0"),
         ({"train.epochs": "many"}, "auto", "config.train.epochs='many'"),
@@ -106,8 +107,13 @@ def test_finished_directories_are_left_alone(
     assert notebook.run(config, tmp_path)
     assert "nothing left to do" in capsys.readouterr().out
     assert notebook.estimate(config, tmp_path) == f"{tmp_path} is finished"
-    longer = tiny({"train.iterations": 3})
-    assert not shell.is_finished(longer, tmp_path)
+    assert shell.is_finished(tiny({"execution.max_minutes": 3.0}), tmp_path)
+    for more in ({"train.iterations": 3}, {"tracking.wandb": "offline"}, {"study.ladder_games": 8}):
+        assert not shell.is_finished(tiny(more), tmp_path)
+    results = {"config": config.to_dict()}
+    del results["config"]["train"]["measure"]  # of a time that did not know it yet
+    workdir.write_json(tmp_path / workdir.RESULTS, results)
+    assert shell.is_finished(config, tmp_path)
     with pytest.raises(ConfigError, match="holds another run"):
         notebook.run(tiny({"train.learning_rate": 0.5}), tmp_path)
 

@@ -82,7 +82,10 @@ def test_a_training_ends_with_the_best_network_as_a_player(
     page = report.write(tmp_path / "run")
     assert "Strength over training" in page.read_text()
     # The same command has nothing left to train.
-    assert train.Progress(StudyRun(train.STUDY, tiny(), tmp_path / "run")).is_done()
+    for every, done in ((1, True), (0, False)):  # 0: nothing is looked at, so nothing ends it
+        config = tiny({"study.examine_every": every})
+        study = StudyRun(train.STUDY, config, tmp_path / "run")
+        assert train.Progress(study).is_done() == done
 
     check_report(request.getfixturevalue("browser"), page, tmp_path)  # the rest needs none
 

@@ -272,6 +272,39 @@ def test_wandb_offline_holds_each_step_once_whatever_happens(tmp_path: Path) -> 
     assert sorted((tmp_path / "wandb").glob("offline-run-*")) == before
 
 
+def test_wandb_offline_gets_what_was_left_and_what_is_new(tmp_path: Path) -> None:
+    pytest.importorskip("wandb")
+    part = tmp_path / "study" / "arms" / "plain"
+    part.mkdir(parents=True)
+    workdir.write_json(tmp_path / "study" / workdir.CONFIG, {})
+    train(part, range(3), settings("offline"), done=False)  # stopped before its end
+    longer = {"elo/training": {RUNS[0]: {1: 10.0, 5: 50.0}}}  # one of its runs went on
+    first = dataclasses.replace(final_after(2), curves=longer)
+    second = dataclasses.replace(first, numbers={"checks/learns": 2.5})
+    for results in (first, first, second, first):
+        with Tracker(part, settings("offline"), "test") as tracker:
+            tracker.finish(results)
+
+    identity = json.loads((part / wandb_runs.LEDGER).read_text())["id"]
+    folders = sorted((part / "wandb").glob(f"offline-run-*-{identity}-{RUNS[0]}"))
+    parts = [records_of(folder) for folder in folders]
+    assert [exit_codes(part) for part in parts] == [[1], [0]]
+    assert [steps_of(part) for part in parts] == [[0, 1, 2], []]
+    assert ("elo/final", 7.0) in summary_of(parts[-1])
+    run = next(record["run"] for record in parts[0] if record["type"] == "run")
+    assert run["run_group"] == "test/study/plain"
+    for name, learns in (("study-2", 1.5), ("study-2-again1", 2.5)):
+        [folder] = (part / "wandb").glob(f"offline-run-*-{identity}-{name}")
+        assert steps_of(records_of(folder)) == [1, 5]
+        assert ("checks/learns", learns) in summary_of(records_of(folder))
+
+
+def summary_of(records: Sequence[dict[str, Any]]) -> list[tuple[str, Any]]:
+    """Names and values that were put into the summary of a W&B run."""
+    updates = [r["summary"]["update"] for r in records if r["type"] == "summary"]
+    return [pair for update in updates for pair in update.items()]
+
+
 def steps_of(records: Sequence[dict[str, Any]]) -> list[int]:
     """The steps of a part of an offline W&B run."""
     return [r["history"]["item"]["_step"] for r in records if r["type"] == "history"]
