@@ -43,7 +43,7 @@ def write(run: Run, at: int, folder: Path, card: Mapping[str, Any]) -> None:
 
 def card(results: Mapping[str, Any]) -> dict[str, Any]:
     """What is known of the player of a finished training."""
-    environment, cost = results["environment"], results["cost"]
+    environment, cost, config = results["environment"], results["cost"], results["config"]
     return {
         "game": results["game"],
         "licence": LICENCE,
@@ -53,7 +53,8 @@ def card(results: Mapping[str, Any]) -> dict[str, Any]:
         "minutes": round(cost["wall_seconds"] / 60, 1),
         "games": int(cost["games"]),
         "iteration": results["best_iteration"],
-        "seed": results["config"]["seed"],
-        "simulations": results["config"]["search"]["num_simulations"],
+        "seed": config["seed"],
+        # those of the games that measured it
+        "simulations": config["study"]["simulations"] or config["search"]["num_simulations"],
         "measured": results["final"],
     }

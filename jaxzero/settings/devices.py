@@ -76,6 +76,10 @@ def describe(devices: Sequence[Any] | None = None) -> str:
     return f"{len(devices)} x {name}"
 
 
+_GOOGLE = "0x1ae0"  # PCI vendor, also of network cards
+_TPUS = ("0x0062", "0x0063", "0x006f", "0x0076")  # PCI devices: v5p, v5e, v6e, 7x
+
+
 def idle_accelerator(*, backend: str | None = None, root: Path = Path("/")) -> str | None:
     """A warning where an accelerator is present and JAX computes on the CPU; None otherwise.
 
@@ -85,20 +89,38 @@ def idle_accelerator(*, backend: str | None = None, root: Path = Path("/")) -> s
     """
     if (backend or jax.default_backend()) != "cpu" or os.environ.get("JAX_PLATFORMS") == "cpu":
         return None
-    gpus = root / "proc/driver/nvidia/gpus"
-    if (gpus.is_dir() and any(gpus.iterdir())) or (
-        (root / "dev/nvidia0").exists() and shutil.which("nvidia-smi")
+    for kind, present, extras in (
+        ("an NVIDIA GPU", _has_nvidia_gpu, 'pip install -e ".[cuda12]" (or cuda13)'),
+        ("a TPU", _has_tpu, 'pip install -e ".[tpu]"'),
     ):
-        return (
-            "warning: an NVIDIA GPU is present, but JAX computes on the CPU: "
-            'pip install -e ".[cuda12]" (or cuda13), or set JAX_PLATFORMS=cpu to mean it'
-        )
-    if (root / "dev/accel0").exists():
-        return (
-            "warning: a TPU is present, but JAX computes on the CPU: "
-            'pip install -e ".[tpu]", or set JAX_PLATFORMS=cpu to mean it'
-        )
+        if present(root):
+            return (
+                f"warning: {kind} is present, but JAX computes on the CPU: {extras}, or set "
+                "JAX_PLATFORMS=cpu to mean it"
+            )
     return None
+
+
+def _has_nvidia_gpu(root: Path) -> bool:
+    gpus = root / "proc/driver/nvidia/gpus"
+    if gpus.is_dir() and any(gpus.iterdir()):
+        return True
+    devices = ("dev/nvidia0", "dev/dxg")  # dxg: Windows' GPU in its Linux, which may be another's
+    return any((root / name).exists() for name in devices) and bool(shutil.which("nvidia-smi"))
+
+
+def _has_tpu(root: Path) -> bool:
+    if (root / "dev/accel0").exists():
+        return True
+    pci = (root / "sys/bus/pci/devices").glob("*")  # from v5 on a TPU is no file of its own
+    return any(_word(at / "vendor") == _GOOGLE and _word(at / "device") in _TPUS for at in pci)
+
+
+def _word(path: Path) -> str:
+    try:
+        return path.read_text().strip()
+    except OSError:
+        return ""
 
 
 def cores() -> int:

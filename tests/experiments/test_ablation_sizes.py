@@ -21,13 +21,14 @@ from tests.experiments.losses.test_loss_ablation import tiny
 GIB = 2**30
 TWO_CORES = Hardware("cpu", "1 x cpu (2 cores)", 1, 12 * GIB)
 T4 = Hardware("gpu", "1 x Tesla T4", 1, 11 * GIB)
+L4 = Hardware("gpu", "1 x NVIDIA L4", 1, int(0.75 * 22.0 * GIB))
 LARGE_GPU = Hardware("gpu", "1 x NVIDIA A100", 1, 30 * GIB)
 TPU = Hardware("tpu", "8 x TPU v2", 8, 8 * GIB)
 
 
 @pytest.mark.parametrize(
     ("here", "expected"),
-    [(TWO_CORES, "small"), (T4, "medium"), (TPU, "medium"), (LARGE_GPU, "large")],
+    [(TWO_CORES, "small"), (T4, "medium"), (TPU, "medium"), (L4, "large"), (LARGE_GPU, "large")],
 )
 def test_what_suits_is_taken(here: Hardware, expected: str) -> None:
     found = sizes.fits(hardware=here)

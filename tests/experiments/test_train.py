@@ -75,6 +75,10 @@ def test_a_training_ends_with_the_best_network_as_a_player(
     assert card["iteration"] == 3
     assert card["games"] == 3 * 8
     assert card["measured"]["games"]["random"] == 4
+    results = workdir.read_json(tmp_path / "run" / workdir.RESULTS)
+    assert card["simulations"] == results["config"]["search"]["num_simulations"]
+    results["config"]["study"]["simulations"] = 30  # measured with others than it learned with
+    assert player_folder.card(results)["simulations"] == 30
     folder = tmp_path / "run" / train.PLAYER
     player_folder.write(runs.open_run(tmp_path / "run"), 3, folder, card | {"seed": 7})
     assert workdir.read_json(folder / "card.json") == card | {"seed": 7}

@@ -54,6 +54,30 @@ def test_an_idle_gpu_is_warned_of(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     assert devices.idle_accelerator(backend="cpu", root=tmp_path) is None
 
 
+@pytest.mark.parametrize("nvidia", [True, False])
+def test_an_idle_gpu_of_windows_is_warned_of(
+    nvidia: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("JAX_PLATFORMS", raising=False)
+    monkeypatch.setattr(devices.shutil, "which", lambda _: "nvidia-smi" if nvidia else None)
+    (tmp_path / "dev").mkdir()
+    (tmp_path / "dev/dxg").touch()
+    assert bool(devices.idle_accelerator(backend="cpu", root=tmp_path)) == nvidia
+
+
+@pytest.mark.parametrize(("device", "is_tpu"), [("0x0063", True), ("0x0042", False)])
+def test_an_idle_tpu_is_told_from_a_network_card(
+    device: str, is_tpu: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("JAX_PLATFORMS", raising=False)
+    at = tmp_path / "sys/bus/pci/devices/0000:00:04.0"
+    at.mkdir(parents=True)
+    (at / "vendor").write_text("0x1ae0\n")
+    (at / "device").write_text(f"{device}\n")
+    said = devices.idle_accelerator(backend="cpu", root=tmp_path)
+    assert (said is not None and "a TPU is present" in said) == is_tpu
+
+
 def test_a_platform_that_is_not_here_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
     def nothing() -> list[object]:
         raise RuntimeError("Unable to initialize backend 'cuda'")
