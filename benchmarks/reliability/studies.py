@@ -23,10 +23,13 @@ _HYPERPARAMETERS: Final = "tests.experiments.hyperparameters.test_killed"
 # The tests that have their settings when everything is tiny.
 STUDIES: Final = {
     "loss_ablation": "tests.experiments.test_killed.TINY",
+    "arms": "tests.experiments.losses.test_arms.TWO",
     "curriculum": "tests.experiments.curriculum.test_study.TINY",
     "recipe": "tests.experiments.strength.test_recipe.TINY",
     "hyperparameter_sweep": f"{_HYPERPARAMETERS}.TINY",
     "hyperparameter_correlation": f"{_HYPERPARAMETERS}.CORRELATION",
+    "hyperparameter_search": "tests.experiments.hyperparameters.test_search.TINY",
+    "connect_four_search": "tests.experiments.connect_four.test_search.TINY",
     "connect_four_efficiency": "tests.experiments.connect_four.test_efficiency.TINY",
     "connect_four_extensions": "tests.experiments.connect_four.test_extensions.THREE",
     "connect_four_supervised": "tests.experiments.connect_four.test_supervised.TINY",

@@ -21,15 +21,20 @@ from jaxzero.settings import config as config_lib
 from jaxzero.settings.config import ConfigError
 from jaxzero.training import spec as spec_lib
 from tests import small
-from tests.experiments.connect_four.test_efficiency import TINY
+from tests.experiments.connect_four.test_efficiency import TINY as EFFICIENCY
 
 pytest.importorskip("optuna")
 
 
+TINY = {k: v for k, v in EFFICIENCY.items() if k != "study.arms"} | {
+    "train.learning_rate": 0.02,
+    "study.trials": 4,
+    "study.random_trials": 2,
+}
+
+
 def tiny(changes: dict[str, Any] | None = None) -> ConfigDict:
-    changed = {k: v for k, v in TINY.items() if k != "study.arms"}
-    changed |= {"train.learning_rate": 0.02, "study.trials": 4, "study.random_trials": 2}
-    return small.changed(get_config("quick"), changed | (changes or {}))
+    return small.changed(get_config("quick"), TINY | (changes or {}))
 
 
 class FakeTraining:

@@ -23,24 +23,22 @@ from tests import small
 pytest.importorskip("optuna")
 
 
+TINY = small.SETTINGS | {
+    "study.trials": 7,
+    "study.batch": 3,
+    "study.iterations": (1, 3),
+    "study.iterations_step": 1,
+    "study.episodes": (4, 8),
+    "study.num_simulations": (4, 8),
+    "study.epochs": (1, 2),
+    "study.tournament_games": 2,
+    "study.tournament_simulations": 4,
+    "study.opponents": ("random",),
+}
+
+
 def tiny(changes: dict[str, Any] | None = None) -> ConfigDict:
-    return small.changed(
-        get_config("quick"),
-        {
-            **small.SETTINGS,
-            "study.trials": 7,
-            "study.batch": 3,
-            "study.iterations": (1, 3),
-            "study.iterations_step": 1,
-            "study.episodes": (4, 8),
-            "study.num_simulations": (4, 8),
-            "study.epochs": (1, 2),
-            "study.tournament_games": 2,
-            "study.tournament_simulations": 4,
-            "study.opponents": ("random",),
-            **(changes or {}),
-        },
-    )
+    return small.changed(get_config("quick"), TINY | (changes or {}))
 
 
 class FakeTraining:

@@ -29,6 +29,7 @@ from jaxzero.settings.switches import resolve_switches
 from jaxzero.training import spec as spec_lib
 from tests import small
 from tests.experiments.losses.test_loss_ablation import tiny
+from tests.experiments.test_killed import TINY
 
 
 def tiny_arms(changes: dict[str, Any] | None = None) -> ConfigDict:
@@ -38,6 +39,8 @@ def tiny_arms(changes: dict[str, Any] | None = None) -> ConfigDict:
     return small.changed(get_config("quick"), {**shared, **arms_only, **(changes or {})})
 
 
+# As words of a command.
+TWO = (*TINY, "study.arms=plain,few", "study.few_simulations=4", "study.ladder_games=2")
 SEARCHES = ("plain", "dirichlet", "few", "gumbel")
 
 
