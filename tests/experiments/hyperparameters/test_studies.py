@@ -255,44 +255,6 @@ def test_a_group_that_breaks_stops_no_other(
     assert not group_training.failed_in(tmp_path / "two")
 
 
-@pytest.mark.parametrize(
-    ("changes", "message"),
-    [
-        ({"study.episodes": (8,)}, "config.study.episodes=(8,): name values other than"),
-        ({"study.episodes": (4, 4)}, "config.study.episodes=(4, 4): name values"),
-        ({"study.episodes": (0,)}, "config.study.episodes=0: "),
-        ({"study.arena_games": (5,)}, "config.study.arena_games=5: both colours"),
-        ({"arena.gate": "none"}, "config.arena.gate='none'"),
-        (
-            {"network.name": "resnet", "study.dropout_rate": (0.1,)},
-            "config.study.dropout_rate=(0.1,): means nothing with config.network.name='resnet'",
-        ),
-        (
-            {"arena.gate": "wilson", "study.threshold": (0.5, 0.7)},
-            "config.study.threshold=(0.5, 0.7): means nothing with config.arena.gate='wilson'",
-        ),
-        (
-            {"search.algorithm": "gumbel", "study.c_puct": (0.5,)},
-            "config.study.c_puct=(0.5,): means nothing with config.search.algorithm='gumbel'",
-        ),
-        (
-            {"replay.window_positions": 1000, "study.window": (2,)},
-            "config.study.window=(2,): means nothing with config.replay.window_positions=1000",
-        ),
-        ({"execution.shard": "3/2"}, "--shard='3/2'"),
-        ({"study.batch_size": (10**6,)}, "config.train.batch_size=1000000"),
-    ],
-)
-def test_impossible_sweeps_leave_nothing_behind(
-    changes: dict[str, Any], message: str, tmp_path: Path
-) -> None:
-    with pytest.raises(ConfigError) as caught:
-        hyperparameter_sweep.run(sweep(changes), tmp_path / "never")
-    assert message in str(caught.value)
-    assert "\n" not in str(caught.value)
-    assert not (tmp_path / "never").exists()
-
-
 def test_a_correlation_study_has_everything(tmp_path: Path) -> None:
     config = correlation({"train.iterations": 7})  # not used: every setting has its own
     directory = calibrated(tmp_path / "correlation", config, hyperparameter_correlation)
@@ -331,23 +293,6 @@ def test_a_correlation_study_has_everything(tmp_path: Path) -> None:
 @pytest.mark.parametrize("preset", correlation_config.PRESETS)
 def test_correlation_has_no_arena(preset: str) -> None:
     assert correlation_config.get_config(preset).arena.gate == "none"
-
-
-@pytest.mark.parametrize(
-    ("changes", "message"),
-    [
-        ({"study.epochs": ()}, "config.study.epochs=()"),
-        ({"study.epochs": (2, 2)}, "config.study.epochs=(2, 2)"),
-        ({"search.algorithm": "gumbel"}, "config.search.algorithm='gumbel'"),
-    ],
-)
-def test_impossible_correlations_leave_nothing_behind(
-    changes: dict[str, Any], message: str, tmp_path: Path
-) -> None:
-    with pytest.raises(ConfigError) as caught:
-        hyperparameter_correlation.run(correlation(changes), tmp_path / "never")
-    assert message in str(caught.value)
-    assert not (tmp_path / "never").exists()
 
 
 def test_shares_of_different_studies_are_refused(finished: Path, tmp_path: Path) -> None:
