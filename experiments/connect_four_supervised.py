@@ -149,12 +149,6 @@ def positions(config: ConfigDict, version: int, probability: float) -> Positions
         say(f"making {count} positions in {directory}")
         solved_set.make(wanted, count, directory)
     found = solved_positions.load(directory)
-    later = [name for name in config.study.features if name != "none" and FEATURES[name].later]
-    if later and found.later is None:
-        raise ConfigError(
-            f"config.study.features={later[0]}: {directory} does not say how its games went on, "
-            "choose another config.study.data"
-        )
     game = parts.build_game(config)  # in the encoding that the network is to see
     return dataclasses.replace(found, labelled=dataclasses.replace(found.labelled, game=game))
 

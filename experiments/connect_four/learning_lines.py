@@ -72,18 +72,11 @@ def _later(line: Line, before: Sequence[Line]) -> Line:
 
 
 def _length(arm: Mapping[str, Any]) -> float:
-    """Simulations of a search, mean over an arm's runs; 0 where that is not known.
-
-    Of older results, evaluations; on accelerators, which evaluate all games at once, those of
-    searches that have ended count as well.
-    """
+    """Simulations of a search, mean over an arm's runs; 0 where several moves share a search."""
     ends = [run["points"][-1] for run in arm["runs"]]
-    done = [end.get("simulations") or end.get("evaluations") for end in ends]
-    if any(end.get("asked") != end.get("searches") for end in ends) or not all(done):
+    if any(end["asked"] != end["searches"] for end in ends):
         return 0.0
-    seconds = arm["seconds_per_move"]
-    searches = [end.get("searches", 3600 * end["hours"] / seconds) for end in ends]
-    return sum(done) / sum(searches)
+    return sum(end["simulations"] for end in ends) / sum(end["searches"] for end in ends)
 
 
 def _milliseconds(channels: np.ndarray, base: int) -> np.ndarray:
@@ -94,21 +87,16 @@ def _milliseconds(channels: np.ndarray, base: int) -> np.ndarray:
     return np.where(channels == base, MOVE_MS, relative)
 
 
-def _paper_hours(arm: Mapping[str, Any], points: list[dict[str, Any]], base: int) -> np.ndarray:
-    """float[N] of the points but the first: searches made, each at the authors' time of it."""
-    if "searches" not in points[-1]:
-        hours = np.array([point["hours"] for point in points[1:]])
-        return hours * MOVE_MS / (1000 * arm["seconds_per_move"])
-    if base and "searches_by_channels" in points[-1]:
-        made = [point["searches_by_channels"] for point in points[1:]]
-        widths = list(made[-1])
-        counts = np.array([[one.get(width, 0.0) for width in widths] for one in made])
-        return counts @ _milliseconds(np.array(widths, float), base) / 3.6e6
-    # Older results: as if the network before a point had played all games up to it.
-    searches = np.diff([point["searches"] for point in points])
-    played_by = np.array([point.get("channels", base) for point in points[:-1]], float)
-    ms = _milliseconds(played_by, base) if base else MOVE_MS
-    return np.cumsum(searches * ms) / 3.6e6
+def _paper_hours(points: list[dict[str, Any]], base: int) -> np.ndarray:
+    """float[N] of the points but the first: searches made, each at the authors' time of it.
+
+    `base`: usual number of channels; 0: the network of all searches is theirs.
+    """
+    made = [point["searches_by_channels"] for point in points[1:]]
+    widths = list(made[-1])
+    counts = np.array([[one.get(width, 0.0) for width in widths] for one in made])
+    ms = _milliseconds(np.array(widths, float), base) if base else MOVE_MS * np.ones(len(widths))
+    return counts @ ms / 3.6e6
 
 
 def _measured(arm: Mapping[str, Any], run: Mapping[str, Any], channels: int, length: float) -> Line:
@@ -123,7 +111,7 @@ def _measured(arm: Mapping[str, Any], run: Mapping[str, Any], channels: int, len
         seed=run["seed"],
         network=column("iteration"),
         hours=column("hours"),
-        paper_hours=length * _paper_hours(arm, run["points"], channels),
+        paper_hours=length * _paper_hours(run["points"], channels),
         accuracy=column("search", 100),
         alone=column("network", 100),
         diversity=column("new_share"),

@@ -140,9 +140,7 @@ def update(directory: Path, test: Labelled) -> Accuracies:
     held: dict[str, Any] = now | {"marks": {}}
     if path.is_file():
         held = workdir.read_json(path)
-        search = str(held.get("search", _older_search(opened.config, held)))
-        held["search"] = search.replace("results that are sure", "proven results")  # as once said
-    other = [name for name, value in now.items() if held[name] != value]
+    other = [name for name, value in now.items() if held.get(name) != value]
     if other:
         raise ConfigError(
             f"{path}: accuracies with other {' and '.join(other)} than now, restore these or "
@@ -166,26 +164,18 @@ def _digest(test: Labelled) -> str:
 
 
 def _simulations(config: ConfigDict) -> int:
-    """Of the measuring search; a run directory may be older than the key."""
-    return int(config.study.get("simulations", 0) or config.search.num_simulations)
-
-
-def _marked_with(config: ConfigDict) -> str:
-    return str(config.study.get("marked_with", "selfplay"))
-
-
-def _older_search(config: ConfigDict, held: dict[str, Any]) -> str:
-    """`search_in_words` of files that do not say it, which had a draw value of self-play's own."""
-    if held.get("marked_with", "selfplay") != "selfplay":
-        return "PUCT with the draw value of self-play"
-    return _selfplay_in_words(held.get("simulations", config.search.num_simulations))
+    """Of the measuring search."""
+    return int(config.study.simulations or config.search.num_simulations)
 
 
 def search_in_words(config: ConfigDict) -> str:
     """The examination search of the networks, for reports; accuracies of one have equal words."""
-    simulations, kind = _simulations(config), _marked_with(config)
+    simulations, kind = _simulations(config), config.study.marked_with
     if kind == "selfplay":
-        return _selfplay_in_words(simulations)
+        return (
+            f"each network's search of self-play, without its noise, {simulations} simulations: "
+            "searches differ where settings of search do"
+        )
     sure = ", proven results carried up" if kind == "puct_known_results" else ""
     return (
         f"one search for all: PUCT, {simulations} simulations, c {C_PUCT}, first-play urgency "
@@ -193,16 +183,9 @@ def search_in_words(config: ConfigDict) -> str:
     )
 
 
-def _selfplay_in_words(simulations: int) -> str:
-    return (
-        f"each network's search of self-play, without its noise, {simulations} simulations: "
-        "searches differ where settings of search do"
-    )
-
-
 def measuring_search(config: ConfigDict, selfplay: SearchOptions) -> SearchOptions:
     """What networks are measured with; `selfplay` is the search of self-play, without its noise."""
-    kind = _marked_with(config)
+    kind = config.study.marked_with
     known = kind == "puct_known_results"
     search = (
         selfplay
@@ -252,7 +235,7 @@ def _measure(opened: Run, iterations: list[int], test: Labelled) -> Accuracies:
         jax.random.key(opened.config.seed),
         options=measuring_search(opened.config, opened.spec.arena_search),
         num_simulations=_simulations(opened.config),
-        c_puct=own_c if _marked_with(opened.config) == "selfplay" else C_PUCT,
+        c_puct=own_c if opened.config.study.marked_with == "selfplay" else C_PUCT,
     )
     measured = []
     for alone_answers, search_answers in zip(network, search, strict=True):

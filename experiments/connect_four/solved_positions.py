@@ -12,7 +12,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from experiments.connect_four.solved_games import LATER, NO_MOVE, Recipe, Solved
+from experiments.connect_four.solved_games import NO_MOVE, Recipe, Solved
 from jaxzero import workdir
 from jaxzero.games import make_game
 from jaxzero.games.stones import StonesState
@@ -35,14 +35,12 @@ class Positions:
     game: np.ndarray  # int32[N], number of the game
     sha256: str  # of the file
     recipe: Recipe  # how the games were played
-    # uint8[N, LATER], the next moves of the games; None of sets that are older than it
-    later: np.ndarray | None = None
+    later: np.ndarray  # uint8[N, LATER], the next moves of the games
 
     def part(self, chosen: slice) -> "Positions":
         """Some of them."""
-        later = None if self.later is None else self.later[chosen]
         labelled, game = self.labelled.take(chosen), self.game[chosen]
-        return Positions(labelled, game, self.sha256, self.recipe, later)
+        return Positions(labelled, game, self.sha256, self.recipe, self.later[chosen])
 
     def __len__(self) -> int:
         return len(self.game)
@@ -62,7 +60,7 @@ def load_part(directory: Path, part: int) -> Solved | None:
     """A part that was written before; None where there is none or it is damaged."""
     path = part_path(directory, part)
     try:
-        return _solved(workdir.read_arrays(path, Solved._fields[:-1], "it is made again"))
+        return _solved(workdir.read_arrays(path, Solved._fields, "it is made again"))
     except ConfigError:
         return None  # it is made again from its number, to the same positions
 
@@ -110,27 +108,21 @@ def load(directory: Path) -> Positions:
             f"{path} is damaged (its SHA-256 is not the recorded one): delete "
             f"{directory / SET} and make the set again, from the parts beside it"
         )
-    solved = _solved(workdir.read_arrays(path, Solved._fields[:-1], "make the set again"))
-    later = solved.later if (solved.later != NO_MOVE).any() else None
+    solved = _solved(workdir.read_arrays(path, Solved._fields, "make the set again"))
     recipe = Recipe(**record["recipe"])
-    return Positions(_labelled(solved), solved.game, record["sha256"], recipe, later)
+    return Positions(_labelled(solved), solved.game, record["sha256"], recipe, solved.later)
 
 
 def _solved(arrays: Any) -> Solved:
-    """From a file, which may be older than `later`."""
-    none = np.full((len(arrays["game"]), LATER), NO_MOVE, np.uint8)
-    held = {name: arrays[name] for name in Solved._fields if name in arrays}
-    return Solved(**{"later": none, **held})
+    """From a file."""
+    return Solved(**{name: arrays[name] for name in Solved._fields})
 
 
 def observations(positions: Positions, index: np.ndarray) -> list[jax.Array]:
     """`[N, H, W, C]` of some positions t of a set, and of t + 2 and t + 4 of their games.
 
-    Behind the end of a game, of its last position with the same player to move. ValueError: the set
-    does not say how its games went on.
+    Behind the end of a game, of its last position with the same player to move.
     """
-    if positions.later is None:
-        raise ValueError("the set has no later moves")
     game, later = positions.labelled.game, jnp.asarray(positions.later[index], jnp.int32)
     step, observe = jax.vmap(game.step), jax.jit(jax.vmap(game.observe))
     state = jax.tree.map(lambda x: jnp.asarray(x[index]), positions.labelled.states)

@@ -103,7 +103,7 @@ def play_match(
             turn = choose(params, memory, tick_key, states, jnp.asarray(ours))
             memory, chosen = turn.memory, np.array(turn.action)
         for i, future in zip(theirs, waiting, strict=True):
-            move = future.result().move
+            move = future.result()
             if move is None:
                 given_up[i] = True
             else:

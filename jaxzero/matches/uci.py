@@ -15,7 +15,7 @@ import time
 from collections.abc import Coroutine, Sequence
 from concurrent import futures
 from concurrent.futures import Future, ThreadPoolExecutor
-from typing import Any, NamedTuple, Self
+from typing import Any, Self
 
 from jaxzero.settings.config import ConfigError
 
@@ -39,12 +39,6 @@ class EngineSettings:
     depth: int = 0  # limits of a search; 0 for none
     seconds: float = 5.0  # of a move, at most
     processes: int = 2  # engines side by side, one thread each
-
-
-class Answer(NamedTuple):
-    """To one position: the move in UCI's notation, or None where every try failed."""
-
-    move: str | None
 
 
 class Engines:
@@ -93,23 +87,26 @@ class Engines:
             while True:
                 _stop(self._idle.get_nowait())
 
-    def ask(self, fens: Sequence[str]) -> list[Future[Answer]]:
-        """Begins to answer positions; at most `processes` at a time."""
+    def ask(self, fens: Sequence[str]) -> list[Future[str | None]]:
+        """Begins to answer positions; at most `processes` at a time.
+
+        Each is a move in UCI's notation, or None where every try failed.
+        """
         return [self._pool.submit(self._answer, fen) for fen in fens]
 
-    def _answer(self, fen: str) -> Answer:
+    def _answer(self, fen: str) -> str | None:
         engine = self._idle.get()
         try:
             for _ in range(_TRIES):
                 try:
                     engine = engine or self._start()
-                    return Answer(self._move(engine, self._board(fen)))
+                    return self._move(engine, self._board(fen))
                 except self._faults as error:
                     self.problems[self._name(error)] += 1
                     _stop(engine)
                     engine = None
             self.problems["positions without an answer"] += 1
-            return Answer(None)
+            return None
         finally:
             self._idle.put(engine)  # None: the next position starts a process
 

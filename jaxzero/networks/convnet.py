@@ -9,7 +9,7 @@ from flax import linen as nn
 
 from jaxzero.networks.dtypes import precisely, with_frozen_bias
 from jaxzero.networks.layers import Conv3x3, Dtype, Implementation, Padding, dropout
-from jaxzero.networks.output import NetworkOutput, head, read_outcome
+from jaxzero.networks.output import NetworkOutput, head, outcome
 
 _PADDINGS: tuple[Padding, ...] = ("SAME", "SAME", "VALID", "VALID")
 SMALLEST_SIDE = 5  # two convolutions without padding take away two cells each
@@ -119,17 +119,9 @@ class ConvNet(nn.Module):
         return self._heads(x)
 
     def _heads(self, x: jax.Array) -> NetworkOutput:
-        policy_logits = self._head("policy", self.num_actions)(x)
-        if self.value_head == "scalar":
-            value = jnp.tanh(self._head("value", 1)(x))[:, 0]
-            return NetworkOutput(policy_logits=policy_logits, value=value)
-        outcome_logits = self._head("outcome", 3)(x)
-        value, draw_probability = read_outcome(outcome_logits)
         return NetworkOutput(
-            policy_logits=policy_logits,
-            value=value,
-            draw_probability=draw_probability,
-            outcome_logits=outcome_logits,
+            policy_logits=self._head("policy", self.num_actions)(x),
+            **outcome(self._head, self.value_head, x),
         )
 
     def _head(self, name: str, features: int) -> nn.Dense:

@@ -52,6 +52,18 @@ def head(name: str, features: int, kernel_init: Callable) -> nn.Dense:
     return nn.Dense(features, dtype=jnp.float32, kernel_init=kernel_init, name=name)
 
 
+def outcome(last: Callable[[str, int], nn.Dense], kind: str, x: jax.Array) -> dict[str, jax.Array]:
+    """The fields of a `NetworkOutput` that a value head of a `kind`, scalar or wdl, makes of x.
+
+    `last`: (name, features) -> a `head`.
+    """
+    if kind == "scalar":
+        return {"value": jnp.tanh(last("value", 1)(x))[:, 0]}
+    logits = last("outcome", 3)(x)
+    value, draw = read_outcome(logits)
+    return {"value": value, "draw_probability": draw, "outcome_logits": logits}
+
+
 def read_outcome(logits: jax.Array) -> tuple[jax.Array, jax.Array]:
     """(value `[B]` from the player to move, draw probability `[B]`) of outcome logits `[B, 3]`."""
     probabilities = jax.nn.softmax(logits.astype(jnp.float32), axis=-1)

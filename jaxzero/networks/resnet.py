@@ -11,7 +11,7 @@ from flax.linen.dtypes import promote_dtype
 
 from jaxzero.networks.dtypes import precisely, with_frozen_bias
 from jaxzero.networks.layers import Conv3x3, Dtype, Implementation
-from jaxzero.networks.output import NetworkOutput, head, read_outcome
+from jaxzero.networks.output import NetworkOutput, head, outcome
 
 # PyTorch's default, uniform in +-1/sqrt(fan_in), which Clausen 2021 trained with (its biases are
 # drawn from the same range; ours start at zero).
@@ -158,17 +158,9 @@ class ResNet(nn.Module):
                 name="value_hidden",
             )
             x = nn.relu(hidden(x))
-        if self.value_head == "scalar":
-            outcome_logits = draw_probability = None
-            value = jnp.tanh(self._head("value", 1)(x))[:, 0]
-        else:
-            outcome_logits = self._head("outcome", 3)(x)
-            value, draw_probability = read_outcome(outcome_logits)
         return NetworkOutput(
             policy_logits=self._head("policy", self.num_actions)(policy_input),
-            value=value,
-            draw_probability=draw_probability,
-            outcome_logits=outcome_logits,
+            **outcome(self._head, self.value_head, x),
             reply_logits=(
                 self._head("reply", self.num_actions)(policy_input) if self.reply_head else None
             ),

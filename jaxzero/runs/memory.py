@@ -80,7 +80,7 @@ def forecast(spec: Spec, hyper: Hyper, heldout: Any, *, members: int, together: 
     spec = growth.widest(spec)
     state = jax.eval_shape(lambda: iteration.init(spec, jnp.int32(0)))
     if spec.growth.grow_at and spec.growth.grow_by == "parallel":
-        state = iteration.accompanied(state, state.learner)
+        state = dataclasses.replace(state, beside=state.learner)
     at_once = members if together else 1
     episodes = -(-spec.selfplay.episodes // spec.data_devices)
     lanes = -(-episodes // spec.selfplay.parts)  # games at once
@@ -94,7 +94,7 @@ def forecast(spec: Spec, hyper: Hyper, heldout: Any, *, members: int, together: 
     tree = size_of(trees)
     kept = spec.switches.keep_tree
     games = jax.eval_shape(lambda: selfplay.empty_record(spec.game, episodes, spec.search))
-    trained = (state.learner, getattr(state, "beside", ()), getattr(state, "latest", ()))
+    trained = (state.learner, state.beside, state.latest)
     # Together, the best and the candidates. One after another, those given and those made lie in
     # different arrays, as windows do, and the member at work has a few copies.
     copies = 2 * members + (0 if together else 5)

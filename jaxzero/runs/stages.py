@@ -13,8 +13,8 @@ from jaxzero.networks import widening
 from jaxzero.runs import heap, population
 from jaxzero.runs.opened import CHANNELS
 from jaxzero.runs.processes import say
-from jaxzero.training import growth, iteration
-from jaxzero.training.iteration import Accompanied, RunState
+from jaxzero.training import growth
+from jaxzero.training.iteration import RunState
 from jaxzero.training.spec import Spec
 
 _GROWS = 1 << 21  # folded into a run's key, which its iterations split
@@ -43,7 +43,7 @@ class Stages:
         """The states that iteration `number` begins with; compiles it, if it is unlike the last."""
         states = self._widened(states, number)
         restart = self._goal(states, number - 1, "random")
-        kind = (self._channels(states), restart, isinstance(states, Accompanied))
+        kind = (self._channels(states), restart, states.beside is not None)
         if kind == self._kind:
             return states
         started = time.monotonic()
@@ -66,8 +66,8 @@ class Stages:
         states, measured = self._compiled(hypers, states, held)
         if not self._spec.growth.grow_at:
             return states, measured
-        if isinstance(states, Accompanied) and _is_better(measured):
-            states = iteration.taken_over(states)
+        if states.beside is not None and _is_better(measured):
+            states = dataclasses.replace(states, learner=states.beside, beside=None)
         width = np.full(len(states.iteration), self._channels(states), np.float32)
         measured |= {CHANNELS: population.place(width, self.program.sharding)}
         return self._with_beside(states, number), measured
@@ -99,13 +99,13 @@ class Stages:
     def _with_beside(self, states: RunState, done: int) -> RunState:
         """After so many iterations: with the network that will learn beside, if one is due."""
         to = self._goal(states, done, "parallel")
-        if not to or isinstance(states, Accompanied):
+        if not to or states.beside is not None:
             return states
 
         def begin(key: jax.Array) -> Any:
             return growth.fresh(self._spec, to, jax.random.fold_in(key, _GROWS))
 
-        return iteration.accompanied(states, self.program.each(begin)(states.key))
+        return dataclasses.replace(states, beside=self.program.each(begin)(states.key))
 
 
 def _is_better(measured: dict[str, Any]) -> bool:

@@ -5,7 +5,6 @@ many plies before the end the search's value still says who wins, measured in ev
 """
 
 import dataclasses
-from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -40,10 +39,10 @@ class Lesson:
 WHOLE = Lesson(1.0, None)
 
 
-def begin(own: SelfPlaySettings) -> Any:
-    """`Progress` before the first game, when nothing is seen yet; `()` without a curriculum."""
+def begin(own: SelfPlaySettings) -> Progress | None:
+    """Before the first game, when nothing is seen yet; None without a curriculum."""
     if own.curriculum == "none":
-        return ()
+        return None
     return Progress(jnp.float32(own.curriculum_initial_plies), jnp.float32(0))
 
 
@@ -62,8 +61,6 @@ def next_lesson(
     Args:
       epochs_done: int32, t of West 2020.
     """
-    if own.curriculum == "none":
-        return WHOLE
     if own.curriculum == "schedule":
         fraction = scheduled(own, epochs_done)
     else:

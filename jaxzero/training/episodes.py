@@ -25,7 +25,6 @@ from jaxzero.training import (
     selfplay,
     sharing,
 )
-from jaxzero.training import past as pasts
 from jaxzero.training.curriculum import Lesson
 from jaxzero.training.learner import Learner
 from jaxzero.training.openings import Openings
@@ -39,21 +38,24 @@ def play_batch(
     spec: Spec,
     hyper: Hyper,
     network: Learner,
-    kept: Any,
+    past: Past,
     epochs_done: jax.Array,
     key: jax.Array,
 ) -> Batch:
     """E games by the best network, and what of them is learned from.
 
     Args:
-      kept: what is remembered of earlier games, see `past.pack`.
+      past: what is remembered of earlier games.
       epochs_done: int32, t of West 2020's schedule.
       key: consumed.
     """
-    own, past = spec.selfplay, pasts.unpack(kept)
-    lesson = curriculum.next_lesson(own, past.curriculum, epochs_done, spec.game.max_plies)
+    own = spec.selfplay
+    lesson = curriculum.WHOLE
+    if past.curriculum is not None:
+        plies = spec.game.max_plies
+        lesson = curriculum.next_lesson(own, past.curriculum, epochs_done, plies)
     trajectory, metrics = self_play(spec, hyper, network, key, lesson, past)
-    if own.curriculum != "none":
+    if past.curriculum is not None:
         progress = curriculum.learn(own, past.curriculum, trajectory)
         past = dataclasses.replace(past, curriculum=progress)
         metrics |= curriculum.describe(lesson, progress, trajectory)
@@ -85,7 +87,7 @@ def play_batch(
     )
     games = learned.recorded.any(0).sum(dtype=jnp.int32)
     metrics["count/new_examples"] = (count * spec.num_images).astype(jnp.float32)
-    return Batch(examples, count, games, pasts.pack(past), metrics)
+    return Batch(examples, count, games, past, metrics)
 
 
 def self_play(

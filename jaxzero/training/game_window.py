@@ -4,7 +4,6 @@ Games come in batches, one slot of the ring each, so numbers of games are met to
 """
 
 import dataclasses
-from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -12,6 +11,7 @@ from flax import struct
 
 from jaxzero.loops import masked, while_any
 from jaxzero.training import replay
+from jaxzero.training.past import Past
 from jaxzero.training.replay import Source
 from jaxzero.training.spec import ReplaySettings
 from jaxzero.training.windows import Batch, Held, Play, Window
@@ -35,7 +35,7 @@ class Games(Window):
         return super().begin()._replace(filled=filled)
 
     def take_in(
-        self, held: Held, play: Play, progress: Any, iteration: jax.Array, key: jax.Array
+        self, held: Held, play: Play, progress: Past, iteration: jax.Array, key: jax.Array
     ) -> tuple[Batch, Held]:
         """At least one batch, at most the whole ring; a key for each, folded by its number."""
         slots = self.spec.replay.window

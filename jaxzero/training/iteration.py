@@ -14,6 +14,7 @@ from jaxzero.training import episodes, growth, learner, past
 from jaxzero.training.game_window import Games
 from jaxzero.training.gate import gate
 from jaxzero.training.learner import Learner
+from jaxzero.training.past import Past
 from jaxzero.training.position_window import Positions
 from jaxzero.training.replay import Examples, Source
 from jaxzero.training.spec import Hyper, Spec
@@ -29,12 +30,15 @@ class RunState:
 
     Attributes:
       learner: the best network so far with its optimiser. A candidate exists only inside an
-        iteration: it takes this place, or it is dropped (but see `Gated`).
+        iteration: it takes this place, or it is dropped (but see `latest`).
       replay, filled: what the window holds, see `windows.Held`.
       key: typed random key.
       iteration: int32, iterations done.
       best: int32, the iteration that `learner` came from; 0 is the untrained network.
-      progress: what is remembered of the games so far, see `past.pack`.
+      progress: what is remembered of the games so far.
+      latest: the last candidate, accepted or not; None unless it is what is trained on although
+        the best one plays (West 2020, Fig. 3b).
+      beside: another network that learns from the same minibatches; None without one.
     """
 
     learner: Learner
@@ -42,42 +46,10 @@ class RunState:
     key: jax.Array
     iteration: jax.Array
     best: jax.Array
-    progress: Any = ()
+    progress: Past
     filled: Any = ()
-
-
-@struct.dataclass
-class Gated(RunState):
-    """A run that trains its latest network although the best one plays (West 2020, Fig. 3b).
-
-    Attributes:
-      latest: the last candidate, accepted or not, a learner.
-    """
-
-    latest: Any = ()
-
-
-@struct.dataclass
-class Accompanied(RunState):
-    """A run while another network learns from the same minibatches.
-
-    Attributes:
-      beside: the other one, a learner.
-    """
-
-    beside: Any = ()
-
-
-def accompanied(state: RunState, beside: Learner) -> Accompanied:
-    """The run with another network beside."""
-    return Accompanied(**vars(state) | {"beside": beside})
-
-
-def taken_over(state: Accompanied) -> RunState:
-    """The run with the other network in place of its own."""
-    fields = vars(state) | {"learner": state.beside}
-    del fields["beside"]
-    return RunState(**fields)
+    latest: Learner | None = None
+    beside: Learner | None = None
 
 
 def window_of(spec: Spec) -> Window:
@@ -92,7 +64,8 @@ def init(spec: Spec, seed: jax.Array) -> RunState:
     key, weights_key = jax.random.split(jax.random.key(seed))
     held = window_of(spec).begin()
     first = learner.init(spec, weights_key)
-    state = RunState(
+    on_latest = spec.arena.games and spec.arena.continue_from == "latest"
+    return RunState(
         learner=first,
         replay=held.examples,
         key=key,
@@ -100,10 +73,8 @@ def init(spec: Spec, seed: jax.Array) -> RunState:
         best=jnp.int32(0),
         progress=past.begin(spec, jax.random.fold_in(weights_key, _PAST)),
         filled=held.filled,
+        latest=first if on_latest else None,
     )
-    if spec.arena.games and spec.arena.continue_from == "latest":
-        return Gated(**vars(state), latest=first)
-    return state
 
 
 def iterate(
@@ -128,7 +99,7 @@ def iterate(
     key, play_key, fit_key, arena_key = jax.random.split(state.key, 4)
     iteration, best, window = state.iteration + 1, state.learner, window_of(spec)
 
-    def play(progress: Any, key: jax.Array) -> Batch:
+    def play(progress: Past, key: jax.Array) -> Batch:
         done = state.iteration * hyper.epochs
         return episodes.play_batch(spec, hyper, best, progress, done, key)
 
@@ -137,11 +108,11 @@ def iterate(
     )
     source = window.source(held, iteration, hyper.window)
     given = (source, iteration, fit_key, batch.count)
-    trained = state.latest if isinstance(state, Gated) else best
+    trained = best if state.latest is None else state.latest
     if restart:
         trained = growth.fresh(spec, restart, jax.random.fold_in(fit_key, _RESTART))
     candidate, fit_metrics = learner.fit(spec, hyper, trained, *given)
-    kept = best if isinstance(state, Gated) else trained
+    kept = trained if state.latest is None else best
     accepted, arena_metrics = gate(spec, hyper, candidate, kept, arena_key)
     after = window.forget(held)
 
@@ -154,6 +125,11 @@ def iterate(
     metrics["count/examples"] = (source.count * spec.num_images).astype(jnp.float32)
     metrics["replay/effective_share"] = _effective_share(spec, source)
     metrics["arena/opponent"] = state.best.astype(jnp.float32)
+    beside = state.beside
+    if beside is not None:
+        beside, other = learner.fit(spec, hyper, beside, *given)
+        metrics["growth/loss_beside"] = other["loss/minimised"][hyper.epochs - 1]
+        metrics["growth/loss"] = fit_metrics["loss/minimised"][hyper.epochs - 1]
     later = RunState(
         learner=jax.tree.map(lambda new, old: jnp.where(accepted, new, old), candidate, kept),
         replay=after.examples,
@@ -162,14 +138,9 @@ def iterate(
         best=jnp.where(accepted, iteration, state.best),
         progress=batch.progress,
         filled=after.filled,
+        latest=None if state.latest is None else candidate,
+        beside=beside,
     )
-    if isinstance(state, Gated):
-        later = Gated(**vars(later), latest=candidate)
-    if isinstance(state, Accompanied):
-        beside, other = learner.fit(spec, hyper, state.beside, *given)
-        metrics["growth/loss_beside"] = other["loss/minimised"][hyper.epochs - 1]
-        metrics["growth/loss"] = fit_metrics["loss/minimised"][hyper.epochs - 1]
-        later = accompanied(later, beside)
     return later, metrics
 
 

@@ -9,13 +9,13 @@ again may update the targets of the one that is there and make it new again:
 """
 
 import dataclasses
-from typing import Any
 
 import jax
 import jax.numpy as jnp
 from flax import struct
 
 from jaxzero.games.distinct import hash_rows
+from jaxzero.training.past import Past
 from jaxzero.training.replay import Examples, Source
 from jaxzero.training.spec import ReplaySettings
 from jaxzero.training.windows import Batch, Held, Play, Window
@@ -41,7 +41,7 @@ class Positions(Window):
         return Held(empty(self.room(self.spec.replay.window_positions)))
 
     def take_in(
-        self, held: Held, play: Play, progress: Any, iteration: jax.Array, key: jax.Array
+        self, held: Held, play: Play, progress: Past, iteration: jax.Array, key: jax.Array
     ) -> tuple[Batch, Held]:
         batch, own = play(progress, key), self.spec.replay
         window, new = add(

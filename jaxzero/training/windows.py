@@ -13,6 +13,7 @@ import jax
 from flax import struct
 
 from jaxzero.training import replay
+from jaxzero.training.past import Past
 from jaxzero.training.replay import Examples, Source
 from jaxzero.training.spec import Spec
 
@@ -31,7 +32,7 @@ class Batch:
     examples: Examples  # [P], packed to the front
     count: jax.Array  # int32, examples in use
     games: jax.Array  # int32, games that they are of
-    progress: Any  # what is remembered of them and earlier ones, see `past.pack`
+    progress: Past  # what is remembered of them and earlier ones
     metrics: dict[str, jax.Array]  # float32 scalars
 
     def with_metric(self, name: str, value: jax.Array) -> "Batch":
@@ -66,12 +67,12 @@ class Window:
         )
 
     def take_in(
-        self, held: Held, play: Play, progress: Any, iteration: jax.Array, key: jax.Array
+        self, held: Held, play: Play, progress: Past, iteration: jax.Array, key: jax.Array
     ) -> tuple[Batch, Held]:
         """Has games played, as many batches as it wants, and takes them in.
 
         Args:
-          progress: what is remembered of earlier games, see `past.pack`.
+          progress: what is remembered of earlier games.
           iteration: int32, from 1.
           key: of self-play, consumed.
 

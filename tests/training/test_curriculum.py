@@ -14,6 +14,7 @@ from jaxzero.settings.config import ConfigError, default_config, section
 from jaxzero.training import curriculum, episodes, game_window, learner, openings
 from jaxzero.training.curriculum import Lesson, Progress
 from jaxzero.training.openings import random_openings
+from jaxzero.training.past import Past
 from jaxzero.training.selfplay import Trajectory
 from jaxzero.training.spec import SelfPlaySettings, make_spec
 from tests import small
@@ -252,7 +253,7 @@ def test_trimmed_games_without_draws_are_learned_from(monkeypatch):
 
     monkeypatch.setattr(episodes, "self_play", play)
     monkeypatch.setattr(episodes.replay, "from_trajectory", stop)
-    kept = curriculum.begin(chosen.selfplay)
+    kept = Past(curriculum.begin(chosen.selfplay))
     with pytest.raises(StopIteration):  # zeta is 0.5 after 100 epochs
         episodes.play_batch(
             chosen, small.small_hyper(), None, kept, jnp.int32(100), jax.random.key(0)
@@ -319,7 +320,7 @@ def test_a_whole_run_with_everything_of_paper_004():
         steps = max(int(m["count/examples"]) // small.SETTINGS["train.batch_size"], 1)
         assert m["count/gradient_steps"] == steps * small.SETTINGS["train.epochs"]
     assert metrics[0]["count/games"] >= 16  # more than one batch
-    assert 0 < float(states[-1].progress.mean_plies) <= 25
+    assert 0 < float(states[-1].progress.curriculum.mean_plies) <= 25
     assert int(game_window.games_in(states[0].filled)) < metrics[0]["count/window_games"]
 
 

@@ -17,6 +17,7 @@ from jaxzero.search.options import SearchOptions
 from jaxzero.settings.config import ConfigError
 from jaxzero.training import episodes, learner, losses, replay, selfplay
 from jaxzero.training import spec as spec_lib
+from jaxzero.training.past import NOTHING
 from jaxzero.training.replay import Examples
 from jaxzero.training.selfplay import PlayoutCaps, Trajectory
 from tests import small
@@ -201,8 +202,9 @@ def test_settings_reach_the_games_and_what_is_learned_from_them(
         monkeypatch.setattr(episodes, "self_play", lambda *_: (played, {}))
     monkeypatch.setattr(selfplay, "play", stop)
     monkeypatch.setattr(replay, "from_trajectory", stop)
+    key = jax.random.key(0)
     with pytest.raises(StopIteration):
-        episodes.play_batch(spec, small.small_hyper(), network, (), jnp.int32(0), jax.random.key(0))
+        episodes.play_batch(spec, small.small_hyper(), network, NOTHING, jnp.int32(0), key)
     assert seen[option] == expected
 
 

@@ -21,10 +21,17 @@ def arm(name: str, lift: float, *, speed: float = 1.0, seeds: int = 6) -> dict[s
     def point(seed: int, i: int) -> dict[str, Any]:
         accuracy = (50 + i + lift + 0.02 * ((seed + i) % 3)) / 100
         own = {"iteration": i, "hours": i / speed, "search": accuracy, "network": accuracy - 0.1}
+        own |= cost(3600 * own["hours"] / 0.0156)
         return own | {"new_share": 0.7 - 0.02 * i if i else None}
 
     runs = [{"seed": s, "points": [point(s, i) for i in range(11)]} for s in range(seeds)]
     return {"arm": name, "seconds_per_move": 0.0156, "runs": runs}
+
+
+def cost(searches: float, channels: int = 128) -> dict[str, Any]:
+    """Searches of a hundred simulations by networks of one width."""
+    made = {"asked": searches, "searches": searches, "simulations": 100 * searches}
+    return made | {"searches_by_channels": {str(channels): searches}}
 
 
 def verdicts(study: str, *arms: dict[str, Any]) -> dict[str, dict[str, Any]]:

@@ -186,7 +186,6 @@ MARK = {"search": 0.5, "weak": 0.5, "network": 0.5, "result": 0.5}
     [
         ({"positions": "others"}, "positions"),
         ({"search": "PUCT, a draw worth 0.38"}, "search"),
-        ({"search": None, "marked_with": "puct", "simulations": 6}, "search"),
     ],
 )
 def test_marks_given_otherwise_are_refused(
@@ -195,9 +194,8 @@ def test_marks_given_otherwise_are_refused(
     config = tiny({"study.marked_with": "puct"})
     held = {"search": solved_accuracy.search_in_words(config), "marks": {"0": [MARK]}}
     assert update_marks(config, tmp_path, held) == {0: [MARK]}
-    held = {name: value for name, value in (held | changes).items() if value is not None}
     with pytest.raises(ConfigError, match=f"accuracies with other {told} than now"):
-        update_marks(config, tmp_path, held)
+        update_marks(config, tmp_path, held | changes)
 
 
 def test_networks_are_marked_with_one_search() -> None:
@@ -216,17 +214,6 @@ def test_networks_are_marked_with_one_search() -> None:
     words = {solved_accuracy.search_in_words(config) for config in (plain, known, own)}
     assert len(words) == 3
     assert [w for w in words if "searches differ" in w] == [solved_accuracy.search_in_words(own)]
-
-
-def test_run_directories_older_than_the_key_are_marked_as_before(tmp_path: Path) -> None:
-    """Neither their settings nor their marks say with which search: that of self-play."""
-    stored = config_lib.flatten(tiny())
-    del stored["study.simulations"], stored["study.marked_with"]
-    older = config_lib.from_flat(stored)
-    assert update_marks(older, tmp_path, {"marks": {"0": [MARK]}}) == {0: [MARK]}
-    younger = config_lib.from_flat(stored | {"study.simulations": 7 + older.search.num_simulations})
-    with pytest.raises(ConfigError, match="accuracies with other search"):
-        update_marks(younger, tmp_path, {"marks": {"0": [MARK]}})
 
 
 def test_positions_that_cannot_be_made_are_refused_at_once(
