@@ -5,6 +5,7 @@ the program's numbers changed meanwhile, remove the folder.
 """
 
 import importlib
+import json
 import re
 import shutil
 import subprocess
@@ -152,7 +153,9 @@ def differing(expected: Path, found: Path) -> str | None:
 def _results(path: Path) -> dict[str, Any]:
     """The numbers: without settings, which a younger program has more of, and without claims.
 
-    Those over minutes follow from the clock, the others from the other numbers.
+    Those over minutes follow from the clock, the others from the other numbers. Names of runs are
+    told by where they lie.
     """
-    found = processes.results_of(path.parent)
+    told = json.dumps(processes.results_of(path.parent))
+    found = json.loads(told.replace(str(path.parent), ""))
     return {key: value for key, value in found.items() if key not in ("claims", "config")}

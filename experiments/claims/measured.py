@@ -151,9 +151,9 @@ def rating(
 ) -> float | None:
     """Of the final tournament, or of another by its name."""
     for played in study.tournaments:
-        if played.get("name") != tournament:
+        if played["name"] != tournament:
             continue
-        for player, elo in zip(played.get("players") or [], played.get("elo") or [], strict=False):
+        for player, elo in zip(played["players"], played["elo"], strict=False):
             if (player["kind"], player["target"], player["seed"]) == (kind, target, seed):
                 return None if elo is None else float(elo)
     return None
@@ -166,7 +166,7 @@ def one_model_per_target(study: Study) -> bool:
 
 def no_seeds(study: Study) -> bool:
     """Whether the final tournament is that one: so in older runs, which had no other for it."""
-    names = {played.get("name") for played in study.tournaments}
+    names = {played["name"] for played in study.tournaments}
     return one_model_per_target(study) and AS_PUBLISHED not in names
 
 

@@ -34,10 +34,9 @@ class Rated(NamedTuple):
 
 def ranking(played: Mapping[str, Any], *, trained_only: bool = True) -> list[Rated]:
     """Targets by mean rating, best first; with `untrained`, `random` and other kinds if wanted."""
-    elo, errors = floats(played.get("elo") or []), floats(played.get("stderr") or [])
-    errors = errors if len(errors) == len(elo) else np.full(len(elo), math.nan)
+    elo, errors = floats(played["elo"]), floats(played["stderr"])
     members: dict[str, dict[Any, int]] = {}
-    for index, player in enumerate((played.get("players") or [])[: len(elo)]):
+    for index, player in enumerate(played["players"]):
         trained, seed = player.get("kind") == "trained", player.get("seed")
         if trained or not trained_only:
             name = str(player["target"] if trained else player["kind"])

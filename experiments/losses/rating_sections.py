@@ -100,8 +100,8 @@ def papers_tournament(study: Study) -> Section:
 
 
 def tournament(study: Study, played: dict[str, Any], place: int) -> Section:
-    title = str(played.get("title") or played.get("name") or "Tournament")
-    ranked = pools.by_rating(played) if played.get("elo") else played
+    title = played["title"]
+    ranked = pools.by_rating(played)
     shown = plate(
         f"tournament_{place + 1}",
         pools.figure(played),

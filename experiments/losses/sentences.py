@@ -66,7 +66,7 @@ def _tournament(study: Study, played: dict[str, Any]) -> Iterator[str]:
     rated = ranking(played)
     if not rated:
         return
-    title = str(played.get("title") or played.get("name") or "Tournament")
+    title = played["title"]
     order = ", ".join(f"{label(r.target)} {plus_minus(r.mean, r.stderr)}" for r in rated)
     seeds = sorted({r.seeds for r in rated})
     counts = " to ".join(map(str, seeds)) if len(seeds) < 3 else f"{seeds[0]} to {seeds[-1]}"

@@ -53,7 +53,7 @@ class Study:
 
     @property
     def game(self) -> str:
-        named = self.results.get("game") or self.setting("game.name") or self.setting("game")
+        named = self.results.get("game") or self.setting("game")
         return str(named or UNKNOWN_GAME)
 
     @cached_property
@@ -192,9 +192,6 @@ class Study:
         }
         if self.results:
             yield from (text for key, text in absent.items() if not self.results.get(key))
-        for played in self.tournaments:
-            if not played.get("elo"):
-                yield f"The tournament {played.get('name', '')} holds no ratings."
         keys = {
             key
             for by_iteration in self.rows.values()

@@ -46,10 +46,10 @@ def ratings(study: Study, *, all_models: bool = False) -> dict[str, np.ndarray]:
         (study.results.get("switches") or {}).get("elo_first_listed_advantage", False)
     )
     found: dict[str, list[float]] = {}
-    names = [played.get("name") for played in study.tournaments]
+    names = [played["name"] for played in study.tournaments]
     wanted = AS_PUBLISHED if AS_PUBLISHED in names and not all_models else "final"
     for played in study.tournaments:  # several, where studies of other seeds were merged
-        if played.get("name") == wanted:
+        if played["name"] == wanted:
             for name, elo in _rated(played, as_published=as_published):
                 found.setdefault(name, []).append(elo)
     return {name: floats(found[name]) for name in style.in_order(found)}
@@ -57,7 +57,7 @@ def ratings(study: Study, *, all_models: bool = False) -> dict[str, np.ndarray]:
 
 def _rated(played: dict[str, Any], *, as_published: bool) -> list[tuple[str, float]]:
     """Target (or random) and rating of every player of the papers' pool."""
-    players = played.get("players") or []
+    players = played["players"]
     kept = [
         i
         for i, player in enumerate(players)
@@ -66,7 +66,7 @@ def _rated(played: dict[str, Any], *, as_published: bool) -> list[tuple[str, flo
     numbers = {old: new for new, old in enumerate(kept)}
     rows = [
         (numbers[first], numbers[second], *counts)
-        for first, second, *counts in played.get("results") or []
+        for first, second, *counts in played["results"]
         if first in numbers and second in numbers and sum(counts)
     ]
     met = {i for row in rows for i in row[:2]}

@@ -21,11 +21,10 @@ _WIDE = 16  # players from which square tables are shown closed
 @style.styled
 def figure(played: dict[str, Any]) -> Figure | None:
     """Ratings of one whole tournament by target and kind of player, boxes and points."""
-    elo, stderr = floats(played.get("elo") or []), floats(played.get("stderr") or [])
+    elo, stderr = floats(played["elo"]), floats(played["stderr"])
     places = columns(played)
-    if not len(elo) or not places:
+    if not places:
         return None
-    stderr = stderr if len(stderr) == len(elo) else np.full(len(elo), np.nan)
     drawn, (axes,) = style.new_figure(panel=(max(5.5, 1.25 * len(places) + 1.2), 3.9))
     for place, (name, members) in enumerate(places.items()):
         draw.box(axes, place, name, elo[members])
@@ -45,7 +44,7 @@ def figure(played: dict[str, Any]) -> Figure | None:
 def columns(played: dict[str, Any]) -> dict[str, list[int]]:
     """Player indices by target, then by kind of the untrained and scripted players."""
     found: dict[str, list[int]] = {}
-    for index, player in enumerate(played.get("players") or []):
+    for index, player in enumerate(played["players"]):
         trained = player.get("kind") == "trained"
         found.setdefault(str(player.get("target" if trained else "kind")), []).append(index)
     return {name: found[name] for name in style.in_order(found)}
@@ -79,12 +78,13 @@ def by_rating(played: dict[str, Any]) -> dict[str, Any]:
     """The same tournament with its players renumbered, best first."""
     order = np.argsort(-np.nan_to_num(floats(played["elo"]), nan=-math.inf), kind="stable")
     place = np.argsort(order)
-    known = [name for name in ("players", "elo", "stderr") if played.get(name)]
-    lists: dict[str, Any] = {name: [played[name][i] for i in order] for name in known}
+    kept = ("players", "elo", "stderr")
+    lists: dict[str, Any] = {name: [played[name][i] for i in order] for name in kept}
     if better := played.get("superiority"):
         lists["superiority"] = [[better[i][j] for j in order] for i in order]
-    rows = played.get("results") or []
-    lists["results"] = [[int(place[i]), int(place[j]), *counts] for i, j, *counts in rows]
+    lists["results"] = [
+        [int(place[i]), int(place[j]), *counts] for i, j, *counts in played["results"]
+    ]
     if circles := played.get("intransitive"):
         triples = [
             {**triple, "players": [int(place[i]) for i in triple["players"]]}
@@ -97,9 +97,9 @@ def by_rating(played: dict[str, Any]) -> dict[str, Any]:
 def ratings(played: dict[str, Any]) -> Table:
     """Every player, best first (`by_rating`)."""
     points, games = pairings(played)
-    players, better = played.get("players") or [], played.get("superiority")
-    elo, last = played.get("elo") or [], len(players) - 1
-    stderr = played.get("stderr") or [None] * len(elo)
+    players, better = played["players"], played.get("superiority")
+    elo, last = played["elo"], len(players) - 1
+    stderr = played["stderr"]
     return table(
         "Ratings",
         range(len(elo)),
@@ -126,9 +126,9 @@ def share(points: np.ndarray, games: np.ndarray) -> str:
 
 def pairings(played: dict[str, Any]) -> tuple[np.ndarray, np.ndarray]:
     """Points and games of every player (row) against every other (column), each [P, P]."""
-    count = len(played.get("players") or [])
+    count = len(played["players"])
     points, games = np.zeros((count, count)), np.zeros((count, count))
-    for first, second, wins, draws, losses in played.get("results") or []:
+    for first, second, wins, draws, losses in played["results"]:
         points[first, second] += wins + 0.5 * draws
         points[second, first] += losses + 0.5 * draws
         games[first, second] += wins + draws + losses

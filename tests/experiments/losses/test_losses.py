@@ -195,6 +195,7 @@ def test_losses_are_called_different_only_when_separated(gap, seeds, apart):
     noise = np.array([-12.0, 9.0, -6.0, 9.0, 3.0, -3.0])[:seeds]
     played = {
         "name": "final",
+        "title": "Final networks",
         "players": [
             {"name": f"{t}{s}", "kind": "trained", "target": t, "seed": s}
             for t in ("sum", "value")
