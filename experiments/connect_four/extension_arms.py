@@ -53,7 +53,7 @@ def added(config: ConfigDict) -> dict[str, dict[str, Any]]:
         "kld": league
         | {
             "selfplay.league_evolves": ("kld_stop",),
-            "search.kld_step": _simulations(config, 50),
+            "search.kld_step": max(2, _simulations(config, 50)),
             "search.num_simulations": _simulations(config, 2000),
             "selfplay.clock": _simulations(config, 4650),
         },

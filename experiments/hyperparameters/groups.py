@@ -75,9 +75,8 @@ def _by_shape(trainings: Sequence[Training]) -> list[list[Training]]:
 
 def _largest(configs: Sequence[ConfigDict]) -> ConfigDict:
     """The first settings, with the largest sizes of all."""
-    most = {
-        key: max(config_lib.get(config, key) for config in configs) for key in spec_lib.CAPACITIES
-    }
+    traced = spec_lib.capacities(configs[0])
+    most = {key: max(config_lib.get(config, key) for config in configs) for key in traced}
     return config_lib.changed(configs[0], most)
 
 
@@ -112,7 +111,7 @@ def _best_cut(
     """(work saved, place, the two halves) of the best cut by one size; nothing is saved by none."""
     best: tuple[float, int, list[list[Training]]] = (0.0, place, [part])
     whole = work(part, together=together)
-    for key in spec_lib.CAPACITIES:
+    for key in spec_lib.capacities(part[0].config):
         values = [config_lib.get(training.config, key) for training in part]
         for bound in sorted(set(values))[:-1]:
             below = [t for t, v in zip(part, values, strict=True) if v <= bound]

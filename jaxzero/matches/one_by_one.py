@@ -94,7 +94,9 @@ def play_match(
             kept=_to_the_start(kept, wanted),
             cost=cost,
         )
-        move = _mover(game, evaluate_with, searchers, jax.random.fold_in(key, i), options)
+        # By direction and number, so that games do not depend on k, of which some are not played.
+        own_key = jax.random.fold_in(jax.random.fold_in(key, first), i % games_per_direction)
+        move = _mover(game, evaluate_with, searchers, own_key, options)
         one = while_any(going, lambda one: move(one, first, going(one)), begun)
         ends = jax.tree.map(lambda all_, end: all_.at[i].set(end), ends, one.state)
         return one.kept, actions.at[i].set(one.actions), ends, one.cost

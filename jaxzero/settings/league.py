@@ -20,7 +20,8 @@ LEAGUE: tuple[Key, ...] = (
         "search.kld_step",
         0,
         "after so many simulations each a search asks whether to go on (Clausen 2021: 50), to "
-        "search.num_simulations at most; 0: it never asks; puct only",
+        "search.num_simulations at most; one whose visits are all of one move ends; 0: it never "
+        "asks; puct only",
         low=0,
         high=100_000,
     ),
@@ -126,6 +127,11 @@ def conflicts(config: ConfigDict, switches: Switches) -> Iterator[tuple[Any, str
         plays and "kld_stop" in own.league_evolves and not search.kld_step,
         "selfplay.league_evolves",
         "no search asks whether to go on, set config.search.kld_step or leave kld_stop out",
+    )
+    yield (
+        search.kld_step == 1,
+        "search.kld_step",
+        "after one simulation each search would end, choose at least 2, or 0",
     )
     yield (
         search.kld_step and switches.keep_tree,

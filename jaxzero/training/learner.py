@@ -105,7 +105,7 @@ def _extra_loss(spec: Spec, output: NetworkOutput, examples: Examples) -> jax.Ar
     extra: jax.Array | float = 0.0
     for name, weight in spec.heads:
         head = losses.HEADS[name]
-        if getattr(examples, head.target) is not None:
+        if all(getattr(examples, target) is not None for target in head.targets):
             extra += weight * head.loss(output, examples).mean()
     if spec.features is not None and examples.features is not None:
         extra += features.loss(spec.features, output, examples.features).mean()

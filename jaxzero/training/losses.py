@@ -88,18 +88,22 @@ def value_loss(
     return optax.losses.softmax_cross_entropy(output.outcome_logits, shares)
 
 
-def move_value_loss(move_values: jax.Array, played: jax.Array, target: jax.Array) -> jax.Array:
+def move_value_loss(
+    move_values: jax.Array, played: jax.Array, played_value: jax.Array
+) -> jax.Array:
     """(q_a - z)^2 of the move a that was played, per example (three heads: Gao et al. 2020).
 
     Args:
       move_values: float32[B, A], of the network's head.
-      played: float32[B, A], one-hot, or a mean of several games' moves.
-      target: float32[B], z.
+      played: float32[B, A], one-hot, or the shares of moves in several games.
+      played_value: float32[B, A], z at the move that was played, or its mean over several games, in
+        which others count 0: `played` times the mean result of each move.
 
     Returns:
       float32[B].
     """
-    target = jnp.broadcast_to(target[:, None], move_values.shape)
+    known = played > 0
+    target = jnp.where(known, played_value / jnp.where(known, played, 1.0), 0.0)
     return (played * optax.losses.squared_error(move_values, target)).sum(-1)
 
 
@@ -113,7 +117,8 @@ def _reply_loss(output: NetworkOutput, examples: Examples) -> jax.Array:
 def _move_values_loss(output: NetworkOutput, examples: Examples) -> jax.Array:
     assert output.move_values is not None
     assert examples.played is not None
-    return move_value_loss(output.move_values, examples.played, examples.value)
+    assert examples.played_value is not None
+    return move_value_loss(output.move_values, examples.played, examples.played_value)
 
 
 class Head(NamedTuple):
@@ -121,17 +126,17 @@ class Head(NamedTuple):
 
     Attributes:
       weight: name of the key in `config.train` that its loss is weighted by; 0: there is no head.
-      target: the optional field of `Examples` that it learns.
-      loss: (output, examples with that field) -> float32[B].
+      targets: the optional fields of `Examples` that it learns.
+      loss: (output, examples with those fields) -> float32[B].
     """
 
     weight: str
-    target: str
+    targets: tuple[str, ...]
     loss: Callable[[NetworkOutput, Examples], jax.Array]
 
 
 # By the network's setting that makes the head.
 HEADS: dict[str, Head] = {
-    "reply_head": Head("reply_weight", "reply", _reply_loss),
-    "move_value_head": Head("move_value_weight", "played", _move_values_loss),
+    "reply_head": Head("reply_weight", ("reply",), _reply_loss),
+    "move_value_head": Head("move_value_weight", ("played", "played_value"), _move_values_loss),
 }

@@ -112,8 +112,8 @@ def example_extras(config: ConfigDict) -> tuple[str, ...]:
         or config.search.discount < 1
     )
     draw = no_results and config.network.value_head == "wdl"
-    targets = tuple(losses.HEADS[name].target for name, _ in weighted_heads(config))
-    return (("draw",) if draw else ()) + targets
+    heads = [losses.HEADS[name] for name, _ in weighted_heads(config)]
+    return (("draw",) if draw else ()) + tuple(name for head in heads for name in head.targets)
 
 
 def learned_features(config: ConfigDict, game: Game) -> Learned | None:

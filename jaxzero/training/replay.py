@@ -26,9 +26,11 @@ class Examples:
       value: float32[...], z in [-1, 1].
       legal: bool[..., A].
       draw: float32[...], share of draws in the result, beside `value`; None: read from `value`.
-      reply: float32[..., A], the policy at the next position, uniform behind the last move (Clausen
-        2021, equation 5); None where nobody learns it.
+      reply: float32[..., A], the opponent's policy at the next position, uniform behind the last
+        move and where the same player moves again (Clausen 2021, equation 5); None where nobody
+        learns it.
       played: float32[..., A], the move played, one-hot; None where nobody needs it.
+      played_value: float32[..., A], z at the move played, else 0; None where nobody needs it.
       features: float32[..., H, W, L] of moves and of results (each may be None), of a small
         network, see `training.features`; None where nobody learns them.
     """
@@ -40,6 +42,7 @@ class Examples:
     draw: jax.Array | None = None
     reply: jax.Array | None = None
     played: jax.Array | None = None
+    played_value: jax.Array | None = None
     features: tuple[jax.Array | None, jax.Array | None] | None = None
 
     @classmethod
@@ -60,7 +63,8 @@ class Examples:
             return jnp.zeros((*lead, *observation.shape[:2], layers)) if layers else None
 
         by_action = jnp.zeros((*lead, num_actions), jnp.float32)
-        optional = {"draw": jnp.zeros(lead, jnp.float32), "reply": by_action, "played": by_action}
+        optional = dict.fromkeys(("reply", "played", "played_value"), by_action)
+        optional["draw"] = jnp.zeros(lead, jnp.float32)
         return cls(
             observation=jnp.zeros((*lead, *observation.shape), observation.dtype),
             policy=by_action,
@@ -110,9 +114,7 @@ def from_trajectory(
     Returns:
       `Examples` [P] and int32, how many are in use. Plies that were not recorded are left out.
     """
-    value = trajectory.value
-    if root_value_share:
-        value = (1 - root_value_share) * value + root_value_share * trajectory.root_value
+    value = _value(trajectory, root_value_share)
     optional = {name: _EXTRAS[name](trajectory, root_value_share) for name in extras}
     by_game = jax.tree.map(
         lambda x: jnp.swapaxes(x, 0, 1).reshape(-1, *x.shape[2:]),
@@ -137,6 +139,12 @@ def from_trajectory(
     return jax.tree.map(pack, by_game), jnp.minimum(total, positions)
 
 
+def _value(trajectory: Trajectory, root_value_share: float) -> jax.Array:
+    if not root_value_share:
+        return trajectory.value
+    return (1 - root_value_share) * trajectory.value + root_value_share * trajectory.root_value
+
+
 def _draw(trajectory: Trajectory, root_value_share: float) -> jax.Array:
     if not root_value_share:
         return trajectory.drawn
@@ -147,7 +155,8 @@ def _draw(trajectory: Trajectory, root_value_share: float) -> jax.Array:
 def _reply(trajectory: Trajectory, root_value_share: float) -> jax.Array:
     del root_value_share
     nobody = jnp.zeros_like(trajectory.valid[:1])
-    answered = jnp.concatenate([trajectory.valid[1:], nobody])[..., None]
+    by_other = trajectory.to_move[1:] != trajectory.to_move[:-1]
+    answered = jnp.concatenate([trajectory.valid[1:] & by_other, nobody])[..., None]
     following = jnp.concatenate([trajectory.policy[1:], trajectory.policy[:1]])
     return jnp.where(answered, following, 1 / trajectory.policy.shape[-1])
 
@@ -157,7 +166,12 @@ def _played(trajectory: Trajectory, root_value_share: float) -> jax.Array:
     return jax.nn.one_hot(trajectory.action, trajectory.policy.shape[-1], dtype=jnp.float32)
 
 
-_EXTRAS = {"draw": _draw, "reply": _reply, "played": _played}
+def _played_value(trajectory: Trajectory, root_value_share: float) -> jax.Array:
+    value = _value(trajectory, root_value_share)[..., None]
+    return _played(trajectory, root_value_share) * value
+
+
+_EXTRAS = {"draw": _draw, "reply": _reply, "played": _played, "played_value": _played_value}
 
 
 def add(replay: Replay, examples: Examples, count: jax.Array, iteration: jax.Array) -> Replay:

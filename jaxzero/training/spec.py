@@ -252,9 +252,17 @@ def make_hyper(config: ConfigDict) -> Hyper:
 
 
 def capacities(config: ConfigDict) -> tuple[str, ...]:
-    """The keys of `CAPACITIES` that a run's program leaves traced (some searches fix m)."""
-    fixed = config.search.algorithm == "gumbel" or config.search.loop == "mctx"
-    return tuple(key for key in CAPACITIES if not (fixed and key == "search.num_simulations"))
+    """The keys of `CAPACITIES` that a run's program leaves traced."""
+    search, fixed = config.search, set()
+    # A kept tree drops its oldest nodes when it is full, of room for so many searches.
+    keeps_tree = config_lib.resolve_switches(config).keep_tree
+    if search.algorithm == "gumbel" or search.loop == "mctx" or keeps_tree:
+        fixed.add("search.num_simulations")
+    if config.selfplay.parts > 1:  # each has as many games
+        fixed.add("selfplay.episodes")
+    if config.replay.minimum_games:  # the ring's size ends an iteration
+        fixed.add("replay.window")
+    return tuple(key for key in CAPACITIES if key not in fixed)
 
 
 def with_capacity(config: ConfigDict, capacity: ConfigDict) -> ConfigDict:

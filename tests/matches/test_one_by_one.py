@@ -2,6 +2,7 @@
 
 import functools
 from collections.abc import Callable
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -34,7 +35,7 @@ def signed(name: str, sign: jax.Array | float) -> Callable[[jax.Array], tuple]:
     return evaluate
 
 
-def match_of(name: str) -> Callable[..., Match]:
+def match_of(name: str, games: int = GAMES, **options: Any) -> Callable[..., Match]:
     """(played) -> match."""
     game = make_game(name)
     nodes = one_by_one.nodes(game, max(BUDGETS), 2 * GAMES)
@@ -45,8 +46,8 @@ def match_of(name: str) -> Callable[..., Match]:
         functools.partial(signed, name),
         searchers,
         jax.random.key(0),
-        options=SearchOptions(capacity=nodes, root_expansion_counts=True),
-        games_per_direction=GAMES,
+        options=SearchOptions(capacity=nodes, root_expansion_counts=True, **options),
+        games_per_direction=games,
     )
 
 
@@ -103,6 +104,13 @@ def test_fewer_games_are_the_first_of_each_half() -> None:
     np.testing.assert_array_equal(some.actions[:, 1, 0], every.actions[:, 1, 0])
     assert (some.actions[:, :, 1:] == -1).all()
     assert arena.count_results(some).sum() == 2
+
+
+def test_random_ties_do_not_depend_on_games_that_are_not_played() -> None:
+    one, some = (
+        jax.jit(match_of(NAMES[0], games, ties="random"))(played=1) for games in (1, GAMES)
+    )
+    np.testing.assert_array_equal(one.actions[:, :, 0], some.actions[:, :, 0])
 
 
 def test_members_of_a_population_play_as_alone() -> None:

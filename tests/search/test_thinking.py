@@ -108,6 +108,7 @@ def test_a_clock_is_spent_and_each_turn_adds_a_step() -> None:
     [
         {"search.kld_step": 4, "search.algorithm": "gumbel"},
         {"search.kld_step": 4, "switches.keep_tree": True},
+        {"search.kld_step": 1},
         {"selfplay.clock": 100},
         {"selfplay.clock": 100, "search.kld_step": 4, "search.key": "position"},
     ],

@@ -57,12 +57,13 @@ def made_up(count: int = 16) -> Examples:
     """Examples with all targets."""
     rng = np.random.default_rng(3)
     plain = small.random_examples(spec_of().game, count)
-    shares = rng.dirichlet(np.ones(3), count)
+    shares, played = rng.dirichlet(np.ones(3), count), np.eye(4)[rng.integers(4, size=count)]
     return plain.replace(
         value=jnp.asarray(shares[:, 0] - shares[:, 2], jnp.float32),
         draw=jnp.asarray(shares[:, 1], jnp.float32),
         reply=jnp.asarray(rng.dirichlet(np.ones(4), count), jnp.float32),
-        played=jnp.asarray(np.eye(4)[rng.integers(4, size=count)], jnp.float32),
+        played=jnp.asarray(played, jnp.float32),
+        played_value=jnp.asarray(played * (shares[:, :1] - shares[:, 2:]), jnp.float32),
     )
 
 
@@ -216,7 +217,7 @@ def test_without_caps_every_ply_is_recorded() -> None:
 def test_reply_targets_are_the_policies_of_the_next_ply() -> None:
     played = games(selfplay.NO_CAPS)
     found, count = replay.from_trajectory(
-        played, LANES * GAME.max_plies, extras=("reply", "draw", "played")
+        played, LANES * GAME.max_plies, extras=("reply", "draw", "played", "played_value")
     )
     row = 0
     for lane in range(LANES):
@@ -227,8 +228,15 @@ def test_reply_targets_are_the_policies_of_the_next_ply() -> None:
             np.testing.assert_allclose(found.reply[row], following, rtol=1e-6)
             assert found.draw[row] == drawn
             assert int(found.played[row].argmax()) == played.action[ply, lane]
+            np.testing.assert_array_equal(
+                found.played_value[row], found.played[row] * found.value[row]
+            )
             row += 1
     assert row == count
+    # Nobody replies where the same player moves again.
+    again = played.replace(to_move=jnp.zeros_like(played.to_move))
+    nobody, _ = replay.from_trajectory(again, LANES * GAME.max_plies, extras=("reply",))
+    np.testing.assert_allclose(nobody.reply[:row], 1 / 4)
     # The next ply may be one that is not learned from.
     even = played.valid & (np.arange(len(played.valid)) % 2 == 0)[:, None]
     fewer, some = replay.from_trajectory(

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from jaxzero.settings.config import default_config, section
-from jaxzero.training import position_window, replay
+from jaxzero.training import losses, position_window, replay
 from jaxzero.training.position_window import PositionWindow, size_at
 from jaxzero.training.replay import Examples
 from jaxzero.training.spec import ReplaySettings
@@ -103,6 +103,35 @@ def test_positions_with_one_hash_stay_apart(monkeypatch: pytest.MonkeyPatch) -> 
     for i in range(int(window.count)):
         row = np.asarray(window.examples.observation[i]).tobytes()
         assert (row, float(window.examples.value[i])) in given
+
+
+def test_what_a_move_is_worth_outlives_merging() -> None:
+    """One move always wins, another always loses: the head of moves learns just that."""
+    move, result = jnp.array([0, 1, 1, 0]), jnp.array([1.0, -1, -1, 1])
+    played = jax.nn.one_hot(move, 3)
+    examples = Examples(
+        observation=jnp.zeros((4, 2, 2, 1), jnp.int8),
+        policy=jnp.full((4, 3), 1 / 3),
+        value=result,
+        legal=jnp.ones((4, 3), bool),
+        played=played,
+        played_value=played * result[:, None],
+    )
+    window = position_window.empty(jax.tree.map(jnp.zeros_like, examples))
+    for weight, count in ((0.8, 1), (0.0, 4)):
+        window, _ = position_window.add(
+            window, examples, jnp.int32(4), size=4, duplicate_weight=weight
+        )
+        held = jax.tree.map(lambda x, n=count: x[:n], window.examples)
+
+        def loss(q: jax.Array, held: Examples = held) -> jax.Array:
+            given = jnp.broadcast_to(q, held.played.shape)
+            return losses.move_value_loss(given, held.played, held.played_value).sum()
+
+        right, wrong = jnp.array([1.0, -1.0, 0.3]), jnp.array([0.9, -1.0, 0.3])
+        assert loss(right) == pytest.approx(0, abs=1e-6)
+        assert loss(wrong) > 1e-3
+        np.testing.assert_allclose(jax.grad(loss)(right), 0, atol=1e-6)
 
 
 def settings(**changes: Any) -> ReplaySettings:

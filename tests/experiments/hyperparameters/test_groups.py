@@ -101,6 +101,33 @@ def test_no_more_is_split_than_is_worth_a_program() -> None:
     assert len(groups.partition(settings.trainings(forced, [0]), programs=1, together=True)) == 2
 
 
+PARTS = {
+    "search.key": "position",
+    "selfplay.share": "cache",
+    "selfplay.parts": 2,
+    "selfplay.retry": True,
+}
+
+
+@pytest.mark.parametrize(
+    ("letter", "values", "changes"),
+    [
+        ("m", (8, 9), {"switches.keep_tree": True}),
+        ("m", (8, 9), {"search.algorithm": "gumbel"}),
+        ("E", (8, 9), PARTS),
+        ("rs", (2, 3), {"replay.minimum_games": (4,)}),
+    ],
+)
+def test_sizes_that_change_what_a_run_does_are_not_shared(
+    letter: str, values: tuple[int, int], changes: dict[str, Any]
+) -> None:
+    for own, count in ((changes, 2), ({}, 1)):
+        base = small.small_config(own)
+        some = [make_setting(base, {letter: value}) for value in values]
+        found = groups.partition(settings.trainings(some, [0]), programs=8, together=False)
+        assert len(found) == count
+
+
 @pytest.mark.parametrize("count", [1, 2, 5])
 def test_shares_are_all_of_the_study_and_nothing_twice(count: int) -> None:
     planned = plan_of("sweep", "gpu", "map")
