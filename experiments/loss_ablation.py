@@ -83,6 +83,16 @@ def validate(config: ConfigDict) -> None:
         raise ConfigError(f"config.study.targets={targets}: name at least one, each only once")
     if len({f"{weight:g}" for weight in lambdas}) < len(lambdas):
         raise ConfigError(f"config.study.lambdas={lambdas}: name each only once (to six digits)")
+    if config.train.loss != "sum":
+        raise ConfigError(
+            f"config.train.loss={config.train.loss!r}: this study trains each of "
+            f"config.study.targets, set --config.study.targets={config.train.loss}"
+        )
+    if config.train.loss_weight != 0.5 and "weighted" not in targets:
+        raise ConfigError(
+            f"config.train.loss_weight={config.train.loss_weight}: no run has that loss, set "
+            f"--config.study.lambdas={config.train.loss_weight:g}"
+        )
     if config.study.ladder_games:
         board = parts.build_game(config).name
         fixed_opponents.check(ladder_settings(config), board, "config.study.ladder_")

@@ -3,6 +3,7 @@
 python -m jaxzero.doctor
 """
 
+import argparse
 import functools
 import os
 import platform
@@ -165,6 +166,8 @@ def main(say: Callable[[str], None] = print) -> int:
 
 def start() -> None:
     """`python -m jaxzero.doctor`: status 2 for devices that are not here."""
+    about = (__doc__ or "").splitlines()[0]
+    argparse.ArgumentParser(prog="python -m jaxzero.doctor", description=about).parse_args()
     try:
         with devices.known_platforms():
             sys.exit(main())

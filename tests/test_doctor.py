@@ -1,6 +1,7 @@
 """What a report of a defect begins with."""
 
 import importlib.metadata
+import sys
 
 import pytest
 
@@ -27,6 +28,15 @@ def test_everything_is_said_and_works(monkeypatch: pytest.MonkeyPatch) -> None:
         "passed",
         "next, to play: python -m jaxzero.play --player=connect_four_5x5",
     ]
+
+
+@pytest.mark.parametrize(("word", "status"), [("--help", 0), ("--hlep", 2)])
+def test_help_tests_nothing(word: str, status: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "argv", ["doctor", word])
+    monkeypatch.setattr(doctor, "main", lambda: pytest.fail("tests all the same"))
+    with pytest.raises(SystemExit) as stopped:
+        doctor.start()
+    assert stopped.value.code == status
 
 
 def test_losses_that_are_not_finite_are_named() -> None:

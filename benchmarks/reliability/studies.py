@@ -154,8 +154,8 @@ def _results(path: Path) -> dict[str, Any]:
     """The numbers: without settings, which a younger program has more of, and without claims.
 
     Those over minutes follow from the clock, the others from the other numbers. Names of runs are
-    told by where they lie.
+    those of the folders in which they lie.
     """
-    told = json.dumps(processes.results_of(path.parent))
-    found = json.loads(told.replace(str(path.parent), ""))
+    text = json.dumps(processes.results_of(path.parent))
+    found = json.loads(text.replace(str(path.parent), ""))
     return {key: value for key, value in found.items() if key not in ("claims", "config")}

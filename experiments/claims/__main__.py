@@ -1,4 +1,7 @@
-"""`python -m experiments.claims`: see `experiments.claims.command`."""
+"""Do the papers' claims hold? About the four losses, or about supervised networks.
+
+`python -m experiments.claims`: see `experiments.claims.command`.
+"""
 
 from experiments.claims.command import main
 from experiments.shell import arguments

@@ -10,6 +10,7 @@ experiments/published/claims_losses.json and claims_efficiency.json. Prints the 
 claims.json. How they are reached, and when the claims were written: docs/deviations.md.
 """
 
+import contextlib
 import dataclasses
 import os
 import sys
@@ -94,6 +95,8 @@ def main(words: Sequence[str] | None = None) -> None:
         )
     if given.out and given.out.is_dir():
         raise ConfigError(f"--out={given.out}: a folder, name a file")
+    if given.out and given.out.exists() and not _is_of_claims(given.out):
+        raise ConfigError(f"--out={given.out}: another file has that name, choose a new one")
     out = given.out or Path(os.path.commonpath([run.resolve() for run in given.runs])) / FILE
     if studies := _supervised(given.runs):
         rows = supervised.rows(studies)
@@ -105,6 +108,14 @@ def main(words: Sequence[str] | None = None) -> None:
     if not studies:
         page = f"--out={out.with_name('joint')}"
         suggest("as a page", "experiments.loss_report", *given.runs, page)
+
+
+def _is_of_claims(path: Path) -> bool:
+    """Whether this command wrote a file; so it may write it again."""
+    with contextlib.suppress(ConfigError):
+        found = workdir.read_json(path)
+        return isinstance(found, dict) and "claims" in found and "study" not in found
+    return False
 
 
 def _supervised(runs: Sequence[Path]) -> dict[str, dict[str, Any]]:

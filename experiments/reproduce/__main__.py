@@ -1,4 +1,7 @@
-"""`python -m experiments.reproduce`: see `experiments.reproduce.command`."""
+"""A paper, whole: its studies on its boards, one after another, and one page of what came out.
+
+`python -m experiments.reproduce`: see `experiments.reproduce.command`.
+"""
 
 from experiments.reproduce.command import main
 from experiments.shell import arguments

@@ -1,4 +1,7 @@
-"""`python -m experiments.results`: see `experiments.results.command`."""
+"""Recorded runs: their data in docs/results/data, and the pages that are made of it.
+
+`python -m experiments.results`: see `experiments.results.command`.
+"""
 
 from experiments.results.command import main
 from experiments.shell import arguments

@@ -132,7 +132,7 @@ def _run_file(path: str, default_config: str) -> dict[str, Any]:
 
 
 def _help(words: Sequence[str], title: str, command: str, default_config: str) -> str:
-    named = [word.partition("=")[2] for word in words if word.startswith("--config=")]
+    named = [word.partition("=")[2] for word in _joined(words) if word.startswith("--config=")]
     settings = load(named[-1] if named else default_config, default_config)
     return usage.page(title, command, default_config, settings)
 
@@ -165,7 +165,7 @@ def _parse(words: Sequence[str], default_config: str) -> tuple[ConfigDict, Path]
 def _flags(words: Sequence[str]) -> dict[str, str]:
     """Values by flag, without the dashes; the last one counts, as in all shells' programs."""
     given = {}
-    for word in words:
+    for word in _joined(words):
         name, equals, value = word.removeprefix("--").partition("=")
         if not word.startswith("--"):
             raise ConfigError(
@@ -182,6 +182,19 @@ def _flags(words: Sequence[str]) -> dict[str, str]:
             raise ConfigError(f"--{name} has no value: write --{name}=VALUE, without spaces")
         given[name] = value
     return given
+
+
+def _joined(words: Sequence[str]) -> list[str]:
+    """`--config FILE` as `--config=FILE`: of the flags that are no settings."""
+    joined: list[str] = []
+    for word in words:
+        before = joined[-1] if joined else ""
+        takes = before.startswith("--") and before[2:] in usage.FLAGS and before != "--help"
+        if takes and not word.startswith("--"):
+            joined[-1] = f"{before}={word}"
+        else:
+            joined.append(word)
+    return joined
 
 
 def _check_known(name: str, known: list[str]) -> None:

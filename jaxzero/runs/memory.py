@@ -151,7 +151,8 @@ def _inference_bytes(spec: Spec, network: Any, batch: int) -> int:
     if spec.network.convolution == "winograd":
         patches = dataclasses.replace(spec, network=spec.network.clone(convolution="patches"))
         kernels = [x for x in jax.tree.leaves(network.params) if x.ndim == 4]
-        return int(0.6 * _inference_bytes(patches, network, batch) + 6 * max(map(size_of, kernels)))
+        largest = max(map(size_of, kernels), default=0)
+        return int(0.6 * _inference_bytes(patches, network, batch) + 6 * largest)
     observation = jax.ShapeDtypeStruct((batch, *spec.game.observation_shape), jnp.float32)
     program = jax.make_jaxpr(lambda n, x: learner.infer(spec, n, x))(network, observation)
     return max(map(_bytes_of_equation, equations(program.jaxpr)), default=0)

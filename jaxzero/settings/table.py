@@ -216,7 +216,8 @@ KEYS: tuple[Key, ...] = (
     Key(
         "train.loss",
         "sum",
-        "what is minimised: l_p, l_v, l_+ = l_p + l_v, l_x = l_p l_v, or l_lambda",
+        "what is minimised: l_p, l_v, l_+ = l_p + l_v, l_x = l_p l_v, or l_lambda; studies of "
+        "several losses have study.targets",
         choices=TARGETS,
     ),
     Key(

@@ -59,7 +59,7 @@ def without_optimiser(learner: Learner) -> Learner:
 def init(spec: Spec, key: jax.Array) -> Learner:
     """Fresh weights. The key is consumed."""
     variables = init_variables(spec.network, key, spec.game.observation_shape)
-    return with_optimiser(spec, variables["params"], variables["batch_stats"])
+    return with_optimiser(spec, variables["params"], variables.get("batch_stats", {}))
 
 
 def infer(spec: Spec, learner: Learner, observation: jax.Array) -> NetworkOutput:
@@ -152,7 +152,7 @@ def train_step(
         output, updates = forward(params, dropout)
         policy, value = mean_losses(spec, output, examples)
         total = losses.combine(hyper.loss, policy, value) + _extra_loss(spec, output, examples)
-        return total, (updates["batch_stats"], (policy, value))
+        return total, (updates.get("batch_stats", {}), (policy, value))
 
     gradients, (batch_stats, measured) = jax.grad(objective, has_aux=True)(learner.params)
     if spec.data_devices > 1:

@@ -12,7 +12,8 @@ import jax
 import pytest
 from jax.errors import JaxRuntimeError
 
-from experiments import tournament
+from experiments import __main__ as listed
+from experiments import glossary, tournament
 from experiments.shell import arguments, cli
 from jaxzero.runs.stopping import Stopped
 from jaxzero.settings.config import ConfigError
@@ -151,6 +152,24 @@ def test_the_default_settings_are_used(monkeypatch: pytest.MonkeyPatch, tmp_path
     study = Study()
     assert command(monkeypatch, study, f"--workdir={tmp_path}") == 0
     assert study.calls[0][0].preset == "quick"
+
+
+def test_a_flag_and_its_value_may_be_two_words(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    study, directory = Study(), str(tmp_path / "new")
+    words = ("--config", f"{CONFIG}:quick", "--workdir", directory, "--config.train.epochs=3")
+    assert command(monkeypatch, study, *words) == 0
+    [(config, place)] = study.calls
+    assert config.train.epochs == 3
+    assert place == Path(directory)
+
+
+def test_the_package_lists_its_commands(capsys: pytest.CaptureFixture[str]) -> None:
+    listed.main()
+    told = capsys.readouterr().out
+    assert all(f"  {study} " in told for study in (*glossary.study_keys(), "tournament", "claims"))
+    assert "see `" not in told
 
 
 @pytest.mark.parametrize(

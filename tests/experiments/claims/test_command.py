@@ -38,6 +38,10 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
         command.main([str(run), "--ouf=x"])
     with pytest.raises(ConfigError, match=r"--out=.*: a folder, name a file"):
         command.main([str(tmp_path), f"--out={tmp_path}"])
+    before = (run / "results.json").read_bytes()
+    with pytest.raises(ConfigError, match=r"--out=.*results.json: another file has that name"):
+        command.main([str(run), f"--out={run / 'results.json'}"])
+    assert (run / "results.json").read_bytes() == before
     with pytest.raises(ConfigError, match=r"--out=.*there is no folder"):
         command.main([str(run), f"--out={tmp_path / 'nowhere' / 'x.json'}"])
 

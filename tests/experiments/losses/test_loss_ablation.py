@@ -159,6 +159,11 @@ def test_a_workdir_of_other_settings_is_refused_and_untouched(finished: Path) ->
     ("changes", "message"),
     [
         ({"study.targets": ("sum", "valu")}, "config.study.targets='valu': did you mean 'value'?"),
+        (
+            {"train.loss": "value"},
+            "config.train.loss='value': this study trains each of config.stu",
+        ),
+        ({"train.loss_weight": 0.9}, "config.train.loss_weight=0.9: no run has that loss"),
         ({"study.seeds": 0}, "config.study.seeds=0: at least 1 is needed"),
         ({"study.tournament_games": 5}, "e.g. 6"),
         ({"study.ladder_games": 3}, "config.study.ladder_games=3: both colours need"),
