@@ -94,14 +94,12 @@ def run(config: ConfigDict, directory: Path, command: str | None = None) -> None
     """The whole search, or the rest of it: (config, workdir) -> results.json, report.html."""
     study = shell.begin(STUDY, config, directory, command, validate=validate, fixed=BUDGET)
     test = solved_accuracy.test_positions(config, directory)
-    search = trials.open_study(
-        directory,
-        STUDY,
-        sampler=config.study.sampler,
-        seed=config.seed,
-        directions=("maximize",),
-        startup=1 + config.study.random_trials,  # the first is the settings' own
-    )
+    search = trials.open_study(directory, STUDY, directions=("maximize",))
+
+    def sampler_after(begun: int) -> Any:
+        startup = 1 + config.study.random_trials  # the first is the settings' own
+        name = config.study.sampler
+        return trials.sampler(name, seed=config.seed, begun=begun, startup=startup)
 
     def suggest(trial: Any) -> None:
         for name in PARAMETERS:
@@ -113,6 +111,7 @@ def run(config: ConfigDict, directory: Path, command: str | None = None) -> None
         total=config.study.trials,
         at_once=1,
         parameters=len(PARAMETERS),
+        sampler_after=sampler_after,
         suggest=suggest,
         first=constants(config),
     ):

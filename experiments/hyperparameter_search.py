@@ -69,14 +69,7 @@ def run(config: ConfigDict, directory: Path, command: str | None = None) -> None
     """The whole search, or the rest of it: (config, workdir) -> report.html."""
     study = shell.begin(STUDY, config, directory, command, validate=validate)
     unit = _unit_seconds(config, directory)
-    search = trials.open_study(
-        directory,
-        STUDY,
-        sampler=config.study.sampler,
-        seed=config.seed,
-        directions=("maximize", "minimize"),
-        startup=_STARTUP,
-    )
+    search = trials.open_study(directory, STUDY, directions=("maximize", "minimize"))
     with Tracker(directory, config, STUDY) as tracker:
         while batch := _next_batch(search, config):
             _evaluate(study, search, batch, tracker, unit)
@@ -93,11 +86,16 @@ def _next_batch(search: Any, config: ConfigDict) -> list[Any]:
             low, high = config.study[FIELDS[letter]]
             trial.suggest_int(letter, low, high, log=True)
 
+    def sampler_after(begun: int) -> Any:
+        name = config.study.sampler
+        return trials.sampler(name, seed=config.seed, begun=begun, startup=_STARTUP)
+
     return trials.next_batch(
         search,
         total=config.study.trials,
         at_once=config.study.batch,
         parameters=len(FIELDS),
+        sampler_after=sampler_after,
         suggest=suggest,
     )
 

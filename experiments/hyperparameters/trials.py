@@ -21,19 +21,12 @@ def check_installed(study: str) -> None:
         )
 
 
-def open_study(
-    directory: Path, name: str, *, sampler: str, seed: int, directions: Sequence[str], startup: int
-) -> Any:
-    """Optuna's study, its trials in the run directory; goals to `"maximize"` or to `"minimize"`.
-
-    The sampler (`"tpe"`, `"nsga2"`, `"random"`) is seeded with the number of trials too: its state
-    is not kept, and a search that goes on must not propose again what it has proposed. `startup`:
-    finished trials before tpe models them, until then it proposes at random.
-    """
+def open_study(directory: Path, name: str, *, directions: Sequence[str]) -> Any:
+    """Optuna's study, its trials in the run directory; goals to `"maximize"` or to `"minimize"`."""
     optuna = importlib.import_module("optuna")
     optuna.logging.set_verbosity(optuna.logging.WARNING)
     storages = importlib.import_module("optuna.storages.journal")
-    study = optuna.create_study(
+    return optuna.create_study(
         study_name=name,
         storage=optuna.storages.JournalStorage(
             storages.JournalFileBackend(str(directory / JOURNAL))
@@ -41,8 +34,17 @@ def open_study(
         directions=list(directions),
         load_if_exists=True,
     )
-    sequence = np.random.SeedSequence([seed, len(study.get_trials(deepcopy=False))])
-    own = int(sequence.generate_state(1)[0])
+
+
+def sampler(name: str, *, seed: int, begun: int, startup: int) -> Any:
+    """How settings are proposed (`"tpe"`, `"nsga2"`, `"random"`) after so many trials were begun.
+
+    Its state is not kept, so it is made for each batch, and seeded with that number too: a search
+    that goes on proposes what it would have proposed, and never again the same. `startup`: finished
+    trials before tpe models them, until then it proposes at random.
+    """
+    optuna = importlib.import_module("optuna")
+    own = int(np.random.SeedSequence([seed, begun]).generate_state(1)[0])
     samplers = {
         "tpe": lambda: optuna.samplers.TPESampler(
             seed=own, constant_liar=True, n_startup_trials=startup
@@ -50,8 +52,7 @@ def open_study(
         "nsga2": lambda: optuna.samplers.NSGAIISampler(seed=own),
         "random": lambda: optuna.samplers.RandomSampler(seed=own),
     }
-    study.sampler = samplers[sampler]()
-    return study
+    return samplers[name]()
 
 
 def next_batch(
@@ -60,14 +61,16 @@ def next_batch(
     total: int,
     at_once: int,
     parameters: int,
+    sampler_after: Callable[[int], Any],
     suggest: Callable[[Any], None],
     first: Mapping[str, float] | None = None,
 ) -> list[Any]:
     """Trials that a stopped process left running, else new ones; none when all are done.
 
     `total`: trials in all; `at_once`: new ones at most; `parameters`: how many a whole trial has;
-    `suggest`: asks a new trial for them; `first`: those of the first whole trial, by default it is
-    proposed like the others. Returns frozen trials, with number and params.
+    `sampler_after`: so many trials, see `sampler`; `suggest`: asks a new trial for them; `first`:
+    those of the first whole trial, by default it is proposed like the others. Returns frozen
+    trials, with number and params.
     """
     states = importlib.import_module("optuna").trial.TrialState
     trials = [t for t in study.get_trials(deepcopy=False) if t.state != states.WAITING]
@@ -84,11 +87,10 @@ def next_batch(
         t.state == states.WAITING or t.params == dict(first) for t in begun
     ):
         study.enqueue_trial(dict(first))
+    study.sampler = sampler_after(len(trials))
     for _ in range(wanted):
         suggest(study.ask())
-    return next_batch(
-        study, total=total, at_once=at_once, parameters=parameters, suggest=suggest, first=first
-    )
+    return [t for t in study.get_trials(deepcopy=False) if t.state == states.RUNNING]
 
 
 def finished(study: Any, directory: Path, reasons: str) -> list[Any]:

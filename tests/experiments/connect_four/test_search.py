@@ -138,9 +138,7 @@ def test_as_many_random_trials_as_were_asked_for(
 def test_a_trial_that_was_cut_short_is_not_the_first(tmp_path: Path) -> None:
     """A process that died while it was proposed leaves a trial without constants."""
     config = tiny()
-    opened = trials.open_study(
-        tmp_path, "x", sampler="tpe", seed=0, directions=("maximize",), startup=1
-    )
+    opened = trials.open_study(tmp_path, "x", directions=("maximize",))
     opened.enqueue_trial(study.constants(config))
     opened.ask()
 
@@ -153,6 +151,7 @@ def test_a_trial_that_was_cut_short_is_not_the_first(tmp_path: Path) -> None:
         total=3,
         at_once=1,
         parameters=len(study.PARAMETERS),
+        sampler_after=lambda begun: trials.sampler("tpe", seed=0, begun=begun, startup=1),
         suggest=suggest,
         first=study.constants(config),
     )

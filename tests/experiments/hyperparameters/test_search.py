@@ -137,6 +137,9 @@ def test_a_search_goes_on_where_it_was_stopped(
     before = len(again.batches)
     hyperparameter_search.run(tiny(), directory)
     assert len(again.batches) == before  # nothing more is trained
+    FakeTraining(monkeypatch)
+    hyperparameter_search.run(tiny(), prepared(tmp_path / "whole"))
+    assert results_of(tmp_path / "whole")["search"]["trials"] == tried
 
 
 @pytest.mark.parametrize("preset", PRESETS)
