@@ -15,12 +15,6 @@ from jaxzero.settings.switches import Switches
 def conflicts(config: ConfigDict, switches: Switches) -> Iterator[tuple[Any, str, str]]:
     """(whether it is so, key, remedy) of what does not go together."""
     search, own, replay, train = config.search, config.selfplay, config.replay, config.train
-    has_own = config.game.startswith(("pgx:", "racing_kings"))
-    yield (
-        has_own and config.observation not in ("signed", "planes"),  # the default, and as it is
-        "observation",
-        f"{config.game} has planes of its own, leave it out or choose planes",
-    )
     yield (
         config.arena.gate != "none" and config.arena.games % 2,
         "arena.games",

@@ -41,7 +41,8 @@ KEYS: tuple[Key, ...] = (
         "observation",
         "signed",
         "own and other stones as two planes, or with a third of ones that shows the board's edge; "
-        "one plane +1/-1/0 (Wang 2020); one plane 1/2/3 (Clausen 2021)",
+        "one plane +1/-1/0 (Wang 2020); one plane 1/2/3 (Clausen 2021); racing_kings and pgx have "
+        "planes of their own whatever it is",
         choices=("planes", "signed", "cells", "planes_ones"),
     ),
     Key("seed", 0, "first seed; a population counts up from it", low=0, high=2**31 - 1),

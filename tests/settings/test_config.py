@@ -130,10 +130,6 @@ def test_other_defaults_are_the_programs() -> None:
             },
             "config.replay.window_grows=(12, 5): count upwards",
         ),
-        (
-            {"game": "racing_kings", "observation": "cells"},
-            "config.observation='cells': racing_kings has planes of its own",
-        ),
         ({"seed": -1}, "config.seed=-1: choose from 0"),
         ({"execution.keep_checkpoints": 1}, "config.execution.keep_checkpoints=1"),
     ],
