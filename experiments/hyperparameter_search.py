@@ -37,6 +37,8 @@ from jaxzero.training import parts
 from jaxzero.training import spec as spec_lib
 
 STUDY: Final = "hyperparameter_search"
+# By letter: what lets trials that differ in it share a program.
+_SHARED: Final = {"m": "switches.keep_tree=False", "E": "selfplay.parts=1"}
 _STARTUP: Final = 10  # random trials first, where the sampler is tpe
 
 
@@ -58,6 +60,14 @@ def validate(config: ConfigDict) -> None:
     config_lib.require_one_width(config)
     board = parts.build_game(config).name
     fixed_opponents.check(_measuring(config, "last"), board, "config.study.")
+    for letter, remedy in _SHARED.items():
+        bounds, key = config.study[FIELDS[letter]], LETTERS[letter]
+        if bounds[0] < bounds[1] and key not in spec_lib.capacities(config):
+            raise ConfigError(
+                f"config.study.{FIELDS[letter]}={bounds}: all trials share one program, and these "
+                f"settings have one for each config.{key}, set config.{remedy} or give one number "
+                "twice"
+            )
     for ends in itertools.product(*(config.study[field] for field in FIELDS.values())):
         own = make_setting(config, dict(zip(FIELDS, ends, strict=True))).config
         config_lib.validate(own, KEYS)

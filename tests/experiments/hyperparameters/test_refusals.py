@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from ml_collections import ConfigDict
 
 from experiments import hyperparameter_correlation, hyperparameter_sweep
 from jaxzero.settings.config import ConfigError
@@ -41,11 +42,7 @@ from tests.experiments.hyperparameters.test_studies import correlation, sweep
 def test_impossible_sweeps_leave_nothing_behind(
     changes: dict[str, Any], message: str, tmp_path: Path
 ) -> None:
-    with pytest.raises(ConfigError) as caught:
-        hyperparameter_sweep.run(sweep(changes), tmp_path / "never")
-    assert message in str(caught.value)
-    assert "\n" not in str(caught.value)
-    assert not (tmp_path / "never").exists()
+    check_refused(hyperparameter_sweep.run, sweep(changes), message, tmp_path / "never")
 
 
 @pytest.mark.parametrize(
@@ -59,7 +56,13 @@ def test_impossible_sweeps_leave_nothing_behind(
 def test_impossible_correlations_leave_nothing_behind(
     changes: dict[str, Any], message: str, tmp_path: Path
 ) -> None:
+    check_refused(hyperparameter_correlation.run, correlation(changes), message, tmp_path / "never")
+
+
+def check_refused(run: Any, config: ConfigDict, message: str, directory: Path) -> None:
+    """In one line, before anything is written."""
     with pytest.raises(ConfigError) as caught:
-        hyperparameter_correlation.run(correlation(changes), tmp_path / "never")
+        run(config, directory)
     assert message in str(caught.value)
-    assert not (tmp_path / "never").exists()
+    assert "\n" not in str(caught.value)
+    assert not directory.exists()

@@ -19,6 +19,7 @@ from jaxzero.runs.stopping import Stopped
 from jaxzero.settings.config import ConfigError
 from jaxzero.training import spec as spec_lib
 from tests import small
+from tests.experiments.hyperparameters.test_groups import PARTS
 
 pytest.importorskip("optuna")
 
@@ -157,6 +158,11 @@ def test_presets(preset: str) -> None:
         ({"study.sampler": "tp"}, "did you mean 'tpe'?"),
         ({"study.grid": "nowhere"}, "config.study.grid='nowhere': holds no results.json"),
         ({"search.algorithm": "gumbel"}, "config.search.algorithm='gumbel'"),
+        (
+            {"switches.keep_tree": True},
+            "config.study.num_simulations=(4, 8): all trials share one program",
+        ),
+        ({**PARTS}, "config.study.episodes=(4, 8): all trials share one program"),
         (  # the largest trial could do it
             {"selfplay.fast_share": 0.5, "selfplay.fast_simulations": 6},
             "config.selfplay.fast_simulations=6: a full search makes 4",
