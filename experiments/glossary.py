@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from experiments import configs
 from experiments.shell import arguments
 from experiments.shell.usage import show
+from jaxzero.settings import companions
 from jaxzero.settings.config import KEYS
 from jaxzero.settings.keys import Key, table
 from jaxzero.settings.table import SECTIONS
@@ -116,7 +117,15 @@ def _keys(keys: Sequence[Key]) -> str:
     general, rows = table(KEYS), []
     for key in keys:
         letter = key.letter or (general[key.name].letter if key.name in general else "")
-        rows.append((f"`{key.name}`", letter, f"`{show(key.default)}`", key.allowed, key.meaning))
+        rows.append(
+            (
+                f"`{key.name}`",
+                letter,
+                f"`{show(key.default)}`",
+                key.allowed,
+                companions.described(key),
+            )
+        )
     return Table(("key", "letter", "default", "may be", "meaning"), tuple(rows)).markdown()
 
 

@@ -10,7 +10,7 @@ remarks.
 """
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -28,26 +28,25 @@ from experiments.hyperparameters.settings import LETTERS, Setting, make_setting
 from experiments.shell import cli
 from experiments.shell.study import StudyRun
 from experiments.strength import tournament_files
+from jaxzero.settings import companions
 from jaxzero.settings import config as config_lib
 from jaxzero.settings.config import ConfigError
 from jaxzero.tracking import StudySummary
 
 STUDY = "hyperparameter_sweep"
-# (values, another key, whether they mean nothing with its value, a value that gives them a meaning)
-_IDLE: tuple[tuple[str, str, Callable[[Any], bool], Any], ...] = (
-    ("dropout_rate", "network.name", lambda name: name == "resnet", "convnet"),
-    ("threshold", "arena.gate", lambda gate: gate == "wilson", "threshold"),
-    ("c_puct", "search.algorithm", lambda algorithm: algorithm == "gumbel", "puct"),
-    ("window", "replay.window_positions", bool, 0),
-)
+
+
+def field_of(key: str) -> str:
+    """The study's own key, without `study.`, that lists values of a key of `LETTERS`."""
+    name = key.split(".")[1]
+    return {"games": "arena_games"}.get(name, name)
 
 
 def swept(config: ConfigDict) -> list[Swept]:
     """The hyper-parameters that have values beside the default, in the papers' order."""
     parameters = []
     for letter, key in LETTERS.items():
-        name, default = key.split(".")[1], config_lib.get(config, key)
-        field = {"games": "arena_games"}.get(name, name)
+        field, default = field_of(key), config_lib.get(config, key)
         others = config.study[field]
         if default in others or len(set(others)) < len(others):
             raise ConfigError(
@@ -78,16 +77,13 @@ def make_settings(config: ConfigDict) -> list[Setting]:
 def validate(config: ConfigDict) -> None:
     """Refuses what this study can't do, before anything compiles."""
     setting_study.validate(config, KEYS)
-    if config.arena.gate == "none":
-        raise ConfigError(
-            "config.arena.gate='none': n and u would mean nothing, set it to threshold"
-        )
-    for field, key, idle, remedy in _IDLE:
-        values, other = config.study[field], config_lib.get(config, key)
-        if values and idle(other):
+    for key in LETTERS.values():
+        field = field_of(key)
+        values = config.study[field]
+        if values and not companions.acts(config, key):
             raise ConfigError(
-                f"config.study.{field}={tuple(values)}: means nothing with config.{key}={other!r}, "
-                f"set it to () or config.{key} to {remedy!r}"
+                f"config.study.{field}={tuple(values)}: changes nothing here, config.{key} acts "
+                f"with {companions.in_words(key, 'config.')}: set that, or this to ()"
             )
 
 

@@ -16,6 +16,7 @@ from experiments.shell import study as shell
 from jaxzero import workdir
 from jaxzero.runs import hardware, runner
 from jaxzero.runs.stopping import Stopped
+from jaxzero.settings import companions
 from jaxzero.settings.config import ConfigError, nearest
 from jaxzero.tracking import Table
 
@@ -64,6 +65,7 @@ def settings(study: Study, preset: str, changes: Mapping[str, Any]) -> ConfigDic
     config = presets.settings(study.STUDY, preset, changes)
     runner.prepare(config)  # before anything looks for devices
     study.validate(config)
+    companions.refuse_idle(config, changes)
     return config
 
 

@@ -22,10 +22,10 @@ from experiments.shell.usage import StudySettings
 from jaxzero.play.terminal import pipes
 from jaxzero.runs import processes
 from jaxzero.runs.stopping import Stopped
-from jaxzero.settings import devices
+from jaxzero.settings import companions, devices
 from jaxzero.settings.config import KEYS, ConfigError, flatten
 from jaxzero.settings.keys import Key, table
-from jaxzero.workdir import DISK_TROUBLE
+from jaxzero.workdir import CONFIG, DISK_TROUBLE
 
 Program = Callable[[ConfigDict, Path, str], None]  # settings, run directory, command as called
 _ROOT = Path(__file__).resolve().parents[2]
@@ -159,7 +159,10 @@ def _parse(words: Sequence[str], default_config: str) -> tuple[ConfigDict, Path]
     if not given.get("workdir"):
         raise ConfigError("--workdir is missing: name a directory for results, e.g. runs/first")
     shard = given.get("shard", "1/1").replace("/", "of")
-    return config, Path(given["workdir"].replace("{shard}", shard))
+    directory = Path(given["workdir"].replace("{shard}", shard))
+    if not (directory / CONFIG).exists():  # what has begun goes on
+        companions.refuse_idle(config, changes)
+    return config, directory
 
 
 def _flags(words: Sequence[str]) -> dict[str, str]:

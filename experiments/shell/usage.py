@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 from ml_collections import ConfigDict
 
+from jaxzero.settings import companions
 from jaxzero.settings.config import Preset, flatten
 from jaxzero.settings.keys import Key
 from jaxzero.settings.table import SECTIONS
@@ -92,7 +93,7 @@ def _section(section: str, keys: Sequence[Key], values: Mapping[str, Any], width
     for key, (letter, name, value) in zip(keys, rows, strict=True):
         head = (f"{letter:>{letters}} " if letters else "") + f"{name:<{names}}  {value:<{shown}}"
         choices = f" ({' | '.join(key.choices)})" if key.choices else ""
-        lines += _wrapped("  " + head + "  ", indent, key.meaning + choices, width)
+        lines += _wrapped("  " + head + "  ", indent, companions.described(key) + choices, width)
     return "\n".join(lines)
 
 

@@ -16,7 +16,7 @@ ARCHIVE: tuple[Key, ...] = (
         "selfplay.archive_share",
         0.0,
         "share of the games that begin at a position of earlier games of the run, without learning "
-        "again from what was played before (Go-Exploit); 0: none; without curriculum",
+        "again from what was played before (Go-Exploit); 0: none",
         low=0,
         high=1,
         needs=("selfplay.curriculum", "none"),

@@ -77,7 +77,7 @@ LEARNED_FEATURES: tuple[Key, ...] = (
         "train.feature_weight",
         0.0,
         "weight of the squared error of a small network's features (Clausen 2021, section 4.2: 1); "
-        "0: none are learned; resnet only",
+        "0: none are learned",
         low=0,
         high=1e6,
         needs=("network.name", "resnet"),

@@ -131,6 +131,11 @@ def _is(value: Any, kind: type) -> bool:
     return isinstance(value, int | float if kind is float else kind)
 
 
+def is_off(value: Any) -> bool:
+    """Whether a value says that something is not there: 0, False, empty, unset, "none", "off"."""
+    return not value or value in ("none", "off")
+
+
 def number(value: float) -> str:
     """`1000000`, `0.999`: without the `.0` and the exponents of floats."""
     return f"{value:.0f}" if float(value).is_integer() else f"{value:g}"

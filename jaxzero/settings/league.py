@@ -70,14 +70,14 @@ LEAGUE: tuple[Key, ...] = (
         "selfplay.league_games",
         100.0,
         "games of the newest of the best players, on average, until then (in the first generation "
-        "0.6 of it); 0: the players stay as they are; league=wins only",
+        "0.6 of it); 0: the players stay as they are",
         low=0,
         high=1e9,
     ),
     Key(
         "selfplay.league_points",
         90_000.0,
-        "points given out until then, one for each new position; novel_wins and novelty only",
+        "points given out until then, one for each new position",
         low=1,
         high=1e12,
     ),

@@ -38,7 +38,7 @@ SHARING: tuple[Key, ...] = (
         "selfplay.tree_c",
         0.0,
         "c of one big tree by which an iteration's games choose their moves, in place of sampling "
-        "them (Clausen 2021, Fig. 9: 1.5, 5, 15); 0: none; needs share=cache",
+        "them (Clausen 2021, Fig. 9: 1.5, 5, 15); 0: none",
         low=0,
         high=1e6,
         needs=("selfplay.share", "cache"),
@@ -47,7 +47,7 @@ SHARING: tuple[Key, ...] = (
         "selfplay.retry",
         False,
         "lost games are tried again at once, from where they went wrong, by the same network "
-        "(Clausen 2021, section 4); needs share=cache",
+        "(Clausen 2021, section 4)",
         needs=("selfplay.share", "cache"),
     ),
     Key(

@@ -69,11 +69,11 @@ KEYS: tuple[Key, ...] = (
     Key(
         "network.hidden",
         (1024, 512),
-        "widths of the fully connected layers; convnet only",
+        "widths of the fully connected layers",
         low=1,
         high=1_000_000,
     ),
-    Key("network.blocks", 5, "residual blocks; resnet only", low=1, high=100),
+    Key("network.blocks", 5, "residual blocks", low=1, high=100),
     Key(
         "network.value_head",
         "scalar",
@@ -104,7 +104,7 @@ KEYS: tuple[Key, ...] = (
         "network.bias_before_norm",
         True,
         "biases before batch normalisation, which change nothing but the parameter count (Wang "
-        "2020 has them) and are not learned; convnet only",
+        "2020 has them) and are not learned",
     ),
     Key(
         "network.matmul_precision",
@@ -121,24 +121,24 @@ KEYS: tuple[Key, ...] = (
     ),
     Key("search.loop", "tree", "own loop on mctx's tree, or mctx's loop", choices=("tree", "mctx")),
     Key("search.num_simulations", 100, "simulations of a search", "m", low=1, high=100_000),
-    Key("search.c_puct", 1.0, "weight of exploration; puct only", "c", low=0, high=1e6),
+    Key("search.c_puct", 1.0, "weight of exploration", "c", low=0, high=1e6),
     Key(
         "search.unvisited_q",
         0.0,
-        "value of a move without visits, on the scale of q_scale; puct only",
+        "value of a move without visits, on the scale of q_scale",
         low=-1,
         high=1,
     ),
     Key(
         "search.q_scale",
         "signed",
-        "values in [-1, 1], or in [0, 1] (Clausen 2021); puct only",
+        "values in [-1, 1], or in [0, 1] (Clausen 2021)",
         choices=("signed", "unit"),
     ),
     Key(
         "search.exploration",
         "sqrt_total",
-        "c P sqrt(N) / (1 + n) (Wang 2020), or with sqrt(N) + 1e-5 (Clausen 2021); puct only",
+        "c P sqrt(N) / (1 + n) (Wang 2020), or with sqrt(N) + 1e-5 (Clausen 2021)",
         choices=("sqrt_total", "sqrt_total_plus"),
     ),
     Key(
@@ -149,8 +149,7 @@ KEYS: tuple[Key, ...] = (
     Key(
         "search.dirichlet_fraction",
         0.0,
-        "share of root noise in self-play; off in Wang 2019, 2020, 2023; puct only, gumbel has its "
-        "own",
+        "share of root noise in self-play; off in Wang 2019, 2020, 2023; gumbel has its own",
         low=0,
         high=1,
     ),
@@ -164,13 +163,13 @@ KEYS: tuple[Key, ...] = (
     Key(
         "search.ties",
         "lowest",
-        "equal scores: lowest move (Wang 2020), or a random one (Clausen 2021); puct only",
+        "equal scores: lowest move (Wang 2020), or a random one (Clausen 2021)",
         choices=("lowest", "random"),
     ),
     Key(
         "search.draw_value",
         0.0,
-        "worth of a draw to both sides; needs network.value_head=wdl",
+        "worth of a draw to both sides",
         low=-1,
         high=1,
         needs=("network.value_head", "wdl"),
@@ -178,7 +177,7 @@ KEYS: tuple[Key, ...] = (
     Key(
         "search.max_considered_actions",
         16,
-        "moves sampled at the root; gumbel only",
+        "moves sampled at the root",
         low=1,
         high=10_000,
     ),
@@ -209,7 +208,7 @@ KEYS: tuple[Key, ...] = (
     Key(
         "train.dropout_rate",
         0.3,
-        "share of units dropped in the fully connected layers; convnet only",
+        "share of units dropped in the fully connected layers",
         "d",
         low=0,
         high=0.999,
@@ -242,7 +241,7 @@ KEYS: tuple[Key, ...] = (
         choices=("replacement", "epoch"),
     ),
     Key("train.optimizer", "adam", "how gradients are used", choices=("adam", "sgd")),
-    Key("train.momentum", 0.9, "sgd only", low=0, high=0.99999),
+    Key("train.momentum", 0.9, "share of a step kept in the next", low=0, high=0.99999),
     Key(
         "train.weight_decay",
         0.0,
@@ -298,21 +297,21 @@ KEYS: tuple[Key, ...] = (
     Key(
         "arena.confidence",
         0.95,
-        "of Wilson's two-sided interval; wilson only",
+        "of Wilson's two-sided interval",
         low=0.5,
         high=0.9999,
     ),
     Key(
         "arena.width",
         0.1,
-        "an interval narrower than this ends the match, the best stays; wilson only",
+        "an interval narrower than this ends the match, the best stays",
         low=0,
         high=1,
     ),
     Key(
         "arena.batch",
         20,
-        "pairs of games played at once; changes no decision; wilson only",
+        "pairs of games played at once; changes no decision",
         low=1,
         high=_MANY,
     ),

@@ -197,6 +197,7 @@ def test_the_package_lists_its_commands(capsys: pytest.CaptureFixture[str]) -> N
         (["--game=othello_6x6"], "unknown flag --game: did you mean --config.game?"),
         (["--noconfig.execution.compilation_cache"], "unknown flag"),
         (["-x"], "unexpected argument '-x'"),
+        (["--config.network.blocks=2"], "changes nothing here, it acts with config.network.name"),
         (["--shard=1/2"], "--shard=1/2: this study has no shares"),
         (["--shard=1\n2"], "--shard=1 2: this study has no shares"),
     ],

@@ -7,7 +7,7 @@ import pytest
 from matplotlib.figure import Figure
 from PIL import Image
 
-from experiments import hyperparameter_sweep, notebook
+from experiments import hyperparameter_sweep, loss_ablation, notebook
 from experiments.pages import page
 from experiments.pages.page import Page, plate, section
 from experiments.pages.tables import Table
@@ -57,6 +57,11 @@ def test_the_size_is_that_of_the_device(
     monkeypatch.setattr(hardware, "look", lambda: Hardware(platform, "some", 1, None))
     assert notebook.choose(("tiny", "cpu", "gpu")) == size
     assert notebook.choose(("tiny", "cpu", "gpu"), "tiny") == "tiny"
+
+
+def test_changes_that_change_nothing_are_refused() -> None:
+    with pytest.raises(ConfigError, match=r"config.network.blocks=2: changes nothing here"):
+        notebook.settings(loss_ablation, "quick", {"network.blocks": 2})
 
 
 def test_the_command_is_that_of_the_study() -> None:

@@ -18,22 +18,26 @@ from tests.experiments.hyperparameters.test_studies import correlation, sweep
         ({"study.episodes": (4, 4)}, "config.study.episodes=(4, 4): name values"),
         ({"study.episodes": (0,)}, "config.study.episodes=0: "),
         ({"study.arena_games": (5,)}, "config.study.arena_games=5: both colours"),
-        ({"arena.gate": "none"}, "config.arena.gate='none'"),
+        (
+            {"arena.gate": "none", "study.arena_games": (2,)},
+            "config.study.arena_games=(2,): changes nothing here, config.arena.games acts with "
+            "config.arena.gate: set that, or this to ()",
+        ),
         (
             {"network.name": "resnet", "study.dropout_rate": (0.1,)},
-            "config.study.dropout_rate=(0.1,): means nothing with config.network.name='resnet'",
+            "config.study.dropout_rate=(0.1,): changes nothing here, config.train.dropout_rate",
         ),
         (
             {"arena.gate": "wilson", "study.threshold": (0.5, 0.7)},
-            "config.study.threshold=(0.5, 0.7): means nothing with config.arena.gate='wilson'",
+            "config.study.threshold=(0.5, 0.7): changes nothing here, config.arena.threshold",
         ),
         (
             {"search.algorithm": "gumbel", "study.c_puct": (0.5,)},
-            "config.study.c_puct=(0.5,): means nothing with config.search.algorithm='gumbel'",
+            "config.study.c_puct=(0.5,): changes nothing here, config.search.c_puct",
         ),
         (
             {"replay.window_positions": 1000, "study.window": (2,)},
-            "config.study.window=(2,): means nothing with config.replay.window_positions=1000",
+            "config.study.window=(2,): changes nothing here, config.replay.window",
         ),
         ({"execution.shard": "3/2"}, "--shard='3/2'"),
         ({"study.batch_size": (10**6,)}, "config.train.batch_size=1000000"),

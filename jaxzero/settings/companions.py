@@ -1,0 +1,169 @@
+"""What a setting acts with: another one, without which it changes nothing.
+
+Somebody who varies `network.blocks` of a network without blocks would find that they do not
+matter; `refuse_idle` tells them first.
+"""
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from ml_collections import ConfigDict
+
+from jaxzero.settings.config import SWITCHES, ConfigError, flatten, resolve_switches
+from jaxzero.settings.keys import Key, is_off
+
+# (another key, its values that are meant; none: any but off) -> the keys that act with it.
+_TOGETHER: dict[tuple[Any, ...], tuple[str, ...]] = {
+    ("network.name", "convnet"): (
+        "network.hidden",
+        "network.bias_before_norm",
+        "train.dropout_rate",
+    ),
+    ("network.name", "resnet"): ("network.blocks", "network.style", "network.head_filters"),
+    ("network.style", "efficiency"): ("network.stem_filters",),
+    ("network.style", "curriculum"): ("network.value_hidden",),
+    ("network.grow_at",): ("network.grow_by",),
+    ("search.algorithm", "puct"): (
+        "search.c_puct",
+        "search.unvisited_q",
+        "search.q_scale",
+        "search.exploration",
+        "search.ties",
+        "search.dirichlet_fraction",
+        "search.forced_playouts",
+        "search.puct_target",
+    ),
+    ("search.algorithm", "gumbel"): (
+        "search.max_considered_actions",
+        "search.gumbel_rescale",
+        "search.gumbel_value_scale",
+        "search.gumbel_visit_offset",
+        "search.gumbel_target",
+        "search.gumbel_root_value",
+    ),
+    ("search.puct_target", "improved"): (
+        "search.gumbel_rescale",
+        "search.gumbel_value_scale",
+        "search.gumbel_visit_offset",
+    ),
+    ("search.dirichlet_fraction",): ("search.dirichlet_alpha", "search.dirichlet_scaling"),
+    ("search.kld_step",): ("search.kld_stop",),
+    ("switches.keep_tree",): ("search.tree_moves",),
+    ("selfplay.fast_share",): ("selfplay.fast_simulations", "selfplay.fast_noise"),
+    ("selfplay.curriculum",): (
+        "selfplay.curriculum_drop",
+        "selfplay.curriculum_initial_plies",
+        "selfplay.curriculum_averaging",
+    ),
+    ("selfplay.curriculum", "schedule"): (
+        "selfplay.curriculum_epochs",
+        "selfplay.curriculum_fractions",
+    ),
+    ("selfplay.curriculum", "horizon"): (
+        "selfplay.curriculum_level",
+        "selfplay.curriculum_margin",
+        "selfplay.curriculum_least",
+    ),
+    ("selfplay.archive_share",): ("selfplay.archive", "selfplay.archive_positions"),
+    ("selfplay.share", "cache"): ("selfplay.share_positions",),
+    ("selfplay.league",): (
+        "selfplay.league_evolves",
+        "selfplay.league_players",
+        "selfplay.league_parents",
+        "selfplay.league_pairing",
+    ),
+    ("selfplay.league", "wins"): ("selfplay.league_games",),
+    ("selfplay.league", "novel_wins", "novelty"): ("selfplay.league_points",),
+    ("replay.window_positions", 0): ("replay.window",),
+    ("replay.window_positions",): ("replay.window_start",),
+    ("replay.window_start",): ("replay.window_grows",),
+    ("replay.minimum_games",): ("replay.leaving",),
+    ("train.loss", "weighted"): ("train.loss_weight",),
+    ("train.loss", "sum"): ("train.value_weight",),
+    ("study.targets", "weighted"): ("train.loss_weight",),
+    ("study.targets", "sum"): ("train.value_weight",),
+    ("train.optimizer", "sgd"): ("train.momentum",),
+    ("train.schedule", "steps"): ("train.schedule_steps", "train.schedule_factor"),
+    ("train.schedule", "cyclic"): (
+        "train.cycle_peak",
+        "train.cycle_end",
+        "train.cycle_low",
+        "train.cycle_last",
+        "train.cycle_momentum",
+    ),
+    ("train.schedule", "linear", "cyclic"): ("train.anneal_to", "train.anneal_iterations"),
+    ("train.feature_weight",): ("train.features", "train.teacher_blocks", "train.teacher_channels"),
+    ("arena.gate",): ("arena.games", "arena.continue_from"),
+    ("arena.gate", "threshold"): ("arena.threshold",),
+    ("arena.gate", "wilson"): ("arena.confidence", "arena.width", "arena.batch"),
+    ("switches.arena_random_openings",): ("arena.opening_plies",),
+    ("tracking.wandb",): ("tracking.wandb_project",),
+}
+
+
+def companions(name: str) -> list[tuple[Any, ...]]:
+    """What a key acts with, any of these: (another key, values that are meant); empty: always."""
+    return [other for other, names in _TOGETHER.items() if name in names]
+
+
+def in_words(name: str, prefix: str = "") -> str:
+    """The same for people: `network.name=resnet`; empty where it always acts."""
+    return " or ".join(
+        f"{prefix}{other}" + (f"={'/'.join(map(str, values))}" if values else "")
+        for other, *values in companions(name)
+    )
+
+
+def described(key: Key) -> str:
+    """A key's meaning, what it acts with, and what it needs."""
+    others = in_words(key.name)
+    text = f"{key.meaning}; with {others}" if others else key.meaning
+    return f"{text}; needs {key.needs[0]}={key.needs[1]}" if key.needs else text
+
+
+def acts(config: ConfigDict, name: str) -> bool:
+    """Whether a key has an effect beside the other settings."""
+    values = flatten(config)
+    values |= {f"switches.{n}": on for n, on in vars(resolve_switches(config)).items()}
+
+    def does(name: str) -> bool:
+        others = [(other, meant) for other, *meant in companions(name) if other in values]
+        return not others or any(does(o) and _is_among(values[o], meant) for o, meant in others)
+
+    return does(name)
+
+
+def refuse_idle(config: ConfigDict, given: Iterable[str]) -> None:
+    """Refuses, in one line, what somebody has set by hand and what would change nothing.
+
+    Not in studies of arms, which set some of what their own keys act with.
+
+    Args:
+      config: settings.
+      given: the keys that were set; what a preset has beside is its own affair.
+    """
+    switches = vars(resolve_switches(config))
+    values = flatten(config)
+    if "study.arms" in values:
+        return
+    for name in given:
+        value, switch = values[name], name.removeprefix("switches.")
+        if is_off(value):
+            continue
+        if not acts(config, name):
+            raise ConfigError(
+                f"config.{name}={value!r}: changes nothing here, it acts with "
+                f"{in_words(name, 'config.')}: set that, or leave it out"
+            )
+        if switch in switches and not switches[switch]:
+            raise ConfigError(
+                f"config.{name}={value!r}: it concerns {', '.join(SWITCHES[switch].families)}, not "
+                f"config.game={config.game!r}, leave it out"
+            )
+
+
+def _is_among(value: Any, meant: Sequence[Any]) -> bool:
+    """Whether a value, or one of several, is one of those meant; of none: whether it is on."""
+    if not meant:
+        return not is_off(value)
+    return any(one in meant for one in (value if isinstance(value, tuple) else (value,)))
