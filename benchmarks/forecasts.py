@@ -54,7 +54,7 @@ def first_population(study: str, preset: str) -> tuple[ConfigDict, Sequence[Memb
     if not Path(path).is_file():
         known = sorted(one.stem for one in Path("experiments/configs").glob("[a-z]*.py"))
         raise ConfigError(f"study {study!r}: unknown; known are {', '.join(known)}")
-    module = importlib.import_module(f"experiments.{probe.MODULES.get(study, study)}")
+    module = importlib.import_module(f"experiments.{study}")
     train, runner.train = runner.train, instead  # type: ignore[assignment]
     try:
         with tempfile.TemporaryDirectory() as folder:

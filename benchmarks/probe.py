@@ -26,8 +26,6 @@ from jaxzero.runs.memory import Forecast
 from jaxzero.runs.population import Program
 from jaxzero.settings.config import changed
 
-MODULES = {"curriculum": "curriculum.study"}  # where a study is not its own module
-
 
 class Enough(BaseException):
     """Training is over; the tournaments are not measured."""
@@ -183,7 +181,7 @@ _forecast, _make_program, _train = memory.forecast, population.make_program, run
 def main(words: Sequence[str]) -> None:
     """Trains under observation and writes what was seen."""
     result, begun, name, iterations, *flags = words
-    module = importlib.import_module(f"experiments.{MODULES.get(name, name)}")
+    module = importlib.import_module(f"experiments.{name}")
     sys.setswitchinterval(1e-4)  # the thread that waits for results notes the time at once
     watch = Watch(int(iterations))
     memory.forecast, population.make_program = watch.forecasting, watch.making

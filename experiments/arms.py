@@ -31,8 +31,8 @@ from experiments.configs.arms import (
     arm_config,
     defect_arms,
 )
-from experiments.losses import arms_effects, arms_report
-from experiments.losses.report import write_report
+from experiments.losses import arms_effects
+from experiments.pages import reports
 from experiments.shell import cli, presets
 from experiments.shell import study as shell
 from experiments.shell.study import StudyRun
@@ -119,7 +119,7 @@ def compare(study: StudyRun) -> None:
         ladders = fixed_opponents.measure(list(opened.values()), settings)
         for (name, arm), rated in zip(opened.items(), ladders, strict=True):
             ladder.write(arm, rated)
-            write_report(directory / name)  # the arm's own page, now with its curves
+            reports.write(directory / name)  # the arm's own page, now with its curves
         results |= _measured(opened, ladders, results["runs"])
         if {PLAIN, PUBLISHED} <= opened.keys():
             as_published = open_arms(config, directory, PUBLISHED)
@@ -127,7 +127,7 @@ def compare(study: StudyRun) -> None:
             settings = dataclasses.replace(settings, iterations="last", openings=0)
             ladders = fixed_opponents.measure(list(judged.values()), settings)
             results["judged_as_published"] = _measured(judged, ladders, results["runs"])
-    study.conclude(results, arms_report.write_report)
+    study.conclude(results)
 
 
 def _measured(

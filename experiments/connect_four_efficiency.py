@@ -53,7 +53,7 @@ def run(config: ConfigDict, directory: Path, command: str | None = None) -> None
     results = arms.measure(study, _arms(config))
     print(report.accuracy_and_cost({arm["arm"]: arm for arm in results["arms"]}, {}).text())
     results = study.header() | results
-    study.conclude(results | {"claims": claims.rows(results)}, report.write_report)
+    study.conclude(results | {"claims": claims.rows(results)})
 
 
 def _arms(config: ConfigDict) -> dict[str, dict[str, Any]]:

@@ -48,7 +48,7 @@ from pathlib import Path
 from ml_collections import ConfigDict
 
 from experiments.configs.connect_four_extensions import KEYS, POPULATIONS, TEACHER, get_config
-from experiments.connect_four import arms, claims, extension_arms, extensions_report, populations
+from experiments.connect_four import arms, claims, extension_arms, populations
 from experiments.shell import cli
 from experiments.shell import study as shell
 from jaxzero.runs import generations
@@ -76,7 +76,7 @@ def run(config: ConfigDict, directory: Path, command: str | None = None) -> None
         if arm["arm"] in POPULATIONS:
             arm["generations"] = generations.read(directory / arms.ARMS / arm["arm"])
     results = study.header() | results
-    study.conclude(results | {"claims": claims.rows(results)}, extensions_report.write_report)
+    study.conclude(results | {"claims": claims.rows(results)})
 
 
 if __name__ == "__main__":

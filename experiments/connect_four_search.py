@@ -21,7 +21,6 @@ from ml_collections import ConfigDict
 
 from experiments.configs.connect_four_search import KEYS
 from experiments.connect_four import claims, solved_accuracy
-from experiments.connect_four.search_report import write_report
 from experiments.connect_four.solved_accuracy import Accuracies
 from experiments.hyperparameters import trials
 from experiments.shell import cli
@@ -177,7 +176,7 @@ def conclude(study: StudyRun, search: Any, test: Labelled) -> None:
             "failed": failed_in(directory),
             "trials": tried,
         }
-        study.conclude(results | {"claims": claims.rows(results)}, write_report)
+        study.conclude(results | {"claims": claims.rows(results)})
 
 
 if __name__ == "__main__":

@@ -178,7 +178,7 @@ def run(config: ConfigDict, directory: Path, command: str | None = None) -> None
         results = study.header() | {"groups": finished}
         print(report.accuracies(results).text())
         results |= {"claims": claims.rows(results)}
-        tracker.finish(study.finish(results, report.write_report))
+        tracker.finish(study.finish(results))
 
 
 def _train_and_measure(config: ConfigDict, group: NetworkVariant, place: _Place) -> dict[str, Any]:

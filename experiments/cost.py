@@ -21,7 +21,7 @@ from experiments import ladder, published
 from experiments.costs import clock, cost_model, cost_strength
 from experiments.costs.clock import Calibration, Cost
 from experiments.loss_ablation import STUDY
-from experiments.losses.report import write_report
+from experiments.pages import reports
 from experiments.pages.wording import plus_minus
 from experiments.shell import arguments
 from experiments.shell.arguments import Parser
@@ -73,7 +73,7 @@ def measure(directory: Path, *, seconds: float = clock.SECONDS) -> dict[str, Any
     results = directory / workdir.RESULTS
     reported = results.is_file() and workdir.read_json(results)["study"] == STUDY
     if reported:
-        say(f"report: {write_report(directory)}")
+        say(f"report: {reports.write(directory)}")
     if "courses" not in cost:
         suggest("strength to set beside it", "experiments.ladder", directory)
     elif reported:

@@ -17,7 +17,6 @@ import jax
 from ml_collections import ConfigDict
 
 from experiments.configs.hyperparameter_correlation import KEYS
-from experiments.hyperparameters import correlation_report as report
 from experiments.hyperparameters import elo_model, setting_study
 from experiments.hyperparameters.setting_study import Plan
 from experiments.hyperparameters.settings import FIELDS, Setting, make_setting
@@ -98,7 +97,7 @@ def conclude(study: StudyRun) -> StudySummary:
             "gains": elo_model.gains(data, untrained),
         }
     tournament_files.games(study.directory, tournaments, pool.entries)
-    return study.finish(results, report.write_report)
+    return study.finish(results)
 
 
 if __name__ == "__main__":

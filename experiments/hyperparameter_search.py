@@ -21,7 +21,6 @@ from experiments.configs.hyperparameter_search import KEYS
 from experiments.costs import clock
 from experiments.costs.clock import Cost
 from experiments.hyperparameters import group_training, pareto, trials
-from experiments.hyperparameters import search_report as report
 from experiments.hyperparameters.groups import ProgramGroup
 from experiments.hyperparameters.search_grid import against_grid, check_grid
 from experiments.hyperparameters.settings import FIELDS, LETTERS, Training, make_setting
@@ -207,7 +206,7 @@ def conclude(study: StudyRun, search: Any) -> StudySummary:
         results["tournaments"], results["search"]["grid"] = against_grid(
             config, directory, [t for t in tried if t["on_front"]], key
         )
-    return study.finish(results, report.write_report)
+    return study.finish(results)
 
 
 if __name__ == "__main__":

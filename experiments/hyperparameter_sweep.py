@@ -21,7 +21,6 @@ from ml_collections import ConfigDict
 from experiments.configs.hyperparameter_sweep import KEYS
 from experiments.costs.clock import Cost
 from experiments.hyperparameters import importance, setting_study
-from experiments.hyperparameters import sweep_report as report
 from experiments.hyperparameters.importance import Outcome, Swept
 from experiments.hyperparameters.setting_study import Plan, Player
 from experiments.hyperparameters.settings import LETTERS, Setting, make_setting
@@ -113,7 +112,7 @@ def conclude(study: StudyRun) -> StudySummary:
     results["tournaments"] = [pool.entry(played, "final", "Final networks of all settings", m)]
     results["sweep"] = describe(config, listed, costs, rows, results["tournaments"][0])
     tournament_files.games(study.directory, {"final": played}, pool.entries)
-    return study.finish(results, report.write_report)
+    return study.finish(results)
 
 
 def describe(

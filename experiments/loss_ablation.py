@@ -19,7 +19,6 @@ from ml_collections import ConfigDict
 from experiments import ladder
 from experiments.claims.measured import AS_PUBLISHED
 from experiments.configs.loss_ablation import KEYS
-from experiments.losses.report import write_report
 from experiments.shell import cli
 from experiments.shell import study as shell
 from experiments.shell.study import StudyRun
@@ -150,7 +149,7 @@ def conclude(study: StudyRun, trained: Trained, members: list[Member]) -> StudyS
         ladder.write(opened, results["ladder"])
         seconds["ladder"] = time.monotonic() - started
         results["cost"] |= {"phases": seconds, "wall_seconds": sum(seconds.values())}
-    return study.finish(results, write_report)
+    return study.finish(results)
 
 
 def ladder_settings(config: ConfigDict) -> fixed_opponents.LadderSettings:

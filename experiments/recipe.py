@@ -20,7 +20,6 @@ from experiments.shell import cli
 from experiments.shell import study as shell
 from experiments.shell.study import StudyRun
 from experiments.strength import examinations
-from experiments.strength.recipe_report import write_report
 from jaxzero import runs, solvers, workdir
 from jaxzero.games import Game
 from jaxzero.runs import learning
@@ -90,7 +89,7 @@ def run(config: ConfigDict, directory: Path, command: str | None = None) -> None
         },
         "arms": arms,
     }
-    study.conclude(study.header() | workdir.plain(results), write_report)
+    study.conclude(study.header() | workdir.plain(results))
 
 
 def is_measured(config: ConfigDict, directory: Path) -> bool:

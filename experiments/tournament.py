@@ -5,7 +5,7 @@
 The networks of any run directories on one board, after their last iteration or several, a random
 player, a greedy one and plain MCTS with random rollouts: everyone meets everyone with both colours,
 at temperature 0, in pairs of games that start from a random opening of their own. Writes
-results.json, games/tournament.npz, figures and tournament.html. See docs/tournaments.md.
+results.json, games/tournament.npz, figures and report.html. See docs/tournaments.md.
 """
 
 import dataclasses
@@ -19,6 +19,7 @@ from typing import Any
 import jax
 from ml_collections import ConfigDict
 
+from experiments.pages import reports
 from experiments.shell import arguments
 from experiments.shell.arguments import Parser
 from experiments.shell.next_command import suggest
@@ -104,7 +105,7 @@ def play(
     else:
         results = _play(settings, opened, fielded, description, directory, command)
     print(summary(results["tournaments"][0]))
-    say(f"report: {directory / tournament_report.PAGE}")
+    say(f"report: {reports.write(directory)}")
     suggest("strength over training", "experiments.ladder", *dict.fromkeys(settings.runs))
     return directory
 
@@ -214,8 +215,7 @@ def _play(
         "tournaments": [entry],
     }
     tournament_files.games(directory, {STUDY: played}, entries)
-    tournament_report.write_page(directory, workdir.plain(results))
-    workdir.write_json(directory / workdir.RESULTS, results)  # last: it says that all is done
+    workdir.write_json(directory / workdir.RESULTS, results)  # it says that all is played
     return workdir.plain(results)
 
 

@@ -23,7 +23,6 @@ from experiments.shell import study as shell
 from experiments.shell.study import StudyRun
 from experiments.strength import examinations, player_folder
 from experiments.strength.examinations import Examiner, Record, Records
-from experiments.strength.training_report import write_report
 from jaxzero import runs, solvers, workdir
 from jaxzero.runs import Member, learning, runner
 from jaxzero.runs.checkpoints import Checkpoints
@@ -170,7 +169,7 @@ def conclude(
     folder = directory / PLAYER
     player_folder.write(opened, at, folder, player_folder.card(results))
     shell.say(f"player: {folder} ({in_words(final)})")
-    return study.finish(results, write_report)
+    return study.finish(results)
 
 
 if __name__ == "__main__":

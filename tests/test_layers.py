@@ -31,7 +31,7 @@ FLOORS = (
         "experiments.losses",
         "experiments.hyperparameters",
         "experiments.connect_four",
-        "experiments.curriculum",
+        "experiments.endgame",
     },
     {"experiments"},
     {"experiments.reproduce"},

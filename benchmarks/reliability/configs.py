@@ -20,7 +20,6 @@ import jax
 import jax.numpy as jnp
 from ml_collections import ConfigDict
 
-from benchmarks.probe import MODULES
 from benchmarks.reliability.mutations import Case
 from experiments.shell import cli, presets
 from experiments.shell import study as shell
@@ -91,7 +90,7 @@ def check(case: Case) -> Outcome:
 
 def _hand_in(case: Case, directory: Path) -> Any:
     """The exit status."""
-    module: Any = importlib.import_module(f"experiments.{MODULES.get(case.study, case.study)}")
+    module: Any = importlib.import_module(f"experiments.{case.study}")
     if not case.words:
         try:
             config = presets.settings(case.study, case.preset, case.changes)

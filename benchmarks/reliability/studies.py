@@ -25,7 +25,7 @@ _HYPERPARAMETERS: Final = "tests.experiments.hyperparameters.test_killed"
 STUDIES: Final = {
     "loss_ablation": "tests.experiments.test_killed.TINY",
     "arms": "tests.experiments.losses.test_arms.TWO",
-    "curriculum": "tests.experiments.curriculum.test_study.TINY",
+    "curriculum": "tests.experiments.endgame.test_study.TINY",
     "recipe": "tests.experiments.strength.test_recipe.TINY",
     "hyperparameter_sweep": f"{_HYPERPARAMETERS}.TINY",
     "hyperparameter_correlation": f"{_HYPERPARAMETERS}.CORRELATION",

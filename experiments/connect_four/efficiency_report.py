@@ -27,7 +27,7 @@ from experiments.connect_four.learning_lines import (
     of_arms,
     placed,
 )
-from experiments.pages import learning_section, page, record, style
+from experiments.pages import page, record, style
 from experiments.pages.page import Page, plate, section
 from experiments.pages.tables import Table, table
 from experiments.pages.wording import NONE, game_title, maybe, mean_and_error, number, plural
@@ -66,8 +66,8 @@ _LOOKS: tuple[dict[str, Any], ...] = (
 _FEW = 4  # arms that leave room for a legend within the axes
 
 
-def write_report(directory: Path) -> Path:
-    """Writes figures and page of a finished study; returns the page's path."""
+def build(directory: Path) -> Page:
+    """The page of a finished study, figures drawn, nothing written yet."""
     results = workdir.read_json(directory / workdir.RESULTS)
     arms = {arm["arm"]: arm for arm in results["arms"]}
     drawn = figures(results)
@@ -77,7 +77,7 @@ def write_report(directory: Path) -> Path:
     ]
     second = plate("cycle", cycle(), "Learning rate and momentum (Fig. 2)", _CYCLE)
     plates.insert(FIGURES[0][0] in drawn, second)
-    built = Page(
+    return Page(
         title=f"What makes AlphaZero cheaper: {game_title(results['game'])}",
         subtitle=f"{results['game']}, preset {results['preset']}",
         verdicts=sentences(arms, results["positions"]["random"]["strong"]),
@@ -89,7 +89,6 @@ def write_report(directory: Path) -> Path:
             section("Numbers", *tables(results)),
         ],
     )
-    return learning_section.write(built, directory)
 
 
 def tables(results: Mapping[str, Any]) -> list[Table | None]:

@@ -16,20 +16,19 @@ from experiments.connect_four import (
 )
 from experiments.connect_four import efficiency_report as efficiency
 from experiments.connect_four.learning_lines import Lines
-from experiments.pages import learning_section
 from experiments.pages.page import Page, section
 from experiments.pages.tables import Table, table
 from experiments.pages.wording import game_title, maybe, number
 from jaxzero import workdir
 
 
-def write_report(directory: Path) -> Path:
-    """Writes figures and page of a finished study; returns the page's path."""
+def build(directory: Path) -> Page:
+    """The page of a finished study, figures drawn, nothing written yet."""
     results = workdir.read_json(directory / workdir.RESULTS)
     arms, seeds = _arms(results)
     ours, theirs = lines(results)
     evolved = population_section.shown(arms, results["positions"]["number"])
-    built = Page(
+    return Page(
         title=f"The extensions of section 4: {game_title(results['game'])}",
         subtitle=f"{results['game']}, preset {results['preset']}",
         verdicts=efficiency.sentences(seeds, results["positions"]["random"]["strong"]),
@@ -48,7 +47,6 @@ def write_report(directory: Path) -> Path:
             ),
         ],
     )
-    return learning_section.write(built, directory)
 
 
 def _arms(results: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:

@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 from experiments import published
 from experiments.connect_four import claims
 from experiments.connect_four import efficiency_report as efficiency
-from experiments.pages import learning_section, record, style
+from experiments.pages import record, style
 from experiments.pages.page import Page, plate, section
 from experiments.pages.tables import Table, table
 from experiments.pages.wording import game_title, maybe, mean_and_error, number, plural
@@ -25,13 +25,13 @@ LABELS: Final = {
 }
 
 
-def write_report(directory: Path) -> Path:
-    """Writes figure and page of a finished search; returns the page's path."""
+def build(directory: Path) -> Page:
+    """The page of a finished search, figures drawn, nothing written yet."""
     results = workdir.read_json(directory / workdir.RESULTS)
     tried = sorted(results["trials"], key=lambda t: -t["accuracy"])
     theirs = (published.load(PUBLISHED) or {}).get("sets", [])
     seeds = results["config"]["study"]["seeds"]
-    built = Page(
+    return Page(
         title=f"Constants of the search: {game_title(results['game'])}",
         subtitle=f"{results['game']}, preset {results['preset']}",
         verdicts=sentences(tried, results["positions"]),
@@ -48,7 +48,6 @@ def write_report(directory: Path) -> Path:
             section("The paper's claims", claims.table(results)),
         ],
     )
-    return learning_section.write(built, directory)
 
 
 _METHOD: Final = (

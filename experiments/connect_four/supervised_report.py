@@ -18,37 +18,34 @@ from jaxzero import workdir
 _COLOURS = tuple(style.COLOURS.values())
 
 
-def write_report(directory: Path) -> Path:
-    """Writes figures and page of a finished study; returns the page's path."""
+def build(directory: Path) -> Page:
+    """The page of a finished study, figures drawn, nothing written yet."""
     results = workdir.read_json(directory / workdir.RESULTS)
     rows = workdir.read_rows(directory / workdir.METRICS)
     groups = results["groups"]
-    return page.write(
-        Page(
-            title="How well can the network know Connect Four?",
-            subtitle=f"supervised on solved positions, preset {results['preset']}",
-            verdicts=sentences(groups),
-            missing=[],
-            facts=_facts(results),
-            sections=[
-                section(
-                    "Accuracy",
-                    _METHOD,
-                    plate(
-                        "supervised_curves",
-                        learning_curves(rows),
-                        "Validation accuracy",
-                        "After each epoch; true results in validation, whatever the labels of "
-                        "training.",
-                    ),
-                    accuracies(results),
+    return Page(
+        title="How well can the network know Connect Four?",
+        subtitle=f"supervised on solved positions, preset {results['preset']}",
+        verdicts=sentences(groups),
+        missing=[],
+        facts=_facts(results),
+        sections=[
+            section(
+                "Accuracy",
+                _METHOD,
+                plate(
+                    "supervised_curves",
+                    learning_curves(rows),
+                    "Validation accuracy",
+                    "After each epoch; true results in validation, whatever the labels of "
+                    "training.",
                 ),
-                section("The paper's claims", claims.table(results)),
-                section("Where it errs", stages(groups), *map(mistakes, groups)),
-                section("Positions", sets(results)),
-            ],
-        ),
-        directory,
+                accuracies(results),
+            ),
+            section("The paper's claims", claims.table(results)),
+            section("Where it errs", stages(groups), *map(mistakes, groups)),
+            section("Positions", sets(results)),
+        ],
     )
 
 

@@ -19,7 +19,7 @@ from experiments.hyperparameters.interactions import interactions as interaction
 from experiments.hyperparameters.settings import VARIED
 from experiments.pages import draw, style
 from experiments.pages.page import Page, Section, plate, section
-from experiments.pages.study import Study
+from experiments.pages.study import Study, load
 from experiments.pages.tables import Table, table
 from experiments.pages.wording import (
     duration,
@@ -57,13 +57,9 @@ def claims(study: Study) -> dict[str, list[dict[str, Any]]]:
     return found
 
 
-def write_report(workdir: str | Path) -> Path:
-    """Writes the figures and the page; returns the path of `report.html`."""
-    return report_parts.write(workdir, build)
-
-
-def build(study: Study) -> Page:
+def build(directory: Path) -> Page:
     """The page of a correlation study, figures drawn, nothing written yet."""
+    study = load(directory)
     own = study.results["correlation"][study.tournaments[0]["name"]]
     sections = [_section(study, played) for played in study.tournaments]
     return Page(

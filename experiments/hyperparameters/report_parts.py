@@ -1,13 +1,12 @@
 """What the reports of the hyper-parameter studies share: facts, failures, programs, strength."""
 
-from collections.abc import Callable, Mapping, Sequence
-from pathlib import Path
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from experiments.claims.ranking import Rated, ranking
-from experiments.pages import learning_section, page, record
-from experiments.pages.page import Page, Section, section
-from experiments.pages.study import Study, load
+from experiments.pages import page, record
+from experiments.pages.page import Section, section
+from experiments.pages.study import Study
 from experiments.pages.tables import Table, table
 from experiments.pages.wording import (
     ABSENT,
@@ -20,13 +19,6 @@ from experiments.pages.wording import (
 )
 
 POINTS: Final = "Points over cost tell their settings when the pointer rests on them."
-
-
-def write(workdir: str | Path, build: Callable[[Study], Page]) -> Path:
-    """Writes the figures and the page; returns the path of `report.html`."""
-    directory = Path(workdir)
-    built = build(load(directory))
-    return learning_section.write(built, directory)
 
 
 def heading(study: Study, asks: str) -> dict[str, Any]:

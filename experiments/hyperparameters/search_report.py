@@ -10,20 +10,16 @@ from experiments.hyperparameters import report_parts
 from experiments.hyperparameters.settings import VARIED
 from experiments.pages import draw, page, record, style
 from experiments.pages.page import Page, plate, section
-from experiments.pages.study import Study
+from experiments.pages.study import load
 from experiments.pages.tables import Table, table
 from experiments.pages.wording import duration, number, plural
 
 _SHADES = {"search": "#D55E00", "grid": "#0072B2"}
 
 
-def write_report(workdir: str | Path) -> Path:
-    """Writes the figures and the page; returns the path of `report.html`."""
-    return report_parts.write(workdir, build)
-
-
-def build(study: Study) -> Page:
+def build(directory: Path) -> Page:
     """The page of a search, figures drawn, nothing written yet."""
+    study = load(directory)
     searched = study.results["search"]
     tried, grid = searched["trials"], searched.get("grid")
     verdicts = [f"{plural(len(tried), 'trial')}, {len(_front(tried))} on the front."]

@@ -16,7 +16,7 @@ from experiments.hyperparameters.importance import Outcome, Swept
 from experiments.pages import draw, style
 from experiments.pages.bands import Band, band_of
 from experiments.pages.page import Page, plate, section
-from experiments.pages.study import Study
+from experiments.pages.study import Study, load
 from experiments.pages.tables import Table, table
 from experiments.pages.wording import duration, number, plus_minus, short
 
@@ -26,13 +26,9 @@ _DASHES: Final = ("--", "-", ":")
 _MARKS: Final = ("v", "o", "^")
 
 
-def write_report(workdir: str | Path) -> Path:
-    """Writes the figures and the page; returns the path of `report.html`."""
-    return report_parts.write(workdir, build)
-
-
-def build(study: Study) -> Page:
+def build(directory: Path) -> Page:
     """The page of a sweep, figures drawn, nothing written yet."""
+    study = load(directory)
     swept = study.results["sweep"]
     parameters, decided = swept["parameters"], swept["remarks"]
     [played] = study.tournaments

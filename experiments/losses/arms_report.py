@@ -11,7 +11,7 @@ from experiments.claims.decision import METHOD, coverage, too_few
 from experiments.configs.arms import ARMS, PLAIN, PUBLISHED
 from experiments.losses import arms_figures
 from experiments.losses.arms_results import ArmsStudy, load
-from experiments.pages import learning_section, page, style
+from experiments.pages import page, style
 from experiments.pages.page import Page, Section, plate, section
 from experiments.pages.study import Study
 from experiments.pages.tables import Table, table
@@ -31,13 +31,9 @@ STRENGTH_TITLE: Final = "Strength at the end"
 _SENTENCES = 6  # changes that are all spelled out
 
 
-def write_report(directory: Path) -> Path:
-    """Writes figures and report.html from results.json; returns the latter's path."""
-    return learning_section.write(build(load(directory)), directory)
-
-
-def build(study: ArmsStudy) -> Page:
-    """The page, figures drawn, nothing written yet."""
+def build(directory: Path) -> Page:
+    """The page of a study of arms, figures drawn, nothing written yet."""
+    study = load(directory)
     results = study.results
     return Page(
         title=f"Arms of the loss study: {game_title(results['game'])}",

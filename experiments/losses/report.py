@@ -12,7 +12,7 @@ from experiments.claims import section as claims_section
 from experiments.claims.losses import decide
 from experiments.losses import cost_section, figures, joint_report, sentences, tables
 from experiments.losses.rating_sections import ladder, papers_tournament, tournament, training_elo
-from experiments.pages import learning_section, page, record
+from experiments.pages import page, record
 from experiments.pages.page import Page, Section, plate, section
 from experiments.pages.study import Run, Study, load
 from experiments.pages.wording import (
@@ -30,18 +30,12 @@ from experiments.strength import absolute_section
 _NOT_FINITE_SHOWN = 20
 
 
-def write_report(workdir: str | Path) -> Path:
-    """Writes the figures and the page of a study; returns the path of `report.html`.
+def build(directory: Path) -> Page:
+    """The page of a loss study, figures drawn, nothing written yet.
 
     ConfigError: the folder holds neither `metrics.jsonl` nor `results.json`, or one is damaged.
     """
-    directory = Path(workdir)
-    built = build(load(directory), directory)
-    return learning_section.write(built, directory)
-
-
-def build(study: Study, workdir: Path | None = None) -> Page:
-    """The page of a study, figures drawn, nothing written; `workdir`: where recorded games are."""
+    study = load(directory)
     preset = study.results.get("preset")
     values = {
         letter: short(value)
@@ -70,7 +64,7 @@ def build(study: Study, workdir: Path | None = None) -> Page:
             absolute_section.section_of(study),
             cost_section.section_of(study),
             _health(study),
-            joint_report.games({study.game: workdir}, values),
+            joint_report.games({study.game: directory}, values),
             _record(study),
         ],
     )

@@ -23,9 +23,9 @@ from experiments.connect_four import (
 )
 from experiments.connect_four_efficiency import STUDY as EFFICIENCY
 from experiments.connect_four_extensions import STUDY as EXTENSIONS
-from experiments.curriculum import claims as curriculum_claims
-from experiments.curriculum import report as curriculum_report
-from experiments.curriculum.study import STUDY as CURRICULUM
+from experiments.curriculum import STUDY as CURRICULUM
+from experiments.endgame import claims as curriculum_claims
+from experiments.endgame import report as curriculum_report
 from experiments.hyperparameter_correlation import STUDY as CORRELATION
 from experiments.hyperparameter_sweep import STUDY as SWEEP
 from experiments.hyperparameters import correlation_report, sweep_report

@@ -9,6 +9,7 @@ from typing import Any
 import jax
 from ml_collections import ConfigDict
 
+from experiments.pages import reports
 from experiments.shell import next_command
 from experiments.shell.summary import summary_of
 from jaxzero import runs, workdir
@@ -67,19 +68,17 @@ class StudyRun:
             tracker.finish(StudySummary(config.train.iterations, found))
         return trained
 
-    def finish(
-        self, results: Mapping[str, Any], write_report: Callable[[Path], Path]
-    ) -> StudySummary:
+    def finish(self, results: Mapping[str, Any]) -> StudySummary:
         """Writes `results.json` and the report, says what is next; returns what is tracked."""
         workdir.write_json(self.directory / workdir.RESULTS, results)
-        say(f"report: {write_report(self.directory)}")
+        say(f"report: {reports.write(self.directory)}")
         say(next_command.play_it(self.directory, self.config.game))
         return summary_of(workdir.read_json(self.directory / workdir.RESULTS), self.directory)
 
-    def conclude(self, results: Mapping[str, Any], write_report: Callable[[Path], Path]) -> None:
+    def conclude(self, results: Mapping[str, Any]) -> None:
         """`finish`, sent to W&B and TensorBoard: for studies whose parts alone were tracked."""
         with Tracker(self.directory, self.config, self.name) as tracker:
-            tracker.finish(self.finish(results, write_report))
+            tracker.finish(self.finish(results))
 
 
 def begin(

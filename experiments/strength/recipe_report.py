@@ -18,7 +18,7 @@ from experiments.claims.earned import (
     shared_evaluations,
 )
 from experiments.configs.recipe import WHOLE
-from experiments.pages import learning_section, page, record, style
+from experiments.pages import page, record, style
 from experiments.pages.page import Page, plate, section
 from experiments.pages.tables import Table, table
 from experiments.pages.wording import duration, game_title, joined, mean_and_error, number, plural
@@ -32,13 +32,13 @@ MEASURES: Final = (
 Rows = Mapping[Measure, Sequence[Earned]]
 
 
-def write_report(directory: Path) -> Path:
-    """Writes figures and page of a finished study; returns the page's path."""
+def build(directory: Path) -> Page:
+    """The page of a finished study, figures drawn, nothing written yet."""
     results = workdir.read_json(directory / workdir.RESULTS)
     rows, at = compared(results)
     asked = results["positions"]
     config = results["config"]
-    built = Page(
+    return Page(
         title=f"What the recipe's parts earn: {game_title(results['game'])}",
         subtitle=f"{results['game']}, preset {results['preset']}",
         headline=headline(rows[MEASURES[0]]),
@@ -70,7 +70,6 @@ def write_report(directory: Path) -> Path:
             ),
         ],
     )
-    return learning_section.write(built, directory)
 
 
 def compared(results: Mapping[str, Any]) -> tuple[Rows, float]:

@@ -1,7 +1,7 @@
-"""The page of a tournament between runs: `tournament.html` and its figures, from results.json."""
+"""The page of a tournament between runs: `report.html` and its figures, from results.json."""
 
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 import numpy as np
 from matplotlib.figure import Figure
@@ -21,23 +21,13 @@ from experiments.pages.wording import (
 from experiments.strength import tournament_figures as pools
 from jaxzero import workdir
 
-PAGE: Final = "tournament.html"
 _SHOWN_TRIPLES = 30
 _SURE = 0.95
 
 
-def write_report(directory: Path) -> Path:
-    """Writes figures and page of a finished tournament; returns the page's path."""
-    return write_page(directory, workdir.read_json(directory / workdir.RESULTS))
-
-
-def write_page(directory: Path, results: dict[str, Any]) -> Path:
-    """Writes the figures and `tournament.html`; returns the latter's path."""
-    return page.write(build(directory.resolve().name, results), directory, name=PAGE)
-
-
-def build(name: str, results: dict[str, Any]) -> Page:
+def build(directory: Path) -> Page:
     """The page of a finished tournament, figures drawn, nothing written yet."""
+    name, results = directory.resolve().name, workdir.read_json(directory / workdir.RESULTS)
     played = pools.by_rating(results["tournaments"][0])
     return Page(
         title=f"Tournament: {game_title(results['game'])}",

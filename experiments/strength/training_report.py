@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from matplotlib.figure import Figure
 
-from experiments.pages import draw, learning_section, page, record, style
+from experiments.pages import draw, page, record, style
 from experiments.pages.page import Page, plate, section
 from experiments.pages.study import Study, load
 from experiments.pages.tables import Table, table
@@ -25,13 +25,13 @@ _CAPTION: Final = (
 )
 
 
-def write_report(directory: Path) -> Path:
-    """Writes figures and page of a finished training; returns the page's path."""
+def build(directory: Path) -> Page:
+    """The page of a finished training, figures drawn, nothing written yet."""
     study = load(directory)
     results = workdir.read_json(directory / workdir.RESULTS)
     records: list[dict[str, Any]] = results["examinations"]
     config, cost = results["config"], results["cost"]
-    built = Page(
+    return Page(
         title=f"A player of {game_title(results['game'])}",
         subtitle=f"{results['game']}, preset {results['preset']}, {study.name}",
         verdicts=sentences(results),
@@ -54,7 +54,6 @@ def write_report(directory: Path) -> Path:
             section("Settings", record.other_settings(study)),
         ],
     )
-    return learning_section.write(built, directory)
 
 
 def sentences(results: Mapping[str, Any]) -> list[str]:

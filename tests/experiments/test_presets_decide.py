@@ -29,9 +29,9 @@ from experiments.configs import curriculum as curriculum_config
 from experiments.configs import hyperparameter_correlation as correlation_config
 from experiments.configs import hyperparameter_sweep as sweep_config
 from experiments.connect_four.claims import PREFIX
-from experiments.curriculum import claims as curriculum
-from experiments.curriculum import win_ratio
-from experiments.curriculum.win_ratio import Point
+from experiments.endgame import claims as curriculum
+from experiments.endgame import win_ratio
+from experiments.endgame.win_ratio import Point
 from experiments.hyperparameters import elo_model
 from experiments.hyperparameters.importance import Outcome, remarks
 from experiments.reproduce import forecast

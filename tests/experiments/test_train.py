@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 from ml_collections import ConfigDict
 
-from experiments import report, train
+from experiments import train
 from experiments.configs.train import GAMES, PRESETS, get_config
+from experiments.pages import reports
 from experiments.shell.study import StudyRun
 from experiments.strength import examinations, player_folder
 from jaxzero import runs, workdir
@@ -83,7 +84,7 @@ def test_a_training_ends_with_the_best_network_as_a_player(
     player_folder.write(runs.open_run(tmp_path / "run"), 3, folder, card | {"seed": 7})
     assert workdir.read_json(folder / "card.json") == card | {"seed": 7}
     assert not list(folder.parent.glob(f".{folder.name}*"))  # nothing is left beside it
-    page = report.write(tmp_path / "run")
+    page = reports.write(tmp_path / "run")
     assert "Strength over training" in page.read_text()
     # The same command has nothing left to train.
     for every, done in ((1, True), (0, False)):  # 0: nothing is looked at, so nothing ends it

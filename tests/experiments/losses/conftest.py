@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from experiments.losses.report import write_report
+from experiments.pages import reports
 from tests.experiments import made_up
 
 
@@ -14,6 +14,6 @@ def full(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
     rows = made_up.metrics(made_up.TARGETS, 2, 3)
     results = made_up.results(made_up.TARGETS, 2, 3, "connect_four_5x5")
     folder = made_up.write(tmp_path_factory.mktemp("full"), rows, results)
-    path = write_report(folder)
+    path = reports.write(folder)
     assert path == folder / "report.html"
     return folder, path.read_text(encoding="utf-8")

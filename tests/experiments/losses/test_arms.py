@@ -169,9 +169,9 @@ def test_both_ways_of_judging_need_both_networks(
     monkeypatch.setattr(arms, "open_arms", lambda config, *_: dict.fromkeys(config.study.arms))
     monkeypatch.setattr(arms, "describe", lambda *_: {"runs": []})
     monkeypatch.setattr(StudyRun, "header", lambda _: {})
-    monkeypatch.setattr(StudyRun, "conclude", lambda _, results, __: concluded.append(results))
+    monkeypatch.setattr(StudyRun, "conclude", lambda _, results: concluded.append(results))
     monkeypatch.setattr(arms.ladder, "write", lambda *_: None)
-    monkeypatch.setattr(arms, "write_report", lambda _: None)
+    monkeypatch.setattr(arms.reports, "write", lambda _: None)
 
     def measure(opened: list[Any], settings: Any) -> list[dict[str, Any]]:
         judged.append(len(opened))

@@ -13,6 +13,7 @@ from experiments.configs.arms import (
     PUBLISHED,
 )
 from experiments.losses import arms_effects, arms_report, arms_results
+from experiments.pages import reports
 from experiments.pages.study import Study
 from experiments.pages.wording import NONE
 from experiments.results import data, document
@@ -88,7 +89,7 @@ def test_a_defect_is_held_against_its_own_reference() -> None:
 
 def test_the_page_says_what_the_noise_changes(tmp_path: Path) -> None:
     workdir.write_json(tmp_path / workdir.RESULTS, made_up())
-    text = arms_report.write_report(tmp_path).read_text()
+    text = reports.write(tmp_path).read_text()
     assert "the arm matters" in text
     assert "Between the value loss and the policy loss" in text
     drawn = {path.stem for path in (tmp_path / "figures").glob("*.svg")}
@@ -101,7 +102,7 @@ def test_the_page_of_defects_has_both_ways_of_judging(tmp_path: Path) -> None:
     results["judged_as_published"] = made_up(("plain", "dirichlet"))
     del results["judged_as_published"]["runs"]
     workdir.write_json(tmp_path / workdir.RESULTS, results)
-    page = arms_report.build(arms_report.load(tmp_path))
+    page = arms_report.build(tmp_path)
     [section] = [s for s in page.sections if s.title.startswith("Which defect")]
     [table] = section.tables
     assert [row[:2] for row in table.rows] == [
@@ -202,4 +203,4 @@ def test_a_page_without_strengths_says_so(tmp_path: Path) -> None:
     results = made_up()
     del results["ladder"], results["effects"]
     workdir.write_json(tmp_path / workdir.RESULTS, results)
-    assert "arms are not compared" in arms_report.write_report(tmp_path).read_text()
+    assert "arms are not compared" in reports.write(tmp_path).read_text()

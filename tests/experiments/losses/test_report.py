@@ -12,7 +12,7 @@ import pytest
 from experiments import published
 from experiments import report as remake
 from experiments.losses import sentences
-from experiments.losses.report import write_report
+from experiments.pages import reports
 from experiments.pages.study import Study, load
 from experiments.pages.wording import number, plus_minus, short
 from experiments.shell import arguments
@@ -185,16 +185,16 @@ def test_missing_pieces_are_said_and_nothing_is_invented(tmp_path):
 
 def test_a_study_without_results_or_metrics(tmp_path):
     rows = made_up.metrics(("sum",), 1, 1)
-    text = write_report(made_up.write(tmp_path / "a", rows, None)).read_text()
+    text = reports.write(made_up.write(tmp_path / "a", rows, None)).read_text()
     assert "There is no results.json" in text
     (tmp_path / "b").mkdir()
     with pytest.raises(ConfigError, match="is no run directory"):
-        write_report(tmp_path / "b")
+        reports.write(tmp_path / "b")
 
 
 def test_every_study_has_a_report():
-    for study, module in remake.REPORTS.items():
-        assert callable(importlib.import_module(module).write_report), study
+    for study, module in reports.REPORTS.items():
+        assert callable(importlib.import_module(module).build), study
 
 
 @pytest.mark.parametrize("study", ["loss_ablation", "hyperparameter_sweep", "tournament"])
@@ -230,7 +230,7 @@ def test_values_that_are_not_finite_are_shown(tmp_path):
     rows[2]["loss/policy"] = math.nan
     rows[1]["loss_epochs/sum"][1] = math.inf
     folder = made_up.write(tmp_path / "nan", rows, made_up.results(("sum",), 2, 2, "othello_6x6"))
-    text = write_report(folder).read_text(encoding="utf-8")
+    text = reports.write(folder).read_text(encoding="utf-8")
     assert "2 values not finite in the metrics of sum_seed0" in text
     assert "sum_seed0, iteration 2, loss/policy: NaN" in text
     assert "sum_seed0, iteration 1, loss_epochs/sum (epoch 2): infinite" in text

@@ -83,7 +83,7 @@ def test_the_files_say_the_same(played: Path) -> None:
     assert games["actions"].shape == (25, 90, 2)
     assert games["names"].tolist() == [p["name"] for p in entry["players"]]
     np.testing.assert_array_equal(games["pairs"], rows[:, :2])
-    text = (played / "tournament.html").read_text()
+    text = (played / "report.html").read_text()
     for told in (*games["names"].tolist(), "Cross table", "Likelihood of superiority", "Circles"):
         assert told in text
     assert {path.stem for path in (played / "figures").glob("*.png")} == {"ratings", "training"}

@@ -18,8 +18,8 @@ import jax
 from ml_collections import ConfigDict
 
 from experiments.configs.curriculum import KEYS
-from experiments.curriculum import claims, reference
-from experiments.curriculum.report import write_report
+from experiments.endgame import claims, reference
+from experiments.shell import cli
 from experiments.shell import study as shell
 from experiments.shell.study import StudyRun
 from jaxzero import runs, workdir
@@ -113,4 +113,8 @@ def conclude(study: StudyRun, seconds: Mapping[str, float]) -> None:
             | {"reference": time.monotonic() - started},
         },
     }
-    study.conclude(results, write_report)
+    study.conclude(results)
+
+
+if __name__ == "__main__":
+    cli.run(run, STUDY)

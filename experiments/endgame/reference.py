@@ -12,7 +12,7 @@ import numpy as np
 from ml_collections import ConfigDict
 from tqdm import tqdm
 
-from experiments.curriculum.win_ratio import Point
+from experiments.endgame.win_ratio import Point
 from experiments.strength import contestants, fixed_opponents, opponents
 from jaxzero import workdir
 from jaxzero.games import RacingKings

@@ -11,10 +11,10 @@ from ml_collections import ConfigDict
 
 from experiments.claims import section as claims_section
 from experiments.claims.decision import METHOD
-from experiments.curriculum import claims as papers_claims
-from experiments.curriculum import win_ratio
-from experiments.curriculum.win_ratio import AXES, Point
-from experiments.pages import draw, drawings, learning_section, page, style
+from experiments.endgame import claims as papers_claims
+from experiments.endgame import win_ratio
+from experiments.endgame.win_ratio import AXES, Point
+from experiments.pages import draw, drawings, page, style
 from experiments.pages.page import Page, plate, section
 from experiments.pages.tables import Table, table
 from experiments.pages.wording import duration, game_title, interval, maybe, number, plural
@@ -46,18 +46,13 @@ _SELFPLAY: Final = (
 )
 
 
-def write_report(directory: Path) -> Path:
-    """Writes the figures and `report.html` from `results.json`; returns the latter's path."""
+def build(directory: Path) -> Page:
+    """The page of a finished study, figures drawn, nothing written yet."""
     results = workdir.read_json(directory / workdir.RESULTS)
     metrics = {
         arm: workdir.read_rows(directory / "arms" / arm / workdir.METRICS)
         for arm in results["config"]["study"]["arms"]
     }
-    return learning_section.write(make_page(results, metrics), directory)
-
-
-def make_page(results: Mapping[str, Any], metrics: Mapping[str, Sequence[Any]]) -> Page:
-    """The whole page, of `results.json` and the rows of `metrics.jsonl` by player."""
     config = ConfigDict(results["config"])
     points = points_of(results)
     game = make_game(

@@ -10,8 +10,8 @@ from experiments import published
 from experiments.claims import papers
 from experiments.claims.decision import CONTRADICTED, NOT_ADDRESSED, REPRODUCED, UNDECIDED
 from experiments.configs.curriculum import PRESETS, get_config
-from experiments.curriculum import claims, win_ratio
-from experiments.curriculum.win_ratio import Curve, Point
+from experiments.endgame import claims, win_ratio
+from experiments.endgame.win_ratio import Curve, Point
 from experiments.pages.bands import mean_between
 from tests import small
 

@@ -8,8 +8,9 @@ from typing import Any
 
 import pytest
 
+from experiments import curriculum
 from experiments.configs.curriculum import get_config
-from experiments.curriculum import reference, study
+from experiments.endgame import reference
 from experiments.shell import cli
 from experiments.shell.study import StudyRun
 from jaxzero import runs, workdir
@@ -58,7 +59,7 @@ def test_from_settings_to_report(tmp_path: Path) -> None:
         "arena.confidence": 0.6,
     }
     config = changed(get_config("quick"), {**TINY, **changes})
-    study.run(config, tmp_path)
+    curriculum.run(config, tmp_path)
     results = json.loads((tmp_path / "results.json").read_text())
     assert [p["iteration"] for p in results["points"]] == [0, 2]
     assert results["claims"] == []
@@ -81,7 +82,7 @@ def test_two_players_and_what_is_done_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     config = changed(get_config("quick"), TINY)
-    study.run(config, tmp_path)
+    curriculum.run(config, tmp_path)
     results = json.loads((tmp_path / "results.json").read_text())
     points = results["points"]
     assert {(p["arm"], p["seed"], p["iteration"]) for p in points} == {
@@ -116,7 +117,7 @@ def test_two_players_and_what_is_done_again(
     lines = (tmp_path / "points.jsonl").read_text().splitlines(True)
     (tmp_path / "points.jsonl").write_text("".join(lines[:-2]))
     monkeypatch.setattr(sys, "argv", ["study"])
-    study.run(config, tmp_path)
+    curriculum.run(config, tmp_path)
     again = json.loads((tmp_path / "results.json").read_text())["points"]
     assert again == points
 
@@ -125,22 +126,22 @@ def test_a_trained_player_is_not_opened_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     config = changed(get_config("quick"), TINY)
-    folder = tmp_path / study.ARMS / "curriculum"
+    folder = tmp_path / curriculum.ARMS / "curriculum"
     saved = folder / "checkpoints" / str(config.train.iterations)
     saved.mkdir(parents=True)
     workdir.write_json(saved / checkpoints.DIGEST, {})
-    workdir.write_json(folder / study.COMPILED, {"compile_seconds": 1.0})
+    workdir.write_json(folder / curriculum.COMPILED, {"compile_seconds": 1.0})
     rows = [{"iteration": config.train.iterations, "seconds": 7.0}]
     workdir.append_rows(folder / workdir.METRICS, rows)
     opened = []
 
     def train(self: StudyRun, arm: str, *_: object) -> SimpleNamespace:
         opened.append(arm)
-        (self.directory / study.ARMS / arm).mkdir()
+        (self.directory / curriculum.ARMS / arm).mkdir()
         return SimpleNamespace(seconds=8.0, starting_seconds=0.0)
 
     monkeypatch.setattr(StudyRun, "train", train)
-    found = study.train(StudyRun(study.STUDY, config, tmp_path))
+    found = curriculum.train(StudyRun(curriculum.STUDY, config, tmp_path))
     assert (found, opened) == ({"curriculum": 7.0, "baseline": 8.0}, ["baseline"])
 
 
@@ -204,7 +205,7 @@ def test_what_cannot_work_is_one_line(changes: dict, says: str, tmp_path: Path) 
     if changes.get("game") == "racing_kings":
         pytest.importorskip("chess")
     with pytest.raises(ConfigError, match=says) as error:
-        study.run(changed(get_config("quick"), {**TINY, **changes}), tmp_path / "run")
+        curriculum.run(changed(get_config("quick"), {**TINY, **changes}), tmp_path / "run")
     assert "\n" not in str(error.value)
     assert not (tmp_path / "run").exists()
 
@@ -213,7 +214,7 @@ def test_the_command_line_knows_its_presets(
     capsys: pytest.CaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(sys, "argv", ["study", "--help"])
-    cli.run(study.run, "curriculum")
+    cli.run(curriculum.run, "curriculum")
     out = capsys.readouterr().out
     assert "paper_racing_kings_gate" in out
     assert "engine_skill" in out
@@ -238,7 +239,7 @@ def test_an_engine_is_a_reference(tmp_path: Path) -> None:
         "evaluation.heldout_games": 1,
     }
     config = changed(get_config("quick"), {**TINY, **changes})
-    study.run(config, tmp_path)
+    curriculum.run(config, tmp_path)
     results = json.loads((tmp_path / "results.json").read_text())
     assert results["reference"]["engine"]["skill"] == 2
     assert [p["wins"] + p["draws"] + p["losses"] for p in results["points"]] == [2, 2]

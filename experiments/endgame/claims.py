@@ -12,8 +12,8 @@ from experiments.claims import decision, inference, papers
 from experiments.claims.decision import Decided
 from experiments.claims.papers import CURRICULUM, Claim
 from experiments.configs.curriculum import get_config
-from experiments.curriculum import win_ratio
-from experiments.curriculum.win_ratio import PAIR, Point
+from experiments.endgame import win_ratio
+from experiments.endgame.win_ratio import PAIR, Point
 from experiments.pages.bands import mean_between
 
 CURVES = "west2019_curriculum"

@@ -1,0 +1,1 @@
+"""Parts of the study of the end-game-first curriculum (West 2020): reference, claims, report."""
