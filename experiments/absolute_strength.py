@@ -126,14 +126,12 @@ def labelled_positions(run: Run, settings: AbsoluteSettings) -> Labelled:
         "plies": [plies.start, plies.stop - 1],
         "seed": settings.seed,
     }
-    if path.is_file():
-        labelled, stored = solvers.load(path)
-        if stored == asked and labelled.game.name == game.name:
-            return dataclasses.replace(labelled, game=game)
-    states = solvers.sample(game, positions=settings.sampled, plies=plies, seed=settings.seed)
-    labelled = solvers.label(game, states, progress=_bar)
-    solvers.save(path, labelled, asked)
-    return labelled
+
+    def make() -> Labelled:
+        states = solvers.sample(game, positions=settings.sampled, plies=plies, seed=settings.seed)
+        return solvers.label(game, states, progress=_bar)
+
+    return solvers.kept(path, game, asked, make)
 
 
 def measure(run: Run, settings: AbsoluteSettings) -> dict[str, Any]:

@@ -141,10 +141,11 @@ def conclude(
     shell.say(f"examining the network of iteration {at} for its card...")
     started = time.monotonic()
     seed = config.seed + 1  # other openings and positions than those that it was chosen by
+    labelled, count = None, config.study.positions
     if config.study.position_file:
         labelled = progress.positions()
-    else:
-        labelled = examinations.solved_positions(opened.spec.game, config.study.positions, seed)
+    elif count:
+        labelled = examinations.solved_positions(opened.spec.game, count, seed)
     final = progress.examiner(
         runs.networks(opened, at), labelled, games=config.study.final_games, seed=seed
     )

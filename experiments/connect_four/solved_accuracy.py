@@ -108,13 +108,16 @@ def _of_recipe(config: ConfigDict, chosen: slice) -> Labelled:
 
 def _of_random_games(config: ConfigDict, path: Path, count: int, *, seed: int) -> Labelled:
     game = parts.build_game(config)
-    if not path.is_file():
+
+    def make() -> Labelled:
         squares = int(np.prod(game.observation_shape[:2]))
         plies = solvers.default_plies(game)
         plies = range(max(plies.start, squares // 2), plies.stop)  # earlier ones take too long
         states = solvers.sample(game, positions=count, plies=plies, seed=seed)
-        solvers.save(path, solvers.label(game, states), {"positions": count})
-    return dataclasses.replace(solvers.load(path)[0], game=game)
+        return solvers.label(game, states)
+
+    asked = {"positions": count, "seed": seed}
+    return solvers.kept(path, game, asked, make)
 
 
 def described(test: Labelled) -> dict[str, Any]:

@@ -45,13 +45,11 @@ def check(config: ConfigDict, game: Game) -> None:
             ) from error
 
 
-def solved_positions(game: Game, count: int, seed: int) -> Labelled | None:
-    """Positions of random games with their solutions; None for a count of 0.
+def solved_positions(game: Game, count: int, seed: int) -> Labelled:
+    """Positions of random games with their solutions.
 
     On the usual Connect Four board they are of all stages where the extra `solver` is installed.
     """
-    if not count:
-        return None
     plies = solvers.default_plies(game)
     solver = solvers.solver_from(game, _EARLY)
     if solver is not None:
@@ -61,16 +59,11 @@ def solved_positions(game: Game, count: int, seed: int) -> Labelled | None:
 
 
 def kept_positions(path: Path, game: Game, count: int, seed: int) -> Labelled | None:
-    """`solved_positions`, kept in a file, which is made again for another count or seed."""
+    """`solved_positions`, kept in a file; None for a count of 0."""
+    if not count:
+        return None
     asked = {"positions": count, "seed": seed}
-    if count and path.is_file():
-        stored, made_for = solvers.load(path)
-        if made_for == asked:
-            return stored
-    labelled = solved_positions(game, count, seed)
-    if labelled is not None:
-        solvers.save(path, labelled, asked)
-    return labelled
+    return solvers.kept(path, game, asked, lambda: solved_positions(game, count, seed))
 
 
 class Examiner:
@@ -145,7 +138,8 @@ class Examiner:
 
     def _ask(self, network: Learner, labelled: Labelled, seed: int) -> Record:
         one = jax.tree.map(lambda x: jnp.asarray(x[0]), network)
-        answered = self._answer(one, labelled.states, jax.random.key(seed))
+        keys = jax.random.split(jax.random.key(seed), len(labelled.plies))
+        answered = self._answer(one, labelled.states, keys)
         alone, values, searched = map(np.asarray, answered)
         found = {
             "value_error": solvers.value_accuracy(labelled, values)["all"]["mse"],
@@ -164,7 +158,7 @@ class Examiner:
             "best_moves": by_search["strong"],
         }
 
-    def _answers(self, network: Learner, states: Any, key: jax.Array) -> tuple:
+    def _answers(self, network: Learner, states: Any, keys: jax.Array) -> tuple:
         """(actions alone, values, actions with search), each [N]; traced."""
         game, evaluate = self._spec.game, learner.acting(self._spec, network)
         search = solvers.with_search(
@@ -174,9 +168,9 @@ class Examiner:
             num_simulations=self._simulations,
             c_puct=self._config.search.c_puct,
         )
-        alone = solvers.network_alone(game, evaluate)(states, key)[0]
+        alone = solvers.network_alone(game, evaluate)(states, keys)[0]
         values = evaluate(jax.vmap(game.observe)(states))[1]
-        return alone, values, search(states, key)[0]
+        return alone, values, search(states, keys)[0]
 
 
 def main_number(record: Mapping[str, Any]) -> float:

@@ -24,6 +24,7 @@ from jaxzero.solvers.examination import (
 from jaxzero.solvers.labels import (
     Labelled,
     default_plies,
+    kept,
     label,
     load,
     sample,
@@ -44,6 +45,7 @@ __all__ = [
     "certain",
     "chosen_moves",
     "default_plies",
+    "kept",
     "label",
     "load",
     "mistakes",

@@ -14,6 +14,7 @@ import numpy as np
 
 from jaxzero.games import Game
 from jaxzero.games.base import State
+from jaxzero.loops import in_parts
 from jaxzero.networks import likeliest_result
 from jaxzero.search import core
 from jaxzero.search.evaluation import Evaluate
@@ -24,7 +25,7 @@ from jaxzero.solvers.labels import Labelled
 
 DIFFICULTIES = ("one_best", "two_best", "more_best")  # by the number of best moves
 
-# (states [B], key) -> int32[B] actions, float32[B] results -1, 0, 1 (NaN: not asked)
+# (states [B], keys [B]) -> int32[B] actions, float32[B] results -1, 0, 1 (NaN: not asked)
 Respond = Callable[[State, jax.Array], tuple[jax.Array, jax.Array]]
 
 
@@ -64,8 +65,8 @@ class Mistake(NamedTuple):
 def network_alone(game: Game, evaluate: Evaluate) -> Respond:
     """The legal move of the highest logit, and the likeliest result."""
 
-    def respond(states: State, key: jax.Array) -> tuple[jax.Array, jax.Array]:
-        del key
+    def respond(states: State, keys: jax.Array) -> tuple[jax.Array, jax.Array]:
+        del keys
         logits, value, *rest = evaluate(jax.vmap(game.observe)(states))
         result = likeliest_result(value, rest[0] if rest else None)
         return likeliest_action(game, states, logits), result
@@ -86,12 +87,11 @@ def with_search(
     No result (NaN) where draws are worth something, because the value then tells two things.
     """
 
-    def respond(states: State, key: jax.Array) -> tuple[jax.Array, jax.Array]:
-        batch = jax.tree.leaves(states)[0].shape[0]
+    def respond(states: State, keys: jax.Array) -> tuple[jax.Array, jax.Array]:
         searched = core.run(
             game,
             evaluate,
-            jax.random.split(key, batch),
+            keys,
             states,
             options=dataclasses.replace(options, capacity=num_simulations + 1),
             num_simulations=num_simulations,
@@ -134,27 +134,17 @@ def asker(
     Returns:
       Variables of P networks, leaves [P, ...] -> P times `Answers` [N].
     """
-    count = jax.tree.leaves(states)[0].shape[0]
-    at_once = min(at_once, count)
-    parts = -(-count // at_once)
-
-    def in_parts(x: Any) -> jax.Array:  # the last part is filled with the last position
-        index = np.minimum(np.arange(parts * at_once), count - 1)
-        return jnp.asarray(np.asarray(x)[index]).reshape(parts, at_once, *np.shape(x)[1:])
+    keys = jax.random.split(key, jax.tree.leaves(states)[0].shape[0])
 
     @jax.jit
     def everything(variables: Any, states: State, keys: jax.Array) -> tuple[jax.Array, jax.Array]:
         def one(variables: Any) -> tuple[jax.Array, jax.Array]:
-            respond = respond_with(variables)
-            return jax.lax.map(lambda part: respond(*part), (states, keys))
+            return in_parts(respond_with(variables), at_once, states, keys)
 
         return jax.lax.map(one, variables)  # not vmap: a search is slow below one
 
-    asked, keys = jax.tree.map(in_parts, states), jax.random.split(key, parts)
-
     def ask_all(variables: Any) -> list[Answers]:
-        given = everything(variables, asked, keys)
-        actions, results = (np.asarray(x).reshape(x.shape[0], -1)[:, :count] for x in given)
+        actions, results = map(np.asarray, everything(variables, states, keys))
         return [Answers(a, r) for a, r in zip(actions, results, strict=True)]
 
     return ask_all

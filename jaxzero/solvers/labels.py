@@ -163,6 +163,28 @@ def sample(game: Game, *, positions: int, plies: range, seed: int) -> Any:
     return jax.tree.map(lambda *leaves: np.stack(leaves), *states)
 
 
+def kept(
+    path: Path, game: Game, settings: dict[str, Any], make: Callable[[], Labelled]
+) -> Labelled:
+    """The positions of a file, which is made first, or again for another game or other settings.
+
+    Args:
+      game: theirs.
+      settings: how they are made, plain values.
+      make: makes them.
+
+    Raises:
+      ConfigError: the file is damaged or of another version.
+    """
+    if path.is_file():
+        stored, made_for = load(path)
+        if made_for == settings and stored.game.name == game.name:
+            return dataclasses.replace(stored, game=game)  # which may observe otherwise
+    made = make()
+    save(path, made, settings)
+    return made
+
+
 def save(path: Path, labelled: Labelled, settings: dict[str, Any]) -> None:
     """Writes positions and scores, and how they were made, as one file; whole or not at all."""
     arrays = {

@@ -15,7 +15,7 @@ from experiments.pages.study import Study
 from experiments.shell import arguments
 from experiments.strength import absolute_section
 from jaxzero import runs, solvers
-from jaxzero.games import make_game
+from jaxzero.games import Game, make_game
 from jaxzero.players import Players, Turn, no_cost
 from jaxzero.settings.config import ConfigError
 from jaxzero.solvers import ILLEGAL, Labelled, position_files
@@ -126,6 +126,28 @@ def test_a_network_alone_plays_its_best_legal_move(labelled: Labelled) -> None:
     np.testing.assert_array_equal(actions[1], 4 - labelled.legal[:, ::-1].argmax(axis=1))
     assert (labelled.legal.sum(axis=1) < 5).any(), "a full column is needed to show anything"
     np.testing.assert_allclose(values[:, 0], [-0.1, 0.1], rtol=1e-6)
+
+
+def test_kept_positions_are_made_again_for_another_game_or_other_settings(
+    labelled: Labelled, tmp_path: Path
+) -> None:
+    made: list[Game] = []
+
+    def keep(game: Game, **settings: int) -> Labelled:
+        def make() -> Labelled:
+            made.append(game)
+            return dataclasses.replace(labelled, game=game)
+
+        return solvers.kept(tmp_path / "kept.npz", game, settings, make)
+
+    assert_equal(keep(GAME, seed=0).states, labelled.states)
+    signed = make_game(GAME.name, observation="signed")
+    assert keep(signed, seed=0).game == signed  # the same positions, observed otherwise
+    assert made == [GAME]
+    keep(GAME, seed=1)
+    other = make_game("connect_four_5x5_line3")
+    assert keep(other, seed=1).game == other
+    assert made == [GAME, GAME, other]
 
 
 def test_a_file_of_labels_comes_back_or_is_refused(labelled: Labelled, tmp_path: Path) -> None:
