@@ -77,7 +77,7 @@ def where_lanes(lanes: jax.Array, new: T, old: T) -> T:
     return jax.tree.map(pick, new, old)
 
 
-def in_parts(ask: Callable[..., T], at_once: int, *given: Any) -> T:
+def in_chunks(ask: Callable[..., T], at_once: int, *given: Any) -> T:
     """What `ask` says of all given, leaves [N, ...], so many at a time; traced."""
     count = jax.tree.leaves(given)[0].shape[0]
     if count <= at_once:

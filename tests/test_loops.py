@@ -109,14 +109,14 @@ def test_the_condition_is_not_batched(fn: Callable, argument: np.ndarray) -> Non
 
 
 @pytest.mark.parametrize("at_once", [1, 4, 5, 10, 99])
-def test_many_are_asked_in_parts(at_once: int) -> None:
+def test_many_are_asked_in_chunks(at_once: int) -> None:
     given, sizes = np.arange(10), set()
 
     def ask(part: jax.Array, other: jax.Array) -> tuple[jax.Array, jax.Array]:
         sizes.add(len(part))
         return part * 2, other[:, None]
 
-    said = jax.jit(functools.partial(loops.in_parts, ask, at_once))(given, given + 1)
+    said = jax.jit(functools.partial(loops.in_chunks, ask, at_once))(given, given + 1)
     np.testing.assert_array_equal(said[0], 2 * given)
     np.testing.assert_array_equal(said[1], given[:, None] + 1)
     assert sizes == {min(at_once, 10)}

@@ -16,7 +16,7 @@ from ml_collections import ConfigDict
 
 from experiments.connect_four.solved_accuracy import answers_of
 from jaxzero import solvers
-from jaxzero.loops import in_parts
+from jaxzero.loops import in_chunks
 from jaxzero.networks import likeliest_result
 from jaxzero.settings.features import Features
 from jaxzero.solvers import Labelled
@@ -234,7 +234,7 @@ def accuracy(spec: Spec, network: Learner, asked: Questions) -> tuple[jax.Array,
         move = jnp.take_along_axis(part.best, action[:, None], 1)[:, 0]
         return move, likeliest_result(out.value, out.draw_probability) == part.result
 
-    move, result = in_parts(one, _CHUNK, asked)
+    move, result = in_chunks(one, _CHUNK, asked)
     return move.mean(dtype=jnp.float32), result.mean(dtype=jnp.float32)
 
 

@@ -8,9 +8,7 @@ from jaxzero.solvers.accuracy import (
     uniform,
     value_accuracy,
 )
-from jaxzero.solvers.boards import Solver, own_and_other, solver_of, stones_placed
-from jaxzero.solvers.bounds import ILLEGAL
-from jaxzero.solvers.examination import (
+from jaxzero.solvers.answers import (
     Answers,
     Respond,
     answer_accuracy,
@@ -21,6 +19,8 @@ from jaxzero.solvers.examination import (
     policy_accuracy,
     with_search,
 )
+from jaxzero.solvers.boards import Solver, own_and_other, solver_of, stones_placed
+from jaxzero.solvers.bounds import ILLEGAL
 from jaxzero.solvers.labels import (
     Labelled,
     default_plies,

@@ -9,7 +9,7 @@ import numpy as np
 
 from jaxzero.games import Game
 from jaxzero.games.base import State
-from jaxzero.loops import in_parts
+from jaxzero.loops import in_chunks
 from jaxzero.players import Players
 from jaxzero.search.evaluation import Evaluate
 from jaxzero.solvers.labels import Labelled
@@ -40,7 +40,7 @@ def chosen_moves(players: Players, states: State, key: jax.Array) -> np.ndarray:
                 live = jnp.ones((size,), bool)
                 return players.choose(params, players.remember(size), keys, states, live).action
 
-            return in_parts(part, _AT_ONCE, states, keys)
+            return in_chunks(part, _AT_ONCE, states, keys)
 
         return jax.lax.map(one, params)  # not vmap: a search is slow below one
 
@@ -69,7 +69,7 @@ def network_choices(
                 logits, value = evaluate_with(variables)(jax.vmap(game.observe)(states))[:2]
                 return likeliest_action(game, states, logits), value.astype(jnp.float32)
 
-            return in_parts(part, _AT_ONCE, states)
+            return in_chunks(part, _AT_ONCE, states)
 
         return jax.lax.map(one, variables)
 

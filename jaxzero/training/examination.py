@@ -13,7 +13,7 @@ import jax.numpy as jnp
 from flax import struct
 
 from jaxzero.games.base import Game
-from jaxzero.loops import in_parts
+from jaxzero.loops import in_chunks
 from jaxzero.search import core
 from jaxzero.search.options import SearchOptions
 from jaxzero.solvers.accuracy import stages
@@ -79,7 +79,7 @@ def ask(spec: Spec, hyper: Hyper, learner: Learner, positions: Positions) -> Ans
     keys = jax.random.split(jax.random.key(_KEY), (3, count))
     part = functools.partial(_ask, spec, hyper, learner)
     at_once = trees_at_once(spec.game, capacity)
-    return in_parts(part, at_once, positions.states, positions.plies, *keys)
+    return in_chunks(part, at_once, positions.states, positions.plies, *keys)
 
 
 def trees_at_once(game: Game, capacity: int) -> int:

@@ -11,7 +11,7 @@ import numpy as np
 from jaxzero import solvers, workdir
 from jaxzero.games import Game
 from jaxzero.games.playouts import mean_random_plies
-from jaxzero.loops import in_parts
+from jaxzero.loops import in_chunks
 from jaxzero.search import core
 from jaxzero.search.options import SearchOptions
 from jaxzero.settings.config import ConfigError
@@ -92,7 +92,7 @@ def searched(spec: Spec, teacher: Learner, count: int) -> Positions:
             return found.action, found.value
 
         at_once = examination.trees_at_once(game, LONG + 1)
-        action, value = in_parts(judge, at_once, search_keys, begun.states)
+        action, value = in_chunks(judge, at_once, search_keys, begun.states)
         right = jax.nn.one_hot(action, game.num_actions, dtype=bool)
         legal = jax.vmap(game.legal_actions)(begun.states)
         several = legal.sum(-1) > 1

@@ -11,7 +11,7 @@ import jax
 import jax.numpy as jnp
 from flax import linen as nn
 
-from jaxzero.loops import in_parts
+from jaxzero.loops import in_chunks
 from jaxzero.networks import NetworkOutput
 from jaxzero.settings.features import Features, Learned
 from jaxzero.training.selfplay import Trajectory
@@ -50,7 +50,7 @@ def seen_by(
         out: Any = network.apply(variables, batch, train=False)
         return out.policy_features, out.outcome_features
 
-    return in_parts(look, _CHUNK, observation)
+    return in_chunks(look, _CHUNK, observation)
 
 
 def of_games(

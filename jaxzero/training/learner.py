@@ -14,7 +14,7 @@ import jax
 import jax.numpy as jnp
 from flax import struct
 
-from jaxzero.loops import DATA_AXIS, in_parts, masked, repeat
+from jaxzero.loops import DATA_AXIS, in_chunks, masked, repeat
 from jaxzero.networks import NetworkOutput, dtypes, init_variables, widening
 from jaxzero.search.evaluation import ChunkedEvaluate, Evaluate
 from jaxzero.training import features, losses, replay, schedules
@@ -310,6 +310,6 @@ def evaluate_losses(
 
     count = valid.sum()
     policy, value = (
-        (loss * valid).sum() / count for loss in in_parts(one, EVALUATION_CHUNK, examples)
+        (loss * valid).sum() / count for loss in in_chunks(one, EVALUATION_CHUNK, examples)
     )
     return {"policy": policy, "value": value, "sum": policy + value, "product": policy * value}

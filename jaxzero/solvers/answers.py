@@ -14,7 +14,7 @@ import numpy as np
 
 from jaxzero.games import Game
 from jaxzero.games.base import State
-from jaxzero.loops import in_parts
+from jaxzero.loops import in_chunks
 from jaxzero.networks import likeliest_result
 from jaxzero.search import core
 from jaxzero.search.evaluation import Evaluate
@@ -139,7 +139,7 @@ def asker(
     @jax.jit
     def everything(variables: Any, states: State, keys: jax.Array) -> tuple[jax.Array, jax.Array]:
         def one(variables: Any) -> tuple[jax.Array, jax.Array]:
-            return in_parts(respond_with(variables), at_once, states, keys)
+            return in_chunks(respond_with(variables), at_once, states, keys)
 
         return jax.lax.map(one, variables)  # not vmap: a search is slow below one
 
