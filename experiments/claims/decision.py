@@ -44,7 +44,7 @@ def seeds_to_decide(verdict: str, seeds: int, needed: int | None) -> str:
     """In words, what `Tested` has; a dash for what is decided."""
     if verdict != UNDECIDED:
         return NONE
-    if needed is not None:
+    if needed is not None and needed <= inference.MOST_SEEDS:
         return number(needed)
     over = f"over {number(inference.MOST_SEEDS)}"
     return over if seeds > 1 else f"{inference.FEWEST} or more"  # one seed has no spread

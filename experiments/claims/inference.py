@@ -17,7 +17,7 @@ import scipy  # which loads its parts where they are first used
 LEVEL: Final = 0.05
 FEWEST: Final = 5
 POWER: Final = 0.8
-MOST_SEEDS: Final = 10_000
+MOST_SEEDS: Final = 1000
 
 
 @dataclass(frozen=True)
