@@ -28,7 +28,6 @@ from experiments.shell import study as shell
 from experiments.shell.study import StudyRun
 from jaxzero import workdir
 from jaxzero.settings import config as config_lib
-from jaxzero.settings import devices
 from jaxzero.settings.config import ConfigError
 from jaxzero.solvers import Labelled
 from jaxzero.training import spec as spec_lib
@@ -86,7 +85,6 @@ def validate(config: ConfigDict) -> None:
         for bound in bounds:
             spec_lib.make_spec(with_constants(config, own | {name: float(bound)}))
     solved_accuracy.check(config)
-    devices.choose(config)
 
 
 def run(config: ConfigDict, directory: Path, command: str | None = None) -> None:

@@ -26,7 +26,6 @@ from jaxzero import runs, workdir
 from jaxzero.runs import Member
 from jaxzero.runs.checkpoints import Checkpoints
 from jaxzero.settings import config as config_lib
-from jaxzero.settings import devices
 from jaxzero.settings.config import ConfigError
 from jaxzero.training import parts
 from jaxzero.training import spec as spec_lib
@@ -62,7 +61,6 @@ def validate(config: ConfigDict) -> None:
     for arm in arms:
         spec_lib.make_spec(arm_config(config, arm))
     shell.refuse_equal_arms({arm: arm_config(config, arm) for arm in arms})
-    devices.choose(config)
 
 
 def run(config: ConfigDict, directory: Path, command: str | None = None) -> None:

@@ -29,7 +29,6 @@ from jaxzero.runs import Member, runner
 from jaxzero.runs import training_elo as training_elo_lib
 from jaxzero.runs.failures import Failures
 from jaxzero.runs.runner import Trained
-from jaxzero.settings import devices
 from jaxzero.settings.config import ConfigError
 from jaxzero.tracking import StudySummary, Tracker
 from jaxzero.training import parts
@@ -96,7 +95,6 @@ def validate(config: ConfigDict) -> None:
         board = parts.build_game(config).name
         fixed_opponents.check(ladder_settings(config), board, "config.study.ladder_")
     spec_lib.make_spec(config)
-    devices.choose(config)
 
 
 def run(config: ConfigDict, directory: Path, command: str | None = None) -> None:

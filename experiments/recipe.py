@@ -24,7 +24,6 @@ from jaxzero import runs, solvers, workdir
 from jaxzero.games import Game
 from jaxzero.runs import learning
 from jaxzero.settings import config as config_lib
-from jaxzero.settings import devices
 from jaxzero.settings.config import ConfigError
 from jaxzero.training import examination, examined_positions
 from jaxzero.training import spec as spec_lib
@@ -64,7 +63,6 @@ def validate(config: ConfigDict) -> None:
         solvers.solver_of(spec_lib.make_spec(config).game)
     except ConfigError as error:
         raise ConfigError(f"config.game={config.game!r}: {error}") from error
-    devices.choose(config)
 
 
 def run(config: ConfigDict, directory: Path, command: str | None = None) -> None:

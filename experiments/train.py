@@ -28,7 +28,6 @@ from jaxzero.runs import Member, learning, runner
 from jaxzero.runs.checkpoints import Checkpoints
 from jaxzero.runs.runner import Observer
 from jaxzero.settings import config as config_lib
-from jaxzero.settings import devices
 from jaxzero.settings.config import ConfigError
 from jaxzero.solvers import Labelled
 from jaxzero.tracking import StudySummary, Tracker
@@ -46,7 +45,6 @@ def validate(config: ConfigDict) -> None:
     config_lib.require_one_width(config)
     game = spec_lib.make_spec(config).game
     examinations.check(config, game)
-    devices.choose(config)
     if (own := config.preset.removesuffix(".gpu")) in GAMES and own != config.game:
         raise ConfigError(
             f"config.game={config.game!r}: preset {config.preset} has the numbers of its own game, "

@@ -22,7 +22,6 @@ from jaxzero.runs import Member, Run, flops, learning, runner
 from jaxzero.runs.checkpoints import Checkpoints
 from jaxzero.runs.runner import Observer
 from jaxzero.settings import config as config_lib
-from jaxzero.settings import devices
 from jaxzero.settings.config import ConfigError
 from jaxzero.settings.keys import Key
 from jaxzero.solvers import Labelled
@@ -90,7 +89,6 @@ def check(
         }
     )
     solved_accuracy.check(config)
-    devices.choose(config)
 
 
 def measure(

@@ -8,7 +8,7 @@ from experiments.pages.page import Facts
 from experiments.pages.study import Study
 from experiments.pages.tables import Table, table
 from experiments.pages.wording import ABSENT, NONE, number, percent, plural, short
-from jaxzero.settings.config import LETTERS
+from jaxzero.settings.config import LETTERS, flatten
 
 # Paper 000, Table 1: letter, our key, meaning.
 SETTINGS: Final = tuple((letter, key.name, key.meaning) for letter, key in LETTERS.items())
@@ -77,9 +77,10 @@ def other_settings(study: Study) -> Table:
     switches = {
         f"switches.{name}": value for name, value in (study.results.get("switches") or {}).items()
     }
+    settings = flatten(study.results.get("config") or {})
     return table(
         "All other settings",
-        [pair for pair in _flat(study.results.get("config") or {}) if pair[0] not in named],
+        [pair for pair in settings.items() if pair[0] not in named],
         {
             "key": lambda pair: pair[0],
             "value": lambda pair: short(
@@ -90,14 +91,6 @@ def other_settings(study: Study) -> Table:
     )
 
 
-def _flat(config: dict[str, Any], prefix: str = "") -> list[tuple[str, Any]]:
-    found: list[tuple[str, Any]] = []
-    for key, value in config.items():
-        nested = isinstance(value, dict) and bool(value)
-        found += _flat(value, f"{prefix}{key}.") if nested else [(f"{prefix}{key}", value)]
-    return found
-
-
 def time(study: Study) -> Table | None:
     """Wall time as it was measured: of the whole, of compiling, of every recorded phase."""
     recorded = study.results.get("cost")
@@ -105,7 +98,7 @@ def time(study: Study) -> Table | None:
         return None
     measured = [("wall time", recorded.get("wall_seconds"))]
     measured += [("of which compiling, in the last call", recorded.get("compile_seconds"))]
-    measured += _flat(recorded.get("phases") or {})
+    measured += flatten(recorded.get("phases") or {}).items()
     columns = {"phase": lambda m: m[0].replace("_", " "), "seconds": lambda m: short(m[1])}
     return table("Time", measured, columns)
 

@@ -209,11 +209,11 @@ def _installed(package: str) -> bool:
     return importlib.util.find_spec(package) is not None
 
 
-def flatten(config: ConfigDict, prefix: str = "") -> dict[str, Any]:
-    """Dotted keys to plain values."""
+def flatten(config: ConfigDict | Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
+    """Dotted keys to plain values, of settings or what was stored of them."""
     flat: dict[str, Any] = {}
     for key, value in config.items():
-        if isinstance(value, ConfigDict):
+        if isinstance(value, ConfigDict | dict):
             flat.update(flatten(value, f"{prefix}{key}."))
         else:
             flat[f"{prefix}{key}"] = value
@@ -222,7 +222,7 @@ def flatten(config: ConfigDict, prefix: str = "") -> dict[str, Any]:
 
 def with_defaults(stored: Mapping[str, Any]) -> dict[str, Any]:
     """A stored config, dotted keys to plain values; a key younger than it had its default in it."""
-    return flatten(default_config()) | flatten(ConfigDict(stored))
+    return flatten(default_config()) | flatten(stored)
 
 
 def from_flat(flat: dict[str, Any]) -> ConfigDict:
