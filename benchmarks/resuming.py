@@ -20,6 +20,7 @@ from experiments.configs.loss_ablation import get_config
 from jaxzero import workdir
 from jaxzero.runs import runner
 from jaxzero.runs.stopping import Stopped
+from jaxzero.runs.training_clock import TIMES
 from jaxzero.settings.config import changed
 from jaxzero.tracking import Tracker
 
@@ -110,5 +111,5 @@ def _train(config: ConfigDict, directory: Path, kind: type[Tracker]) -> tuple[li
 
 def _distance(a: Mapping[str, Any], b: Mapping[str, Any]) -> float:
     """Of two rows, the time apart: the largest difference of a number."""
-    own = [name for name, value in a.items() if isinstance(value, float) and name != "seconds"]
+    own = [name for name, value in a.items() if isinstance(value, float) and name not in TIMES]
     return max((abs(a[name] - b[name]) for name in own), default=0.0)

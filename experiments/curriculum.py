@@ -32,8 +32,7 @@ from jaxzero.training import spec as spec_lib
 
 STUDY = "curriculum"
 ARMS = "arms"  # folder of the players' run directories
-COMPILED = "compiled.json"  # in each of them: seconds that are no training
-_STARTING = "compile_seconds"  # its key: compiling and all else before the first iteration
+TRAINED = "trained.json"  # in each of them, when it is: wall seconds
 # What makes a player of `config.study.arms`, beside the settings that all share.
 _CHANGES: dict[str, dict[str, Any]] = {
     "curriculum": {},
@@ -77,15 +76,12 @@ def train(study: StudyRun) -> dict[str, float]:
     for arm in study.config.study.arms:
         folder = study.directory / ARMS / arm
         saved = max(Checkpoints.steps(folder / "checkpoints"), default=0)
-        if saved >= study.config.train.iterations and (folder / COMPILED).exists():
-            rows = workdir.read_rows(folder / workdir.METRICS)
-            seconds[arm] = max(row["seconds"] for row in rows)
-            continue  # it is trained: opening it again takes minutes
+        if saved >= study.config.train.iterations and (folder / TRAINED).exists():
+            seconds[arm] = workdir.read_json(folder / TRAINED)["seconds"]
+            continue  # opening it again takes minutes
         own = study.within(arm_config(study.config, arm), f"the player {arm}")
-        trained = study.train(arm, own, folder)
-        if not (folder / COMPILED).exists():
-            workdir.write_json(folder / COMPILED, {_STARTING: trained.starting_seconds})
-        seconds[arm] = trained.seconds
+        seconds[arm] = study.train(arm, own, folder).seconds
+        workdir.write_json(folder / TRAINED, {"seconds": seconds[arm]})
     return seconds
 
 
@@ -95,10 +91,7 @@ def conclude(study: StudyRun, seconds: Mapping[str, float]) -> None:
     arms = {arm: runs.open_run(directory / ARMS / arm) for arm in config.study.arms}
     rows = reference.measure(config, directory, arms)
     metrics = {arm: workdir.read_rows(run.directory / workdir.METRICS) for arm, run in arms.items()}
-    compiling = {
-        arm: workdir.read_json(run.directory / COMPILED)[_STARTING] for arm, run in arms.items()
-    }
-    points = reference.points(rows, metrics, compiling)
+    points = reference.points(rows, metrics)
     members = [Member(m.name, arm, m.seed, m.config) for arm, r in arms.items() for m in r.members]
     results = study.header(members) | {
         "reference": reference.described(config),

@@ -185,20 +185,15 @@ def _against(
 
 
 def points(
-    rows: Sequence[Mapping[str, Any]],
-    metrics: Mapping[str, Sequence[Mapping[str, Any]]],
-    compiling: Mapping[str, float],
+    rows: Sequence[Mapping[str, Any]], metrics: Mapping[str, Sequence[Mapping[str, Any]]]
 ) -> list[Point]:
-    """The rows of `measure` with their places on the axes.
-
-    By arm: the rows of its `metrics.jsonl`, and the seconds on its clock that were no training.
-    """
-    places = {arm: dict(_places(own, compiling[arm])) for arm, own in metrics.items()}
+    """The rows of `measure` with their places on the axes; `metrics`: `metrics.jsonl` by arm."""
+    places = {arm: dict(_places(own)) for arm, own in metrics.items()}
     return [Point.of(row, places[row["arm"]][row["run"], row["iteration"]]) for row in rows]
 
 
 def _places(
-    rows: Sequence[Mapping[str, Any]], compiling: float
+    rows: Sequence[Mapping[str, Any]],
 ) -> Iterator[tuple[tuple[str, int], dict[str, float]]]:
     """((run, iteration), minutes, steps and epochs) of every row, the untrained ones at 0."""
     steps: collections.Counter[str] = collections.Counter()
@@ -207,10 +202,10 @@ def _places(
         name = row["run"]
         steps[name] += int(row.get("count/gradient_steps", 0))
         epochs[name] += len(row.get("loss_epochs/policy", ()))
-        minutes = max(row["seconds"] - compiling, 0.0) / 60 if row["iteration"] else 0.0
+        trained = row["seconds"] - row.get("starting_seconds", 0.0) if row["iteration"] else 0.0
         yield (
             (name, row["iteration"]),
-            {"minutes": minutes, "steps": float(steps[name]), "epochs": float(epochs[name])},
+            {"minutes": trained / 60, "steps": float(steps[name]), "epochs": float(epochs[name])},
         )
 
 

@@ -19,13 +19,13 @@ def make_rows(
     number: int,
     metrics: Mapping[str, np.ndarray],
     *,
-    seconds: float,
+    times: Mapping[str, float],
     elo: Mapping[str, float],
 ) -> list[Row]:
     """One row for each run; before the first, one for the untrained network on the first window.
 
-    `number`: the iteration, from 1; `metrics`: [R] or, by epoch, [R, ep]; `seconds`: wall time of
-    the study's training so far; `elo`: `elo/running` of each run before this iteration.
+    `number`: the iteration, from 1; `metrics`: [R] or, by epoch, [R, ep]; `times`: of the training
+    so far, as `TrainingClock.read`; `elo`: `elo/running` of each run before this iteration.
     """
     rows = []
     for i, member in enumerate(members):
@@ -34,7 +34,7 @@ def make_rows(
             "run": member.name,
             "target": member.target,
             "seed": member.seed,
-            "seconds": round(seconds, 3),
+            **{name: round(value, 3) for name, value in times.items()},
         }
         row = dict(head)
         for name, values in metrics.items():

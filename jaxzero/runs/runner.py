@@ -21,6 +21,7 @@ from jaxzero.runs.failures import Failures
 from jaxzero.runs.processes import say
 from jaxzero.runs.stages import Stages
 from jaxzero.runs.stopping import FINISHED_EARLY, Stopped, StopRequest
+from jaxzero.runs.training_clock import TrainingClock
 from jaxzero.settings import devices as devices_lib
 from jaxzero.settings.config import ConfigError
 from jaxzero.tracking import Tracker
@@ -39,8 +40,6 @@ class Trained:
       states: [R], on the default device.
       seconds: wall time of training, interrupted parts included.
       compile_seconds: tracing and compiling in this process.
-      starting_seconds: of `seconds` those in which this process trained nothing: all before its
-        first iteration, and compiling since.
       examination_seconds: of examining the kept networks afterwards, in this process.
       failed: what happened to runs that `failures` noted, by name. Their states go on from the best
         network before that and count for nothing.
@@ -50,7 +49,6 @@ class Trained:
     states: RunState
     seconds: float
     compile_seconds: float
-    starting_seconds: float = 0.0
     examination_seconds: float = 0.0
     failed: Mapping[str, str] = dataclasses.field(default_factory=dict)
 
@@ -207,8 +205,9 @@ def train(
                 hypers, states = change(number - 1, hypers, states)
             return stages.step(number, hypers, states, held)
 
-        starting = time.monotonic() - started - stages.seconds
-        states, seconds = _iterate(job, iterate, states, first, started, stop)
+        rows = workdir.read_rows(directory / workdir.METRICS)
+        clock = TrainingClock(rows, started, lambda: stages.seconds)
+        states = _iterate(job, iterate, states, first, clock, stop)
     job.checkpoints.close()
     job.snapshots.close()
     network = parts.build_network(members[0].config, spec.game)
@@ -218,18 +217,17 @@ def train(
     return Trained(
         spec=spec,
         states=states,
-        seconds=seconds,
+        seconds=clock.read()["seconds"],
         compile_seconds=stages.seconds,
-        starting_seconds=starting + stages.seconds,
         examination_seconds=learning.update(directory, config, members, spec),
         failed={} if failures is None else failures.reasons,
     )
 
 
 def _iterate(
-    job: _Job, iterate: Any, states: RunState, first: int, started: float, stop: StopRequest
-) -> tuple[RunState, float]:
-    """The remaining iterations: (states, wall seconds of training, earlier processes' included).
+    job: _Job, iterate: Any, states: RunState, first: int, clock: TrainingClock, stop: StopRequest
+) -> RunState:
+    """The remaining iterations.
 
     The host logs an iteration while the device works on the next one; the device waits for the
     host only where states are saved.
@@ -237,13 +235,11 @@ def _iterate(
     config, total = job.config, job.config.train.iterations
     rows = workdir.read_rows(job.directory / workdir.METRICS)
     elo = metrics.newest_elo(job.members, rows)
-    earlier = max((row["seconds"] for row in rows), default=0.0)
     saved = first
 
     def log(number: int, measured: Any, took: float) -> None:
-        seconds = earlier + time.monotonic() - started
         values = population.fetch(measured)
-        rows = metrics.make_rows(job.members, number, values, seconds=seconds, elo=elo)
+        rows = metrics.make_rows(job.members, number, values, times=clock.read(), elo=elo)
         if job.failures is None:
             metrics.refuse_nan(rows, saved)
         else:
@@ -289,7 +285,7 @@ def _iterate(
                 job.checkpoints.close()
                 job.snapshots.close()
                 raise _stopped(reason, number, total)
-    return states, earlier + time.monotonic() - started
+    return states
 
 
 def _stopped(why: Stopped, saved: int, total: int) -> Stopped:

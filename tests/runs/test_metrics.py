@@ -23,7 +23,7 @@ def measured(policy: list[float], value: list[float]) -> dict[str, np.ndarray]:
 
 def rows(values: dict[str, np.ndarray], changes: dict[str, Any] | None = None) -> list[Any]:
     member = Member("a", "sum", 0, small.small_config(changes))
-    return metrics.make_rows([member], 2, values, seconds=1.5, elo={"a": 10.0})
+    return metrics.make_rows([member], 2, values, times={"seconds": 1.5}, elo={"a": 10.0})
 
 
 def test_a_loss_that_breaks_down_in_the_last_epoch_is_seen() -> None:

@@ -18,6 +18,7 @@ from jaxzero.runs import Member, population, runner
 from jaxzero.runs.checkpoints import DIGEST, Checkpoints
 from jaxzero.runs.failures import FAILED, Failures
 from jaxzero.runs.runner import Trained
+from jaxzero.runs.training_clock import TrainingClock
 from jaxzero.settings.config import ConfigError
 from jaxzero.training import spec as spec_lib
 from tests import small
@@ -68,13 +69,18 @@ def _leave_what_a_crash_leaves(directory: Path) -> None:
 def test_seconds_of_a_resumed_run_go_on(tmp_path: Path) -> None:
     train(tmp_path, {"train.iterations": 1})
     rows = workdir.read_rows(tmp_path / workdir.METRICS)
-    hours = [row | {"seconds": 1e5 + row["seconds"]} for row in rows]
+    hours = [
+        row | {"seconds": 1e5 + row["seconds"], "starting_seconds": 9e4 + row["starting_seconds"]}
+        for row in rows
+    ]
     (tmp_path / workdir.METRICS).write_text("".join(json.dumps(row) + "\n" for row in hours))
     resumed = train(tmp_path, {"train.iterations": 2})
     seconds = [row["seconds"] for row in workdir.read_rows(tmp_path / workdir.METRICS)]
     assert len(seconds) > len(hours)
     assert seconds == sorted(seconds)
     assert resumed.seconds >= hours[-1]["seconds"]
+    starting = workdir.read_rows(tmp_path / workdir.METRICS)[-1]["starting_seconds"]
+    assert starting > hours[-1]["starting_seconds"] + resumed.compile_seconds
 
 
 def test_a_damaged_checkpoint_is_passed_over(
@@ -140,7 +146,8 @@ def test_nothing_is_left_to_do(uninterrupted: tuple[Path, Trained]) -> None:
     assert (directory / workdir.METRICS).read_bytes() == before
     assert_equal(again.states, whole.states)
     assert again.compile_seconds == 0.0
-    assert 0.0 < whole.compile_seconds <= whole.starting_seconds < whole.seconds
+    last = workdir.read_rows(directory / workdir.METRICS)[-1]
+    assert 0.0 < whole.compile_seconds <= last["starting_seconds"] < last["seconds"]
 
 
 def test_fewer_iterations_than_done_are_refused(uninterrupted: tuple[Path, Trained]) -> None:
@@ -223,7 +230,7 @@ def test_the_speed_of_an_iteration_is_of_its_own_time(
     monkeypatch.setattr(
         runner.tqdm, "set_postfix_str", lambda self, text, refresh: shown.append(text)
     )
-    runner._iterate(job, iterate, states, 0, 0.0, stub)
+    runner._iterate(job, iterate, states, 0, TrainingClock([], 0.0, lambda: 0.0), stub)
     assert [text.rpartition(" l_v ")[2] for text in shown] == [
         "1.000 20 evaluations/s",
         "1.000 10 evaluations/s",

@@ -9,6 +9,7 @@ from jaxzero import workdir
 from jaxzero.runs import Member, runner
 from jaxzero.runs.failures import Failures
 from jaxzero.runs.runner import Observer, Trained
+from jaxzero.runs.training_clock import TIMES
 from jaxzero.tracking import Tracker
 from tests import small
 
@@ -42,7 +43,7 @@ def train(
 def rows_of(directory: Path) -> Rows:
     """The metrics, without the times."""
     rows = workdir.read_rows(directory / workdir.METRICS)
-    return [{k: v for k, v in row.items() if k != "seconds"} for row in rows]
+    return [{k: v for k, v in row.items() if k not in TIMES} for row in rows]
 
 
 def own(rows: Rows, name: str) -> Rows:

@@ -130,15 +130,13 @@ def test_a_trained_player_is_not_opened_again(
     saved = folder / "checkpoints" / str(config.train.iterations)
     saved.mkdir(parents=True)
     workdir.write_json(saved / checkpoints.DIGEST, {})
-    workdir.write_json(folder / curriculum.COMPILED, {"compile_seconds": 1.0})
-    rows = [{"iteration": config.train.iterations, "seconds": 7.0}]
-    workdir.append_rows(folder / workdir.METRICS, rows)
+    workdir.write_json(folder / curriculum.TRAINED, {"seconds": 7.0})
     opened = []
 
     def train(self: StudyRun, arm: str, *_: object) -> SimpleNamespace:
         opened.append(arm)
         (self.directory / curriculum.ARMS / arm).mkdir()
-        return SimpleNamespace(seconds=8.0, starting_seconds=0.0)
+        return SimpleNamespace(seconds=8.0)
 
     monkeypatch.setattr(StudyRun, "train", train)
     found = curriculum.train(StudyRun(curriculum.STUDY, config, tmp_path))

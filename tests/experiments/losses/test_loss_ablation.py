@@ -18,6 +18,7 @@ from jaxzero.ratings import bayes_elo
 from jaxzero.runs import players as network_players
 from jaxzero.runs import population
 from jaxzero.runs.runner import Trained
+from jaxzero.runs.training_clock import TIMES
 from jaxzero.settings.config import ConfigError, validate
 from tests import small
 
@@ -62,7 +63,7 @@ def results_of(directory: Path) -> dict[str, Any]:
 def rows_of(directory: Path) -> list[dict[str, Any]]:
     """The metrics, without the times."""
     rows = workdir.read_rows(directory / workdir.METRICS)
-    return [{k: v for k, v in row.items() if k != "seconds"} for row in rows]
+    return [{k: v for k, v in row.items() if k not in TIMES} for row in rows]
 
 
 def test_everything_is_there(finished: Path) -> None:
