@@ -14,7 +14,8 @@ from experiments.costs import cost_model, cost_strength
 from experiments.costs.clock import Calibration, Cost
 from experiments.costs.cost_model import Job
 from experiments.losses import cost_section as cost_page
-from experiments.pages import reports, study
+from experiments.losses import report
+from experiments.pages import page, study
 from jaxzero import runs, workdir
 from jaxzero.runs import flops
 from jaxzero.settings.config import ConfigError
@@ -240,7 +241,7 @@ def test_the_report_has_a_section_when_the_file_exists(tmp_path: Path) -> None:
     run, rows = made_up_run(tmp_path)
     assert not cost_page.section_of(study.load(tmp_path)).tables
     workdir.write_json(tmp_path / cost.FILE, cost.describe(run, rows, TIMED))
-    text = reports.write(tmp_path).read_text()
+    text = page.write(report.build(tmp_path), tmp_path).read_text()
     for title in ("Where the time goes", "Elo above random at equal cost", "Strength for its cost"):
         assert title in text
     assert {"cost.svg", "strength_cost.svg"} <= {p.name for p in (tmp_path / "figures").iterdir()}
