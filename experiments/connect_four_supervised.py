@@ -186,7 +186,7 @@ def _train_and_measure(config: ConfigDict, group: NetworkVariant, place: _Place)
     own = data.part(slice(config.study.positions))
     index = solved_positions.split(own, config.study.split)
     spec, hyper = settings(config, group)
-    started = time.monotonic()
+    started = time.monotonic() - _seconds(place, group)
     train = supervised.examples(
         data.labelled, index["train"], published_labels=group.labels == "published"
     )
@@ -282,6 +282,7 @@ def _fit(
     number = checkpoints.newest_whole(say) or 0
     checkpoints.drop_after(number)
     _forget_rows(place.directory / workdir.METRICS, group.name, number)
+    started = time.monotonic() - _seconds(place, group)
     progress = begin(seeds)
     if number:
         progress = jax.tree.map(
@@ -297,7 +298,9 @@ def _fit(
                     f"loss/policy of {group.name} is not finite in epoch {number}: lower "
                     f"config.train.learning_rate; epoch {checkpoints.latest() or 0} is saved"
                 )
-            place.tracker.log(supervised.rows(measured, going, number, names))
+            took = {"seconds": round(time.monotonic() - started, 3)}
+            rows = supervised.rows(measured, going, number, names)
+            place.tracker.log([row | took for row in rows])
             bar.set_postfix_str(
                 f"move {measured['validation/move'][going].mean():.2%} "
                 f"result {measured['validation/result'][going].mean():.2%}"
@@ -315,6 +318,12 @@ def _fit(
     checkpoints.save(number, progress)
     checkpoints.close()
     return progress
+
+
+def _seconds(place: _Place, group: NetworkVariant) -> float:
+    """That earlier processes have trained a group for, until the last epoch that is known."""
+    rows = workdir.read_rows(place.directory / workdir.METRICS)
+    return max((row.get("seconds", 0.0) for row in rows if row["target"] == group.name), default=0)
 
 
 def _forget_rows(path: Path, target: str, after: int) -> None:
