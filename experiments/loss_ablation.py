@@ -184,7 +184,8 @@ def training_elo(
     """Ratings of each run's candidates 0..I from their arena games, each run a pool of its own.
 
     As the papers (000 section 6.3): iteration i against the best network of its time. Published:
-    32.8 Elo for the newer network, who is listed first; corrected: for whoever moves first, fitted.
+    32.8 Elo for the newer network, who is listed first; corrected: for whoever moves first, fitted,
+    as draws are.
     """
     if config.arena.gate == "none":
         return {}

@@ -101,11 +101,30 @@ class Study:
 
     def training_elo(self, run: str) -> tuple[np.ndarray, np.ndarray, np.ndarray] | None:
         """Iterations, training Elo and its standard error, each [N]; None when not rated."""
-        raw = (self.results.get("training_elo") or {}).get(run)
+        raw = self._rated.get(run)
         if not raw or not raw.get("iterations"):
             return None
-        stderr = raw.get("stderr") or [None] * len(raw["elo"])
+        stderr = raw.get("stderr", [None] * len(raw["elo"]))
         return np.asarray(raw["iterations"], dtype=int), floats(raw["elo"]), floats(stderr)
+
+    @cached_property
+    def _rated(self) -> dict[str, Any]:
+        """By run, as the study's semantics have it; as stored where arena games are not known.
+
+        Rated here, as older programs took BayesElo's draw rate for corrected runs, too.
+        """
+        stored = self.results.get("training_elo") or {}
+        switches = self.results.get("switches") or {}
+        as_authors = self.setting("semantics") == "published"
+        if switches.get("elo_first_listed_advantage", as_authors):
+            return stored
+        return {name: self._rate(name, published=False) or one for name, one in stored.items()}
+
+    def _rate(self, run: str, *, published: bool) -> dict[str, Any] | None:
+        """A run's training Elo up to its failure, if it failed."""
+        rows, end = self.rows.get(run, {}), self.failed.get(run, math.inf)
+        own = (rows[i] for i in sorted(rows) if i < end)
+        return training_elo.rate(own, published=published)
 
     @cached_property
     def authors_training_elo(self) -> dict[str, tuple[np.ndarray, np.ndarray]]:
@@ -113,13 +132,12 @@ class Study:
 
         Up to its failure, of a run that failed; without the runs whose arena games are not known.
         """
-        found = {}
-        for run in self.runs:
-            rows, end = self.rows.get(run.name, {}), self.failed.get(run.name, math.inf)
-            rated = training_elo.rate((rows[i] for i in sorted(rows) if i < end), published=True)
-            if rated is not None:
-                found[run.name] = (np.asarray(rated["iterations"], int), floats(rated["elo"]))
-        return found
+        rated = {run.name: self._rate(run.name, published=True) for run in self.runs}
+        return {
+            name: (np.asarray(one["iterations"], int), floats(one["elo"]))
+            for name, one in rated.items()
+            if one is not None
+        }
 
     @property
     def tournaments(self) -> list[dict[str, Any]]:

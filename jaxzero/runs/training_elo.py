@@ -5,6 +5,7 @@ from typing import Any, Final
 
 import numpy as np
 
+from jaxzero.matches import tournament
 from jaxzero.ratings import bayes_elo
 
 _ADVANTAGE: Final = 32.8  # of BayesElo for the first-listed player, in the papers' ratings
@@ -19,8 +20,9 @@ def rate(rows: Iterable[Mapping[str, Any]], *, published: bool) -> dict[str, Any
     """Ratings of one run's candidates, iteration i against the best network of its time.
 
     Args:
-      published: as the papers' program: 32.8 Elo for the newer network, who is listed first;
-        else the advantage of whoever moves first, fitted.
+      published: as the papers' program: 32.8 Elo for the newer network, who is listed first, and
+        BayesElo's draw rate; else the advantage of whoever moves first and draws, both fitted, as
+        in tournaments.
 
     Returns:
       `iterations` int[N], `elo` and `stderr` float64[N], the pool's mean 0; None without games, or
@@ -46,7 +48,8 @@ def rate(rows: Iterable[Mapping[str, Any]], *, published: bool) -> dict[str, Any
     results = np.array(games, np.int64)
     iterations, numbers = np.unique(results[:, :2], return_inverse=True)
     results[:, :2] = numbers.reshape(-1, 2)
-    rated = bayes_elo(
-        results, advantage=_ADVANTAGE if published else "fit", num_players=len(iterations)
-    )
+    if published:
+        rated = bayes_elo(results, advantage=_ADVANTAGE, num_players=len(iterations))
+    else:
+        rated = tournament.fit(results, len(iterations))
     return {"iterations": iterations.tolist(), "elo": rated.elo, "stderr": rated.stderr}

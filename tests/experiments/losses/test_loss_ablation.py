@@ -14,9 +14,10 @@ from experiments import loss_ablation, loss_report
 from experiments.configs.loss_ablation import PRESETS, get_config
 from experiments.strength import pool
 from jaxzero import workdir
+from jaxzero.matches import tournament as tournaments
 from jaxzero.ratings import bayes_elo
 from jaxzero.runs import players as network_players
-from jaxzero.runs import population
+from jaxzero.runs import population, training_elo
 from jaxzero.runs.runner import Trained
 from jaxzero.runs.training_clock import TIMES
 from jaxzero.settings.config import ConfigError, validate
@@ -315,3 +316,21 @@ def test_training_elo_gives_the_advantage_to_the_newer_or_to_the_mover(published
         assert elo[0] - elo[1] > 5  # the newer is thought to have had the advantage
     else:
         np.testing.assert_allclose(elo, 0, atol=1e-6)
+
+
+def test_training_elo_is_on_the_scale_of_a_tournament_of_the_same_games() -> None:
+    """Few games are drawn: with the draw rate of chess each candidate would seem stronger."""
+    results = {"wins": 14.0, "draws": 1.0, "losses": 5.0}
+    first = {"wins": 8.0, "draws": 1.0, "losses": 1.0}
+    rows = [
+        {"iteration": number, "arena/opponent": number - 1.0}
+        | {f"arena/{name}": count for name, count in results.items()}
+        | {f"arena/{name}_moving_first": count for name, count in first.items()}
+        for number in (1, 2, 3)
+    ]
+    games = [[[n, n - 1, 8, 1, 1], [n - 1, n, 4, 0, 6]] for n in (1, 2, 3)]
+    own = training_elo.rate(rows, published=False)
+    assert own is not None
+    fitted = tournaments.fit(np.concatenate(games), 4)
+    assert fitted.draw_elo < 90  # 97.3 is that of chess
+    np.testing.assert_allclose(own["elo"], fitted.elo)
