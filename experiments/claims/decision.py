@@ -30,7 +30,8 @@ NOT_ADDRESSED = "not addressed"  # the verdict on a claim of which no run says a
 METHOD = (
     "Intervals: Student's t over seeds, seed by seed where they are shared, from "
     f"{inference.FEWEST} seeds on, at the level at which Holm's method tests the contrast (95 % "
-    "where it stands alone, more where several are read together); the verdict is read off them."
+    "where it stands alone, more where several are read together); the verdict is read off them. "
+    "That a difference is too small to matter takes the level of the strictest of these tests."
 )
 
 

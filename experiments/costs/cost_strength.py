@@ -4,6 +4,7 @@ Losses accept networks at different rates but cost about alike. Networks are kep
 iterations; between them strength is interpolated along each run's own cost.
 """
 
+import dataclasses
 import itertools
 import math
 from collections.abc import Mapping, Sequence
@@ -31,6 +32,7 @@ class Course(NamedTuple):
     iterations: np.ndarray  # int[N]
     elo: np.ndarray  # float[N], above the random player
     stderr: np.ndarray  # float[N], above the random player
+    shared: np.ndarray  # float[N], the part of it that all runs share; 0 in older files
     cost: Mapping[str, np.ndarray]  # float[N] up to each, by measure
 
 
@@ -52,6 +54,7 @@ def courses(
         spent = cumulative[run["name"]]
         at = np.array(curve["iterations"], int)
         reached = at < min(len(values) for values in spent.values())
+        shared = curve.get("shared_stderr", [0.0] * len(at))
         found.append(
             Course(
                 run["name"],
@@ -60,23 +63,24 @@ def courses(
                 at[reached],
                 np.array(curve["elo"], float)[reached],
                 np.array(curve["stderr"], float)[reached],
+                np.array(shared, float)[reached],
                 {measure: values[at[reached]] for measure, values in spent.items()},
             )
         )
     return found
 
 
-def strength_at(course: Course, measure: str, cost: float) -> tuple[float, float]:
-    """(Elo above random, its standard error) of a run at a cost, between its kept networks.
+def strength_at(course: Course, measure: str, cost: float) -> tuple[float, float, float]:
+    """(Elo above random, its standard error, the shared part) of a run at a cost.
 
-    NaN where all of them cost more.
+    Between its kept networks; NaN where all of them cost more.
     """
     x = course.cost[measure]
-    elo, stderr = (
-        np.interp(cost, x, values, left=math.nan) if len(x) else math.nan
-        for values in (course.elo, course.stderr)
+    elo, stderr, shared = (
+        float(np.interp(cost, x, values, left=math.nan)) if len(x) else math.nan
+        for values in (course.elo, course.stderr, course.shared)
     )
-    return float(elo), float(stderr)
+    return elo, stderr, shared
 
 
 def at_equal_cost(found: Sequence[Course], measure: str) -> dict[str, Any]:
@@ -86,23 +90,28 @@ def at_equal_cost(found: Sequence[Course], measure: str) -> dict[str, Any]:
 
     Returns:
       `cost`; `targets`: mean Elo, standard error (spread over seeds, or the ratings' own where that
-      is larger), 95 % interval by Student's t over seeds (None below `inference.FEWEST` seeds);
-      `differences`: the same for pairs of losses, seed by seed, the pairs read together (`level`).
+      is larger, and the error that all runs share), 95 % interval by Student's t over seeds (None
+      below `inference.FEWEST` seeds); `differences`: the same for pairs of losses, in which the
+      shared error cancels, seed by seed, the pairs read together (`level`).
     """
     cost = min((float(c.cost[measure][-1]) for c in found if len(c.cost[measure])), default=0.0)
     elo: dict[str, dict[int, float]] = {}
-    own: dict[str, float] = {}  # error of a target's mean from the ratings
+    own: dict[str, float] = {}  # error of a target's mean from the ratings, not shared
+    shared: dict[str, float] = {}
     for target in dict.fromkeys(course.target for course in found):
         runs = [course for course in found if course.target == target]
         both = {course.seed: strength_at(course, measure, cost) for course in runs}
         at = {seed: one for seed, one in both.items() if math.isfinite(one[0])}
-        elo[target] = {seed: strength for seed, (strength, _) in at.items()}
-        own[target] = math.hypot(*(error for _, error in at.values())) / max(1, len(at))
+        elo[target] = {seed: strength for seed, (strength, *_) in at.items()}
+        alone = [math.sqrt(max(error**2 - part**2, 0.0)) for _, error, part in at.values()]
+        own[target] = math.hypot(*alone) / max(1, len(at))
+        shared[target] = max((part for *_, part in at.values()), default=0.0)
     targets = []
     for target, values in elo.items():
         mean = inference.NOTHING
         if values:
             mean = inference.estimate([np.array([*values.values()])], own_error=own[target])
+            mean = dataclasses.replace(mean, stderr=math.hypot(mean.stderr, shared[target]))
         targets.append({"target": target} | _row(mean, mean.interval()))
     pairs = list(itertools.combinations(elo, 2))
     estimates = [

@@ -44,16 +44,21 @@ _PARTS: Final = {"selfplay": "self-play time", "total": "total time"}
 def claims(study: Study) -> dict[str, list[dict[str, Any]]]:
     """The verdicts by tournament: decided again from its ratings where the seeds are enough.
 
-    Else as stored: the intervals of a few networks take long to resample, and decide nothing.
+    Else as stored: the intervals of a few networks take long to resample, and decide nothing; and
+    they need how the ratings' errors hang together, which is not stored.
     """
     results = study.results["correlation"]
     found = {}
     for played in study.tournaments:
         elo = np.array(played["elo"], float)
         data = elo_model.collect(results["players"], elo, np.zeros((len(elo),) * 2))
-        enough = len(np.unique(data.seed)) >= inference.FEWEST
-        stored = results[played["name"]]["claims"]
-        found[played["name"]] = elo_model.claims(data) if enough else stored
+        found[played["name"]] = stored = results[played["name"]]["claims"]
+        if len(np.unique(data.seed)) >= inference.FEWEST:
+            earlier = {row["id"]: row for row in stored}
+            found[played["name"]] = [
+                earlier.get(row["id"], row) if row["of_networks"] else row
+                for row in elo_model.claims(data)
+            ]
     return found
 
 

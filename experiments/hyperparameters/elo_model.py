@@ -104,8 +104,9 @@ def _fitted(
 def _bootstrap(data: Data, statistic: Callable[[Data], np.ndarray]) -> list[Interval]:
     """Intervals over resampled trainings; NaN where there are too few.
 
-    The spread is widened, and the degrees of freedom are lessened, by the model's parameters:
-    resampled residuals are too small by that.
+    Resamples in which the letters do not vary as in the whole, each by itself, are drawn again. The
+    spread is widened, and the degrees of freedom are lessened, by the model's parameters: resampled
+    residuals are too small by that.
     """
     rng = np.random.default_rng(0)
     members = [np.flatnonzero(data.cluster == c) for c in np.unique(data.cluster)]
@@ -113,13 +114,21 @@ def _bootstrap(data: Data, statistic: Callable[[Data], np.ndarray]) -> list[Inte
     freedom = count - len(VARIED) - 1
     if freedom < 1:
         return [(math.nan, math.nan)] * len(value)
-    drawn = []
-    for _ in range(RESAMPLES):
+    drawn: list[np.ndarray] = []
+    while len(drawn) < RESAMPLES:
         chosen = rng.integers(count, size=count)
-        drawn.append(statistic(_pick(data, np.concatenate([members[c] for c in chosen]))))
+        resample = _pick(data, np.concatenate([members[c] for c in chosen]))
+        if _rank(resample) == _rank(data):
+            drawn.append(statistic(resample))
     error = np.std(np.array(drawn), axis=0) * math.sqrt(count / freedom)
     ends = [Estimate(float(x), float(e), count, freedom) for x, e in zip(value, error, strict=True)]
     return [one.interval() for one in ends]
+
+
+def _rank(data: Data) -> int:
+    """How many letters vary, each by itself."""
+    logs = np.log2(data.values)
+    return int(np.linalg.matrix_rank(logs - logs.mean(0)))
 
 
 def _pick(data: Data, index: np.ndarray) -> Data:

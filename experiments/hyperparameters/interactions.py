@@ -10,8 +10,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from experiments.claims import inference
+from experiments.claims import decision, inference
 from experiments.claims.inference import Estimate
+from experiments.claims.papers import Contrast
 from experiments.hyperparameters.elo_model import Data, slopes
 from experiments.hyperparameters.settings import VARIED
 
@@ -26,7 +27,7 @@ class Interaction(NamedTuple):
     at_least: Estimate
     at_most: Estimate
     change: Estimate  # at most less at least, seed by seed
-    level: float  # of the change's test, by Holm's method over all interactions of a tournament
+    level: float  # of the change's test, by Holm's method over all that are tested
 
 
 def interactions(data: Data) -> list[Interaction]:
@@ -34,8 +35,8 @@ def interactions(data: Data) -> list[Interaction]:
     varying = [i for i in range(len(VARIED)) if np.ptp(data.values[:, i]) > 0]
     pairs = [(i, j) for i in varying for j in varying if i != j]
     found = [_of_pair(data, i, j) for i, j in pairs]
-    levels = [level for _, level in inference.holm([one.change.p_value() for one in found])]
-    return [one._replace(level=level) for one, level in zip(found, levels, strict=True)]
+    tests = decision.decide([Contrast()] * len(found), [one.change for one in found])
+    return [one._replace(level=test.level) for one, test in zip(found, tests, strict=True)]
 
 
 def _of_pair(data: Data, letter: int, other: int) -> Interaction:

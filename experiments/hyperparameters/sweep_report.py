@@ -218,8 +218,9 @@ def table_3(study: Study) -> Table:
         "Cost of one run alone: its useful evaluations, gradient steps and arena games, counted, "
         "times unit seconds measured here for each phase. Time-sensitive: the span of the means "
         "exceeds what seeds alone explain (noise; Tukey's studentised range, seed by seed, "
-        "corrected over the rows by Holm's method). From five seeds on. Published: one run each on "
-        "a GTX 980 Ti.",
+        "corrected over the rows by Holm's method). From five seeds on. The units of E, n and bs "
+        "are timed once for each value; that error is not in the noise. Published: one run each "
+        "on a GTX 980 Ti.",
         text_columns=2,
     )
 

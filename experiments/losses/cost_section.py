@@ -212,7 +212,8 @@ def _equal(cost: dict[str, Any]) -> list[Table]:
         return []
     note = (
         "Between kept networks strength is interpolated along each run's cost. ± standard error: "
-        "spread over seeds, or the ratings' own error where that is larger; in brackets the "
+        "spread over seeds, or the ratings' own error where that is larger, and for a loss by "
+        "itself the error that all networks share, of the random player's place; in brackets the "
         f"interval by Student's t over seeds, from {inference.FEWEST} seeds on, of 95 %; of "
         "differences at the level that reading all of them together takes (Holm)."
     )

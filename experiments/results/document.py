@@ -166,7 +166,8 @@ def write(root: Path = ROOT) -> list[Path]:
             page.save(drawn, stem)
             stem.with_name(f"{stem.name}.png").unlink()
             figures.add(root / one.file)
-    for left in set(root.glob("recorded_*.svg")) - figures:  # of a group that has changed since
+    drawn_before = {*root.glob("recorded_*.svg"), *root.glob("strength_*.svg")}
+    for left in drawn_before - figures:  # of a group that has changed since
         left.unlink()
     made = pages(groups, root)
     for path, content in made.items():

@@ -105,8 +105,8 @@ def strengths(groups: Mapping[str, StrengthCurve]) -> Table:
             "Elo above random": lambda item: item[1].mean_and_error(item[1].band.last),
             "gain": lambda item: _gain(item[1].band),
         },
-        "Means over seeds ± standard error, the larger of the spread over seeds and the ratings' "
-        "own error.",
+        "Means over seeds ± standard error: the larger of the spread over seeds and the ratings' "
+        "own error, and the error that all networks share, of the random player's place.",
     )
 
 

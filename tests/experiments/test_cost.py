@@ -2,6 +2,7 @@
 
 import dataclasses
 import json
+import math
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ from experiments.costs.cost_model import Job
 from experiments.losses import cost_section as cost_page
 from experiments.losses import report
 from experiments.pages import page, study
+from experiments.strength import ladder_figures
 from jaxzero import runs, workdir
 from jaxzero.runs import flops
 from jaxzero.settings.config import ConfigError
@@ -183,18 +185,33 @@ def test_equal_cost_is_the_largest_that_all_reached(tmp_path: Path) -> None:
 def test_strength_between_kept_networks() -> None:
     course = cost_strength.Course(
         "a", "sum", 0, np.array([0, 2]), np.array([100.0, 300.0]), np.array([10.0, 30.0]),
-        {"flops": np.array([0.0, 40.0])},
+        np.zeros(2), {"flops": np.array([0.0, 40.0])},
     )  # fmt: skip
-    assert cost_strength.strength_at(course, "flops", 10.0) == (150.0, 15.0)
-    assert cost_strength.strength_at(course, "flops", 40.0) == (300.0, 30.0)
+    assert cost_strength.strength_at(course, "flops", 10.0) == (150.0, 15.0, 0.0)
+    assert cost_strength.strength_at(course, "flops", 40.0) == (300.0, 30.0, 0.0)
     alike = [course._replace(target=t, seed=seed) for t in ("sum", "value") for seed in range(5)]
     equal = cost_strength.at_equal_cost(alike, "flops")
     errors = [row["stderr"] for row in (*equal["targets"], *equal["differences"])]
     assert errors == pytest.approx([30 / 5**0.5] * 2 + [30 * (2 / 5) ** 0.5])  # the ratings' own
 
 
+def test_the_error_that_all_networks_share_is_in_no_difference_and_no_mean_makes_it_smaller() -> (
+    None
+):
+    rated = {"iterations": [0, 2], "elo": [100, 300], "stderr": [10, 30], "shared_stderr": [0, 18]}
+    runs = [{"name": f"{t}{s}", "target": t, "seed": s} for t in ("sum", "value") for s in range(5)]
+    curves = {str(run["name"]): rated for run in runs}
+    spent = {name: {"flops": np.array([0.0, 20.0, 40.0])} for name in curves}
+    equal = cost_strength.at_equal_cost(cost_strength.courses(runs, curves, spent), "flops")
+    errors = [row["stderr"] for row in (*equal["targets"], *equal["differences"])]
+    assert errors == pytest.approx([math.hypot(24 / 5**0.5, 18)] * 2 + [24 * (2 / 5) ** 0.5])
+    targets = {str(run["name"]): str(run["target"]) for run in runs}
+    ladder = ladder_figures.groups_of({"runs": curves}, targets)
+    assert ladder["sum"].error_of_mean(1) == pytest.approx(errors[0])
+
+
 def test_a_loss_that_was_dearer_from_the_beginning_has_no_strength_at_equal_cost() -> None:
-    ends = np.array([200.0]), np.array([10.0])
+    ends = np.array([200.0]), np.array([10.0]), np.array([0.0])
     cheap, dear = (
         [
             cost_strength.Course(t, t, seed, np.array([2]), *ends, {"flops": np.array([cost])})

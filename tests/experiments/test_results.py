@@ -45,6 +45,7 @@ def test_runs_are_kept_and_make_the_page(tmp_path: Path) -> None:
     summary = tmp_path / "results.md"
     pages = [root / name for name in ("recorded.md", "verdicts.md", "boards.md")]
     (root / "recorded_gone.svg").touch()
+    (root / "strength_gone.svg").touch()
     assert document.write(root) == [*pages, summary]
     text = (root / "recorded.md").read_text()
     found = summary.read_text()
@@ -69,7 +70,8 @@ def test_runs_are_kept_and_make_the_page(tmp_path: Path) -> None:
     assert str(tmp_path) not in text
     assert "| reproduced |" in text
     assert (root / "recorded_laptop.svg").is_file()
-    assert not (root / "recorded_gone.svg").exists()  # a figure of earlier data
+    for name in ("recorded_gone.svg", "strength_gone.svg"):
+        assert not (root / name).exists()  # a figure of earlier data
     assert list(root.glob("*.png")) == []
     kept = root / "data" / "laptop" / "one" / "results.json.gz"
     before = kept.read_bytes()

@@ -187,10 +187,44 @@ def test_recorded_verdicts_are_decided_from_the_ratings_where_the_seeds_are_enou
             for row, seconds, seed in columns
         ]
         played = {"name": "own", "elo": [*data.elo, -400.0]}  # a random player comes last
-        stored: dict[str, Any] = {"players": players, "own": {"claims": "as stored"}}
+        stored: dict[str, Any] = {"players": players, "own": {"claims": ["as stored"]}}
+        if seeds == 5:
+            stored["own"]["claims"] = [{"id": "more_I"}]  # of an older program
         study = Study("study", {"tournaments": [played], "correlation": stored}, {})
         found = correlation_report.claims(study)["own"]
-        assert found == ("as stored" if seeds == 4 else elo_model.claims(data))
+        assert found == (["as stored"] if seeds == 4 else elo_model.claims(data))
+
+
+def test_a_claim_of_too_few_seeds_keeps_its_interval_whose_errors_are_not_stored() -> None:
+    parts = [
+        made_up({"I": 80.0, "E": 60.0, "m": 40.0, "ep": 0.0}, noise=1, seed=s) for s in range(5)
+    ]
+    several = seeds_of(parts)
+    lost = (several.seed == 3) & (several.values == [75, 30, 75, 10]).all(1)
+    data = elo_model._pick(several, np.flatnonzero(~lost))
+    columns = zip(data.values, data.seconds, data.seed, strict=True)
+    players = [
+        {"training": "one", "seed": seed, "values": dict(zip(elo_model.VARIED, row, strict=True))}
+        | {"seconds": dict(zip(elo_model.PHASES, seconds, strict=True))}
+        for row, seconds, seed in columns
+    ]
+    earlier = {"id": "ep_10_beats_15", "interval": (-84.0, -1.0)}
+    results = {
+        "tournaments": [{"name": "own", "elo": [*data.elo, -400.0]}],
+        "correlation": {"players": players, "own": {"claims": [earlier]}},
+    }
+    found = correlation_report.claims(Study("study", results, {}))["own"]
+    own = {claim["id"]: claim for claim in found}
+    assert own["ep_10_beats_15"] == earlier
+    assert own["more_I"]["verdict"] == "reproduced"
+
+
+def test_a_resample_in_which_a_letter_does_not_vary_is_drawn_again() -> None:
+    data = made_up({"I": 80.0, "E": 60.0, "m": 40.0, "ep": 0.0}, noise=3)
+    two = np.isin(data.values, [25, 75, 10, 30, 5, 15]).all(1) & (data.values[:, 1] != 25)
+    fitted = elo_model.fit(elo_model._pick(data, np.flatnonzero(two)))  # of 8 trainings
+    for one in fitted["elo_for_each_doubling"].values():
+        assert one["low"] < one["value"] < one["high"]
 
 
 def test_the_corner_and_the_front() -> None:

@@ -43,6 +43,16 @@ def test_a_seed_that_lost_settings_is_left_out_where_they_are_needed() -> None:
         assert found["I", "m"].seeds == 6
 
 
+def test_what_is_not_tested_is_not_counted() -> None:
+    """One of five seeds has no setting with the least ep: three changes have four seeds only."""
+    data = seeds_of([made_up(SLOPES, noise=1, seed=seed) for seed in range(5)])
+    kept = _pick(data, np.flatnonzero((data.seed != 3) | (data.values[:, 3] > 5)))
+    found = interactions(kept)
+    assert [one.other for one in found if not one.change.tested] == ["ep"] * 3
+    levels = [one.level for one in found if one.change.tested]
+    assert min(levels) == pytest.approx(inference.LEVEL / 9)
+
+
 def test_a_letter_that_does_not_vary_is_left_out_and_one_seed_decides_nothing() -> None:
     data = made_up(SLOPES, noise=1)
     fixed = dataclasses.replace(data, values=data.values * [0, 1, 1, 1] + [50, 0, 0, 0])
