@@ -26,6 +26,7 @@ from experiments.pages.wording import plus_minus
 from experiments.shell import arguments
 from experiments.shell.arguments import Parser
 from experiments.shell.next_command import suggest
+from experiments.strength import contestants
 from jaxzero import runs, workdir
 from jaxzero.runs import Run, flops, population, runner
 from jaxzero.runs.processes import say
@@ -58,6 +59,7 @@ def measure(directory: Path, *, seconds: float = clock.SECONDS) -> dict[str, Any
         raise ConfigError(f"--seconds={seconds:g}: a number of seconds above 0 is needed")
     runner.prepare(default_config())
     run = runs.open_run(directory)
+    contestants.refuse_shipped([run])
     config_lib.require_one_width(run.config)
     rows = [r for r in workdir.read_rows(directory / workdir.METRICS) if r["iteration"] > 0]
     if not rows:
@@ -140,13 +142,16 @@ def spent(
 def wall(run: Run, rows: Sequence[dict[str, Any]], timed: Calibration) -> dict[str, Any]:
     """Predicted and measured seconds of training, from the end of iteration 1 on.
 
-    Compiling and starting lie before that. Runs on different devices go on at the same time;
-    devices that share a run are taken to halve, third, ... its time.
+    Without starting and compiling, of any process. Runs on different devices go on at the same
+    time; devices that share a run are taken to halve, third, ... its time.
     """
     layout, _ = population.chosen(run.config, len(run.members))
     share = layout.run_devices * layout.data_devices
     iterations = sorted({r["iteration"] for r in rows})
-    measured = {i: max(r["seconds"] for r in rows if r["iteration"] == i) for i in iterations}
+    measured = {
+        i: max(r["seconds"] - r.get("starting_seconds", 0.0) for r in rows if r["iteration"] == i)
+        for i in iterations
+    }
     taken = [
         clock.seconds([r for r in rows if r["iteration"] == i], timed.units).total / share
         for i in iterations

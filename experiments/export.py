@@ -39,6 +39,9 @@ _LEVEL = 9  # of compression
 _END = 22 + 8  # bytes of a zip archive's end; "dropped" in the manifest
 
 
+_MAX_MIB = 16.0
+
+
 class Item(NamedTuple):
     """A file of the archive: path below the run's folder, contents."""
 
@@ -59,7 +62,7 @@ def parser() -> Parser:
     add = made.add_argument
     add("run", nargs="?", type=Path, metavar="RUN", help="run directory")
     add("--to", type=Path, metavar="FILE", help="archive to write (default RUN's name and .zip)")
-    add("--max-mib", type=float, default=16.0, metavar="N", help="largest size (default 16)")
+    add("--max-mib", type=float, metavar="N", help=f"largest size (default {_MAX_MIB:g})")
     add("--read", type=Path, metavar="FILE", help="list and verify an archive")
     return made
 
@@ -245,16 +248,20 @@ def main(words: Sequence[str] | None = None) -> None:
     if (given.run is None) == (given.read is None):
         raise ConfigError("give either a run directory, or --read=FILE")
     if given.read is not None:
+        for flag, value in (("--to", given.to), ("--max-mib", given.max_mib)):
+            if value is not None:
+                raise ConfigError(f"{flag}={value}: --read writes nothing, leave it out")
         print(describe(read(given.read)))
         suggest("to unpack it", "zipfile", "-e", given.read, "unpacked")
         return
-    if not 0 < given.max_mib < math.inf:  # nan is neither
-        raise ConfigError(f"--max-mib={given.max_mib:g}: choose a size above 0, in MiB")
+    most = _MAX_MIB if given.max_mib is None else given.max_mib
+    if not 0 < most < math.inf:  # nan is neither
+        raise ConfigError(f"--max-mib={most:g}: choose a size above 0, in MiB")
     file = given.to or Path(f"{given.run.resolve().name}.zip")
-    export = write(given.run, file, given.max_mib)
+    export = write(given.run, file, most)
     for item in export.dropped:
         print(
-            f"left out, --max-mib={given.max_mib:g}: {item.path} ({len(item.content):,} bytes)",
+            f"left out, --max-mib={most:g}: {item.path} ({len(item.content):,} bytes)",
             file=sys.stderr,
         )
     print(f"{file}: {len(export.kept) + 1} files, {len(export.archive) / _MIB:.2f} MiB")

@@ -115,6 +115,7 @@ def study_keys() -> dict[str, Sequence[Key]]:
 
 def _keys(keys: Sequence[Key]) -> str:
     general, rows = table(KEYS), []
+    known = general.keys() | {key.name for own in study_keys().values() for key in own}
     for key in keys:
         letter = key.letter or (general[key.name].letter if key.name in general else "")
         rows.append(
@@ -123,7 +124,7 @@ def _keys(keys: Sequence[Key]) -> str:
                 letter,
                 f"`{show(key.default)}`",
                 key.allowed,
-                companions.described(key),
+                companions.described(key, known),
             )
         )
     return Table(("key", "letter", "default", "may be", "meaning"), tuple(rows)).markdown()

@@ -76,13 +76,14 @@ def make_settings(config: ConfigDict) -> list[Setting]:
 def validate(config: ConfigDict) -> None:
     """Refuses what this study can't do, before anything compiles."""
     setting_study.validate(config, KEYS)
+    known = config_lib.flatten(config)
     for key in LETTERS.values():
         field = field_of(key)
         values = config.study[field]
         if values and not companions.acts(config, key):
             raise ConfigError(
                 f"config.study.{field}={tuple(values)}: changes nothing here, config.{key} acts "
-                f"with {companions.in_words(key, 'config.')}: set that, or this to ()"
+                f"with {companions.in_words(key, known, 'config.')}: set that, or this to ()"
             )
 
 

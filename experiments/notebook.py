@@ -79,7 +79,8 @@ def run(config: ConfigDict, directory: Path, study: Study = loss_ablation) -> bo
     print(command)
     runner.prepare(config)
     workdir.claim(directory, config, study.STUDY)  # refuses a directory of another run
-    if shell.is_finished(config, directory):
+    failed = config.execution.get("retry_failed", False) and _failures(directory)
+    if shell.is_finished(config, directory) and not failed:
         print(f"{directory} is finished: nothing left to do")
         return True
     try:
@@ -88,6 +89,12 @@ def run(config: ConfigDict, directory: Path, study: Study = loss_ablation) -> bo
         print(str(stopped).replace("the same command", "running this cell again"))
         return False
     return True
+
+
+def _failures(directory: Path) -> bool:
+    """Whether runs of a study failed and were left out of its results."""
+    path = directory / workdir.RESULTS
+    return path.exists() and bool(workdir.read_json(path).get("failed"))
 
 
 def answer(directory: Path) -> str:

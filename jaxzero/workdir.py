@@ -75,6 +75,14 @@ def plain(value: Any) -> Any:
     return value
 
 
+def from_home(path: str | Path) -> Path:
+    """A path as a person writes it, `~` for the home folder: `--flag=~/x` reaches us like that."""
+    try:
+        return Path(path).expanduser()
+    except RuntimeError:  # `~nobody`
+        return Path(path)
+
+
 @contextlib.contextmanager
 def writing(path: Path) -> Iterator[None]:
     """Turns a full or unwritable disk into one line. ConfigError: which file, and why."""

@@ -12,7 +12,8 @@ ROOT = Path(__file__).resolve().parents[1]
 # neighbour or from above. It is a package of `jaxzero` or `experiments`, or a file beside them.
 FLOORS = (
     {"jaxzero.loops", "jaxzero.games", "jaxzero.ratings", "jaxzero.networks", "jaxzero.settings"},
-    {"jaxzero.workdir", "jaxzero.pretrained"},
+    {"jaxzero.workdir"},
+    {"jaxzero.pretrained"},
     {"jaxzero.search"},
     {"jaxzero.players"},
     {"jaxzero.solvers"},

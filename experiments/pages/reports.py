@@ -56,6 +56,10 @@ def study_of(directory: Path) -> str:
         )
     enough = [workdir.RESULTS, *([workdir.METRICS] if study == FIRST else [])]
     if not files & set(enough):
+        for above in directory.resolve().parents[:2]:
+            path = above / workdir.CONFIG
+            if path.is_file() and workdir.read_json(path).get("study") == study:
+                raise ConfigError(f"{directory} is a part of {above}: give that")
         raise ConfigError(
             f"{directory} holds no {' or '.join(enough)} yet: the study writes its report when it "
             "ends; if it is not running any more, run its command again"

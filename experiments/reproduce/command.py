@@ -9,6 +9,7 @@ again. See docs/reproduce.md.
 
 import math
 import sys
+from argparse import Namespace
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -64,6 +65,8 @@ def main(given_words: Sequence[str] | None = None) -> None:
         raise ConfigError(
             f"--max-minutes={given.max_minutes:g}: a number of minutes is needed, 0 for no limit"
         )
+    if given.page:
+        _refuse_beside_page(given)
     paper = find(given.paper)
     plan.chosen(paper, given.only)  # before anything that takes time
     parse_shard(given.shard)
@@ -95,6 +98,16 @@ def main(given_words: Sequence[str] | None = None) -> None:
         _suggest(paper, given.scale, given.workdir)
     if status:
         sys.exit(status)
+
+
+def _refuse_beside_page(given: Namespace) -> None:
+    """ConfigError: flags of what is run or planned, where nothing is."""
+    usual = parser().parse([given.paper])
+    for name in ("only", "shard", "max_minutes", "launcher", "workers", "slurm", "plan"):
+        if (value := getattr(given, name)) != getattr(usual, name):
+            said = ",".join(value) if isinstance(value, tuple) else value
+            flag = f"--{name.replace('_', '-')}" + ("" if value is True else f"={said}")
+            raise ConfigError(f"{flag}: --page runs and plans nothing, leave one of the two out")
 
 
 def _suggest(paper: Paper, scale: str, root: Path) -> None:

@@ -78,7 +78,8 @@ def run(parts: Sequence[Part], scale: str, folder: Path, max_minutes: float) -> 
             return int(failures > 0)
         say(f"[{number}/{len(parts)}] {part.name}")
         limit = [f"--max-minutes={max(left, 0.001):.3f}"] if max_minutes else []
-        again = part.retry() if before.state == FAILED else []
+        held = (directory_of(part, folder) / workdir.RESULTS).is_file()  # what failed is left out
+        again = part.retry() if before.state == FAILED or held else []
         done = _run_one(part, scale, folder, [*again, *limit])
         if done.status in _SIGNALLED:
             say(f"stopped in {part.name}; {_AGAIN}")
@@ -117,7 +118,7 @@ def _run_one(part: Part, scale: str, folder: Path, more: list[str]) -> State:
     words = [f"--workdir={directory}", *more]
     begin = [sys.executable, "-m", f"{__package__}.child", str(os.getpid())]
     command = [*begin, *part.words(scale)[1:], *words]
-    last = b""
+    last, results = b"", _written(directory)
     path = directory.with_name(f"{part.name}.log")
     with workdir.writing(path), path.open("ab") as log:
         child = subprocess.Popen(
@@ -145,7 +146,8 @@ def _run_one(part: Part, scale: str, folder: Path, more: list[str]) -> State:
             del _running[child]
     status = 128 - ended if ended < 0 else ended  # of a signal before it saves, as shells say it
     lines = last.decode(errors="replace").replace("\r", "\n").strip().splitlines()
-    found = _judged(directory, status, lines[-1] if lines else "")
+    has_ended = _written(directory) != results
+    found = _judged(status, lines[-1] if lines else "", has_ended=has_ended)
     now = state_of(part, folder)
     if found.state == FAILED and now.state == FINISHED:
         return now  # another process had the directory, and has ended the part meanwhile
@@ -153,11 +155,16 @@ def _run_one(part: Part, scale: str, folder: Path, more: list[str]) -> State:
     return found
 
 
-def _judged(directory: Path, status: int, line: str) -> State:
-    """A part that kept to its minutes has status 0 and no results."""
+def _written(directory: Path) -> int | None:
+    """When results were written, for comparison; None: they are not there."""
+    path = directory / workdir.RESULTS
+    return path.stat().st_mtime_ns if path.is_file() else None
+
+
+def _judged(status: int, line: str, *, has_ended: bool) -> State:
+    """A part that kept to its minutes has status 0 too; one that `has_ended` wrote results."""
     if status == 0:
-        whole = (directory / workdir.RESULTS).is_file()
-        return State(FINISHED if whole else STOPPED, status)
+        return State(FINISHED if has_ended else STOPPED, status)
     return State(STOPPED, status) if status in _SIGNALLED else State(FAILED, status, line)
 
 

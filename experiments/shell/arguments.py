@@ -16,7 +16,7 @@ from typing import Any, NoReturn
 from jaxzero.play.terminal import pipes
 from jaxzero.settings import devices
 from jaxzero.settings.config import ConfigError
-from jaxzero.workdir import DISK_TROUBLE
+from jaxzero.workdir import DISK_TROUBLE, from_home
 
 
 class Parser(argparse.ArgumentParser):
@@ -32,6 +32,8 @@ class Parser(argparse.ArgumentParser):
     def add_argument(self, *names: Any, **settings: Any) -> Any:
         """As `ArgumentParser.add_argument`."""
         self._flags += [name for name in names if name.startswith("--")]
+        if settings.get("type") is Path:
+            settings["type"] = from_home
         return super().add_argument(*names, **settings)
 
     def add_runs(self, name: str, meaning: str) -> None:

@@ -25,7 +25,7 @@ from jaxzero.runs.stopping import Stopped
 from jaxzero.settings import companions, devices
 from jaxzero.settings.config import KEYS, ConfigError, flatten
 from jaxzero.settings.keys import Key, table
-from jaxzero.workdir import CONFIG, DISK_TROUBLE
+from jaxzero.workdir import CONFIG, DISK_TROUBLE, from_home
 
 Program = Callable[[ConfigDict, Path, str], None]  # settings, run directory, command as called
 _ROOT = Path(__file__).resolve().parents[2]
@@ -158,8 +158,8 @@ def _parse(words: Sequence[str], default_config: str) -> tuple[ConfigDict, Path]
         config.execution.shard = given["shard"]
     if not given.get("workdir"):
         raise ConfigError("--workdir is missing: name a directory for results, e.g. runs/first")
-    shard = given.get("shard", "1/1").replace("/", "of")
-    directory = Path(given["workdir"].replace("{shard}", shard))
+    shard = str(config.execution.shard) if usage.has_shares(settings.keys) else "1/1"
+    directory = from_home(given["workdir"].replace("{shard}", shard.replace("/", "of")))
     if not (directory / CONFIG).exists():  # what has begun goes on
         companions.refuse_idle(config, changes)
     return config, directory

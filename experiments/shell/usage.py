@@ -93,7 +93,8 @@ def _section(section: str, keys: Sequence[Key], values: Mapping[str, Any], width
     for key, (letter, name, value) in zip(keys, rows, strict=True):
         head = (f"{letter:>{letters}} " if letters else "") + f"{name:<{names}}  {value:<{shown}}"
         choices = f" ({' | '.join(key.choices)})" if key.choices else ""
-        lines += _wrapped("  " + head + "  ", indent, companions.described(key) + choices, width)
+        told = companions.described(key, values) + choices
+        lines += _wrapped("  " + head + "  ", indent, told, width)
     return "\n".join(lines)
 
 

@@ -39,15 +39,20 @@ _RUN_FLAGS = ("member", "iteration", "simulations")
 class _Parser(argparse.ArgumentParser):
     """Refuses a bad command line with one line."""
 
-    def error(self, message: str) -> NoReturn:
-        unknown = message.removeprefix("unrecognized arguments: ").split()[0].partition("=")[0]
-        if message.startswith("unrecognized"):
+    def parse(self, words: Sequence[str] | None) -> argparse.Namespace:
+        """The flags' values. ConfigError: one line about the first word that is wrong."""
+        given, unknown = self.parse_known_args(words)
+        if unknown:
+            word = unknown[0].partition("=")[0]
             flags = [flag for action in self._actions for flag in action.option_strings]
-            raise ConfigError(f"unknown flag {unknown}: {nearest(unknown, flags)}")
+            raise ConfigError(f"unknown flag {word or repr(word)}: {nearest(word, flags)}")
+        return given
+
+    def error(self, message: str) -> NoReturn:
         raise ConfigError(message.removeprefix("argument "))
 
 
-def _parser() -> argparse.ArgumentParser:
+def _parser() -> _Parser:
     parser = _Parser(
         prog="python -m jaxzero.play",
         description="A person against a player, or two players, on any game.",
@@ -62,8 +67,8 @@ def _parser() -> argparse.ArgumentParser:
     add("--simulations", metavar="M", type=int, help="of each search (default: as in training)")
     add("--game", metavar="NAME", help="the board, e.g. othello_6x6; with --run: its own")
     add("--opponent", metavar="NAME", help="without a network: random, greedy or mcts_N (200)")
-    add("--side", choices=_SIDES, default="first", help="yours, or the player's with --versus")
-    add("--seed", metavar="N", type=int, default=0, help="of everything random")
+    add("--side", choices=_SIDES, help="yours, or the player's with --versus (default: first)")
+    add("--seed", metavar="N", type=int, help="of everything random (default: 0)")
     opening = "random moves before a game (default: 0; 2 before each pair of several games)"
     add("--opening", metavar="K", type=int, help=opening)
     watched = "watch it against another run, pretrained:NAME, random, greedy or mcts_N"
@@ -90,7 +95,7 @@ def main(
     console = Console(source or sys.stdin, target or sys.stdout)
     try:
         with devices.known_platforms():
-            _run(_parser().parse_args(argv), console)
+            _run(_parser().parse(argv), console)
     except ConfigError as error:
         print(f"error: {error}", file=sys.stderr)
         return 2
@@ -106,6 +111,7 @@ def _run(given: argparse.Namespace, console: Console) -> None:
     if given.player:
         given.run = f"{pretrained.PREFIX}{given.player}"
     _refuse_contradictions(given)
+    given.side, given.seed = given.side or "first", given.seed or 0
     if given.web:
         _serve(given, console)
         return
@@ -181,7 +187,7 @@ def _refuse_contradictions(given: argparse.Namespace) -> None:
         value = getattr(given, name)
         if value is not None and value < least:
             raise ConfigError(f"--{name}={value}: choose {least} or more")
-    if given.seed >= 2**31:
+    if given.seed is not None and given.seed >= 2**31:
         raise ConfigError(f"--seed={given.seed}: choose {2**31 - 1} or less")
     if given.port is not None and not given.web:
         raise ConfigError(f"--port={given.port} is for --web: add it")
@@ -189,7 +195,8 @@ def _refuse_contradictions(given: argparse.Namespace) -> None:
         if getattr(given, name) is not None:
             raise ConfigError(f"--{name}={getattr(given, name)} does not go with --web")
     if given.replay:
-        others = ("player", "run", "game", "opponent", "versus", "games", "opening", *_RUN_FLAGS)
+        others = ["player", "run", "game", "opponent", "versus", "games", "opening", *_RUN_FLAGS]
+        others += [] if given.web else ["side", "seed"]
         of_other = (f"versus_{name}" for name in _RUN_FLAGS)
         clash = [name for name in (*others, *of_other) if getattr(given, name) is not None]
         if clash:

@@ -6,6 +6,7 @@ Each is a run directory, made by `experiments.train`; every command that takes o
 
 from pathlib import Path
 
+from jaxzero import workdir
 from jaxzero.settings.config import ConfigError
 
 PREFIX = "pretrained:"
@@ -29,7 +30,11 @@ def directory(name: str) -> Path:
 def resolve(place: str | Path) -> Path:
     """A run directory from `pretrained:NAME` or its path. ConfigError: see `directory`."""
     text = str(place)
-    return directory(text.removeprefix(PREFIX)) if text.startswith(PREFIX) else Path(place)
+    return (
+        directory(text.removeprefix(PREFIX))
+        if text.startswith(PREFIX)
+        else workdir.from_home(place)
+    )
 
 
 def named(place: Path) -> str:

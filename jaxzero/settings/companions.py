@@ -4,7 +4,7 @@ Somebody who varies `network.blocks` of a network without blocks would find that
 matter; `refuse_idle` tells them first.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Iterable, Sequence
 from typing import Any
 
 from ml_collections import ConfigDict
@@ -106,17 +106,21 @@ def companions(name: str) -> list[tuple[Any, ...]]:
     return [other for other, names in _TOGETHER.items() if name in names]
 
 
-def in_words(name: str, prefix: str = "") -> str:
-    """The same for people: `network.name=resnet`; empty where it always acts."""
+def in_words(name: str, known: Container[str], prefix: str = "") -> str:
+    """The same for people: `network.name=resnet`; empty where it always acts.
+
+    `known`: the keys that there are.
+    """
     return " or ".join(
         f"{prefix}{other}" + (f"={'/'.join(map(str, values))}" if values else "")
         for other, *values in companions(name)
+        if other in known
     )
 
 
-def described(key: Key) -> str:
-    """A key's meaning, what it acts with, and what it needs."""
-    others = in_words(key.name)
+def described(key: Key, known: Container[str]) -> str:
+    """A key's meaning, what it acts with of the known keys, and what it needs."""
+    others = in_words(key.name, known)
     text = f"{key.meaning}; with {others}" if others else key.meaning
     return f"{text}; needs {key.needs[0]}={key.needs[1]}" if key.needs else text
 
@@ -153,7 +157,7 @@ def refuse_idle(config: ConfigDict, given: Iterable[str]) -> None:
         if not acts(config, name):
             raise ConfigError(
                 f"config.{name}={value!r}: changes nothing here, it acts with "
-                f"{in_words(name, 'config.')}: set that, or leave it out"
+                f"{in_words(name, values, 'config.')}: set that, or leave it out"
             )
         if switch in switches and not switches[switch]:
             raise ConfigError(

@@ -103,6 +103,19 @@ def test_minutes_are_a_setting(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) 
     assert study.calls[0][0].execution.grace == 30
 
 
+def test_the_home_folder_and_the_share_are_filled_in(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    study = Study()
+    assert command(monkeypatch, study, "--workdir=~/runs/mine") == 0
+    assert study.calls[0][1] == tmp_path / "runs" / "mine"
+    sweep = CONFIG.replace("loss_ablation", "hyperparameter_sweep")
+    for words in (["--config.execution.shard=2/3"], ["--shard=2/3"]):
+        config, directory = cli._parse(["--workdir=s_{shard}", *words], f"{sweep}:quick")
+        assert (config.execution.shard, directory) == ("2/3", Path("s_2of3"))
+
+
 def test_a_settings_file_of_ones_own(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """It is run once, may build on a study's, and need not declare keys or presets."""
     (tmp_path / "own.py").write_text(

@@ -162,6 +162,14 @@ def test_counted_work_times_unit_seconds(tmp_path: Path) -> None:
     assert found["wall"]["predicted"][-1] == pytest.approx(expected)
     assert found["wall"]["measured"] == [0, 20, 40]
     assert found["wall"]["ratio"] == pytest.approx(expected / 40)
+    # A second process began with iteration 3, and started for 60 seconds.
+    later = [
+        row | {"seconds": row["seconds"] + 60, "starting_seconds": 65.0}
+        if row["iteration"] == 3
+        else row | {"starting_seconds": 5.0}
+        for row in rows
+    ]
+    assert cost.describe(run, later, TIMED)["wall"]["measured"].tolist() == [0, 20, 40]
     counted = found["equation_2"]["counted"]
     assert counted["training"] == pytest.approx(4 * 6.0)
 
@@ -285,6 +293,7 @@ def test_without_a_ladder_there_is_cost_but_no_strength(tmp_path: Path) -> None:
         (["--seconds=inf", "{run}"], "--seconds=inf"),
         (["nowhere"], "is no run directory"),
         (["{run}"], "no iteration is done"),
+        (["pretrained:connect_four_5x5"], "ships, and results go into a run's directory"),
         (["--second=3", "{run}"], "did you mean --seconds"),
     ],
 )

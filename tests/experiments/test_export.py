@@ -199,6 +199,8 @@ def test_bad_input_is_one_line(
         ([run, "--max-mib=0"], "--max-mib=0: choose a size above 0"),
         ([run, "--max-mib=inf"], "--max-mib=inf: choose a size above 0"),
         ([run, "--max-mb=3"], "did you mean --max-mib?"),
+        ([f"--read={tmp_path}/there.zip", "--to=x.zip"], "--to=x.zip: --read writes nothing"),
+        ([f"--read={tmp_path}/there.zip", "--max-mib=1"], "--max-mib=1.0: --read writes nothing"),
         ([], "give either a run directory, or --read=FILE"),
         ([f"--read={tmp_path}/there.zip"], "is no whole archive"),
         ([f"--read={tmp_path}/nothing.zip"], "is no whole archive"),

@@ -12,6 +12,7 @@ from experiments.pages import page
 from experiments.pages.page import Page, plate, section
 from experiments.pages.tables import Table
 from experiments.shell import presets
+from jaxzero import workdir
 from jaxzero.runs import hardware
 from jaxzero.runs.hardware import Hardware
 from jaxzero.settings.config import ConfigError
@@ -62,6 +63,19 @@ def test_the_size_is_that_of_the_device(
 def test_changes_that_change_nothing_are_refused() -> None:
     with pytest.raises(ConfigError, match=r"config.network.blocks=2: changes nothing here"):
         notebook.settings(loss_ablation, "quick", {"network.blocks": 2})
+
+
+def test_a_cell_tries_again_what_failed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    tried: list[Path] = []
+    monkeypatch.setattr(hyperparameter_sweep, "run", lambda config, at, command: tried.append(at))
+    for changes in ({}, {"execution.retry_failed": True}):
+        config = notebook.settings(hyperparameter_sweep, "quick", changes)
+        for failed in ({}, {"I=1": "loss is nan"}):
+            stored = {"config": config.to_dict(), "failed": failed}
+            workdir.write_json(tmp_path / workdir.RESULTS, stored)
+            (tmp_path / "report.html").touch()
+            assert notebook.run(config, tmp_path, hyperparameter_sweep)
+    assert tried == [tmp_path]  # what had failed, and was asked for
 
 
 def test_the_command_is_that_of_the_study() -> None:

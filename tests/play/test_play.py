@@ -11,6 +11,7 @@ from ml_collections import ConfigDict
 from jaxzero import workdir
 from jaxzero.play import command
 from jaxzero.play.display import records
+from jaxzero.play.terminal.console import Console
 from jaxzero.runs import Member, runner
 from jaxzero.tracking import Tracker
 from tests import small
@@ -190,6 +191,9 @@ REFUSED: list[tuple[list[str], str]] = [
     (["--replay={tmp}/none.txt", "--run={run}"], "goes with --record or --web, not --run"),
     (["--replay={tmp}/none.txt", "--player=connect_four_5x5"], "--web, not --player"),
     (["--replay={tmp}/none.txt", "--versus-iteration=0"], "--web, not --versus-iteration"),
+    (["--replay={tmp}/none.txt", "--side=second"], "--web, not --side"),
+    (["--replay={tmp}/none.txt", "--seed=9"], "--web, not --seed"),
+    ([""], "unknown flag ''"),
     (["--rum=x"], "unknown flag --rum: did you mean '--run'?"),
     (["--side=third"], "--side: invalid choice: 'third'"),
     (["--seed=many"], "--seed: invalid int value: 'many'"),
@@ -229,3 +233,9 @@ def test_an_interrupt_ends_it_cleanly() -> None:
     flags = [f"--game={GAME}", "--opponent=random"]
     assert command.main(flags, Interrupted(), target) == 130
     assert target.getvalue().endswith("\ninterrupted\n")
+
+
+def test_without_standard_input_or_output_it_ends_as_well() -> None:
+    """As after `<&-` and `>&-`."""
+    assert Console(None, io.StringIO()).ask("? ") is None
+    Console(io.StringIO("a\n"), None).say("nobody reads this")

@@ -60,6 +60,11 @@ REFUSED = {"search.forced_playouts", "replay.window_start"}
             "switches.small_draw_value",
             "concerns connect_four, gobang",
         ),
+        (
+            {"train.value_weight": 0.5, "train.loss": "policy"},
+            "train.value_weight",
+            "loss=sum: set",
+        ),
         ({"tracking.wandb_project": "mine"}, "tracking.wandb_project", "config.tracking.wandb"),
     ],
 )
@@ -71,6 +76,7 @@ def test_what_would_change_nothing_is_refused(
         companions.refuse_idle(config, [name])
     assert str(caught.value).startswith(f"config.{name}={changes[name]!r}: ")
     assert remedy in str(caught.value)
+    assert "study." not in str(caught.value)  # there is no study
     assert "\n" not in str(caught.value)
 
 

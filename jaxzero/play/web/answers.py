@@ -161,7 +161,8 @@ def _in_words(now: Session, found: Analysis) -> dict[str, Any]:
     named = [[names[action] for action in line if action >= 0] for line in lines]
     answer["lines"] = [line for line in named if line]
     answer |= {"value": _finite(found.value), "words": analysis_text.in_words(found.value)}
-    answer["first"] = answer["value"] if mover == 0 else -answer["value"]
+    answer["first"] = _finite(found.value if mover == 0 else -found.value)
+    answer["visits"] = int(visits.sum())
     if found.prior is not None and found.network_value is not None:
         alone = int(np.argmax(np.where(now.now.legal, found.prior, -1)))
         words = analysis_text.in_words(found.network_value)

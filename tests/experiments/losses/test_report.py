@@ -205,6 +205,11 @@ def test_a_wrong_directory_is_one_line(study, tmp_path, monkeypatch, capsys):
     if study == "loss_ablation":  # which takes metrics alone
         (begun / "metrics.jsonl").unlink()
     made_up.write(other, [], {"study": "chess"})
+    part = tmp_path / "whole" / "arms" / "baseline"
+    for folder in (part.parents[1], part):
+        folder.mkdir(parents=True)
+        made_up.write(folder, [], None)
+        (folder / "config.json").write_text(json.dumps({"study": "curriculum", "game": "x"}))
     made_up.write(damaged, [], None)
     (damaged / "results.json").write_text('{"study":')
     for directory, said in (
@@ -213,6 +218,7 @@ def test_a_wrong_directory_is_one_line(study, tmp_path, monkeypatch, capsys):
         (other, "is a run of chess, which has no report: give the run directory of one of arms,"),
         (damaged, "results.json is damaged"),
         (begun, "run its command again"),
+        (part, f"is a part of {part.parents[1]}: give that"),
     ):
         monkeypatch.setattr(sys, "argv", ["program", str(directory)])
         with pytest.raises(SystemExit) as stop:

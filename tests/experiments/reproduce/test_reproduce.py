@@ -76,6 +76,12 @@ def test_what_failed_is_tried_again_with_the_minutes_that_are_left(
         workdir.write_json(tmp_path / f"{part.name}.json", note._asdict())
     assert parts.run([sweep, losses], "quick", tmp_path, 0) == 1
     assert given == [["--config.execution.retry_failed=True"], []]
+    stopped = parts.State(parts.STOPPED, 0)._asdict()  # as it tried again: some are left out still
+    workdir.write_json(tmp_path / f"{sweep.name}.json", stopped)
+    (tmp_path / sweep.name).mkdir()
+    workdir.write_json(tmp_path / sweep.name / workdir.RESULTS, {"failed": {"a": "nan"}})
+    assert parts.run([sweep], "quick", tmp_path, 0) == 1
+    assert given[-1] == ["--config.execution.retry_failed=True"]
     monkeypatch.setattr(time, "monotonic", lambda: 0.0)
     assert parts.run([losses], "quick", tmp_path, 1e-5) == 1
     assert given[-1] == ["--max-minutes=0.001"]  # 0 is no limit
@@ -137,6 +143,18 @@ def test_minutes_end_a_part_and_the_same_command_resumes(tmp_path: Path) -> None
     assert parts.run(made.parts, "quick", tmp_path, 0) == 0
     assert states(made, tmp_path) == {"slow": "finished", "next": "finished"}
     assert len((tmp_path / "slow" / "steps").read_text()) == STEPS
+
+
+def test_results_of_an_earlier_call_do_not_finish_a_part_that_ran_out_of_minutes(
+    tmp_path: Path,
+) -> None:
+    made = paper(Fake("fake", "slow", pause=0.02))
+    (tmp_path / "slow").mkdir()
+    workdir.write_json(tmp_path / "slow" / workdir.RESULTS, {"failed": {"a": "nan"}})
+    assert parts.run(made.parts, "quick", tmp_path, 0.2 / 60) == 0
+    assert states(made, tmp_path) == {"slow": "unfinished"}
+    assert parts.run(made.parts, "quick", tmp_path, 0) == 0
+    assert states(made, tmp_path) == {"slow": "finished"}
 
 
 DRIVER = """
@@ -267,6 +285,9 @@ def test_the_command_writes_a_page_of_nothing_and_refuses(tmp_path: Path) -> Non
         command.main(["001", "--shard=3/2", *words])
     with pytest.raises(ConfigError, match="--only=othelo"):
         command.main(["001", "--only=othelo", *words])
+    for flag in ("--plan", "--shard=1/2", "--only=othello_6x6", "--launcher=local", "--workers=2"):
+        with pytest.raises(ConfigError, match=f"{flag}: --page runs and plans nothing"):
+            command.main(["001", "--page", flag, *words])
     assert list(tmp_path.iterdir()) == []
     with pytest.raises(ConfigError, match="invalid choice"):
         command.main(["001", "--scale=large", *words])

@@ -3,6 +3,7 @@
 import dataclasses
 import io
 import json
+import math
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
@@ -17,7 +18,8 @@ from jaxzero.play import command
 from jaxzero.play.display import boards, position, records, session
 from jaxzero.play.display.notation import make_notation
 from jaxzero.play.display.records import Record
-from jaxzero.play.web import begin
+from jaxzero.play.terminal.board_players import Analysis
+from jaxzero.play.web import answers, begin
 from jaxzero.play.web.catalogue import Catalogue
 from jaxzero.play.web.server import Site, bind
 from jaxzero.settings.config import ConfigError
@@ -169,7 +171,7 @@ def test_an_analysis_is_of_whoever_is_to_move(site: Site) -> None:
         assert said["first"] == pytest.approx(said["value"] * (-1) ** len(moves))
         assert {row["move"] for row in said["rows"]} == set("12345")
         visits = [row["visits"] for row in said["rows"]]
-        assert sum(visits) == 12
+        assert sum(visits) == said["visits"] == 12
         assert visits == sorted(visits, reverse=True)
         assert said["rows"][0]["move"] == said["move"] == said["lines"][0][0]
         assert sum(row["prior"] for row in said["rows"]) == pytest.approx(1, abs=1e-3)
@@ -178,6 +180,15 @@ def test_an_analysis_is_of_whoever_is_to_move(site: Site) -> None:
     assert again == said
     plain = answer(site, "analysis", player="random", simulations=0)
     assert set(plain) == {"move", "toMove"}
+
+
+@pytest.mark.parametrize("first", [(), (0,)])
+def test_a_value_that_is_no_number_is_none_whoever_is_to_move(first: tuple[int, ...]) -> None:
+    now = session.replay(make_game(GAME), first)
+    legal = np.ones(5)
+    found = Analysis(action=0, value=math.nan, visits=legal, q=legal)
+    said = answers._in_words(now, found)
+    assert (said["value"], said["first"], said["visits"]) == (None, None, 5)
 
 
 @pytest.mark.parametrize("name", [GAME, "othello_6x6", "reversi_6x6", "racing_kings"])

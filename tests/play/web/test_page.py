@@ -12,6 +12,7 @@ from jaxzero.play.display import records, session
 from jaxzero.play.display.notation import make_notation
 from jaxzero.play.display.records import Record
 from tests.browser import too_wide, watched
+from tests.games.sessions import find_game, passes
 from tests.play.web.conftest import SHIPS
 
 GAME = "connect_four_5x5"
@@ -94,6 +95,18 @@ def test_a_whole_game_against_a_network(open_page: Open, tmp_path: Path) -> None
     page.click("#undo")
     page.wait_for_selector(".can")
     assert moves(page) == before[: len(before) - (2 if len(before) % 2 == 0 else 1)]
+
+
+def test_two_people_take_back_a_forced_pass_and_the_move_before_it(open_page: Open) -> None:
+    whole = find_game("othello_6x6", lambda game: bool(passes(game, 0) or passes(game, 1)))
+    ply = min(passes(whole, 0) + passes(whole, 1))
+    names = [make_notation(whole.game).names[action] for action in whole.actions[:ply]]
+    page = open_page(f"game=othello_6x6&moves={'.'.join(names)}&{TWO}&hints=0")
+    wait_for_moves(page, ply + 1)  # the page passes
+    page.click("#undo")
+    page.wait_for_selector(".can")
+    page.locator("#moves button").nth(ply - 1).wait_for(state="detached")
+    assert moves(page) == names[:-1]
 
 
 def test_what_is_not_legal_changes_nothing(open_page: Open) -> None:
