@@ -154,7 +154,7 @@ def conclude(study: StudyRun, search: Any, test: Labelled) -> None:
     """Writes `results.json` and the report."""
     directory = study.directory
     tried = []
-    for trial in trials.finished(search, directory, FAILED):
+    for trial in trials.finished(search, directory, f"see {FAILED}"):
         accuracies = solved_accuracy.update(directory / TRIALS / f"trial_{trial.number}", test)
         best = [solved_accuracy.best(accuracies, j) for j in range(study.config.study.seeds)]
         tried.append(

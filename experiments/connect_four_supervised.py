@@ -134,7 +134,7 @@ def settings(config: ConfigDict, group: NetworkVariant) -> tuple[Spec, Hyper]:
 def positions(config: ConfigDict, version: int, probability: float) -> Positions:
     """A version's positions of a set, made now if they are missing."""
     wanted = Recipe(probability, version == 2, config.study.data_seed)
-    directory = solved_set.place_of(wanted, Path(config.study.data))
+    directory = solved_set.place_of(wanted, workdir.from_home(config.study.data))
     held = solved_positions.describe(directory)
     if held is not None and held["recipe"] != wanted._asdict():
         raise ConfigError(
@@ -184,7 +184,7 @@ def run(config: ConfigDict, directory: Path, command: str | None = None) -> None
 def _train_and_measure(config: ConfigDict, group: NetworkVariant, place: _Place) -> dict[str, Any]:
     data = positions(config, group.version, group.best_move_probability)
     own = data.part(slice(config.study.positions))
-    index = solved_positions.split(own, config.study.split)
+    index = _split(config, own)
     spec, hyper = settings(config, group)
     started = time.monotonic() - _seconds(place, group)
     train = supervised.examples(
@@ -243,11 +243,23 @@ def _teacher(
         return spec, learner.init(spec, jax.random.key(config.seed))
     begin = config.study.positions  # sets that other runs share may hold more
     rest = data.part(slice(begin, begin + config.study.teacher_positions))
-    index = solved_positions.split(rest, config.study.split)
+    index = _split(config, rest)
     train = supervised.examples(rest.labelled, index["train"], published_labels=False)
     alone = config_lib.changed(config, {"study.seeds": 1})
     progress = _fit(alone, group, rest, index, train, place)
     return spec, population.member(progress.best, 0)
+
+
+def _split(config: ConfigDict, data: Positions) -> dict[str, np.ndarray]:
+    """As `solved_positions.split`. ConfigError: nothing is left for a part."""
+    index = solved_positions.split(data, config.study.split)
+    if not all(len(part) for part in index.values()):
+        raise ConfigError(
+            f"config.study.split={config.study.split!r}: {len(data)} positions are too few to be "
+            "trained on, validated and tested apart, raise config.study.positions (of a teacher: "
+            "config.study.teacher_positions)"
+        )
+    return index
 
 
 def _fit(

@@ -147,7 +147,7 @@ def _measuring(config: ConfigDict, iterations: str) -> fixed_opponents.LadderSet
 def _evaluate(study: StudyRun, search: Any, batch: list[Any], tracker: Tracker, unit: Cost) -> None:
     """Trains a batch, measures its strength and tells Optuna."""
     config, directory = study.config, study.directory
-    group = _group(config, batch)
+    group = _group(study.within(config, f"trial_{batch[0].number}"), batch)
     group_training.train_all([group], directory, tracker, study=STUDY, retry=False)
     places, failed = group_training.places(directory), group_training.failed_in(directory)
     lengths = sorted({t.config.train.iterations for t in group.trainings})
@@ -178,7 +178,8 @@ def _unit_seconds(config: ConfigDict, directory: Path) -> Cost:
 def conclude(study: StudyRun, search: Any) -> StudySummary:
     """Plays against the grid, if there is one, and writes `results.json` and the report."""
     config, directory = study.config, study.directory
-    done = trials.finished(search, directory, "groups/*/failed.json")
+    reason = next(iter(group_training.failed_in(directory).values()), "")
+    done = trials.finished(search, directory, reason)
     elo, seconds = [t.values[0] for t in done], [t.values[1] for t in done]
     front = set(pareto.front(seconds, elo))
     tried: list[dict[str, Any]] = [

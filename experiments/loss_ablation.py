@@ -116,8 +116,8 @@ def conclude(study: StudyRun, trained: Trained, members: list[Member]) -> StudyS
     players = pool.of_trained(config, trained, members)
     tournaments = play_tournaments(config, players)
     seconds = {
-        "compiling": trained.compile_seconds,
-        "training": trained.seconds - trained.compile_seconds,
+        "starting": trained.starting_seconds,
+        "training": trained.seconds - trained.starting_seconds,
         "examination": trained.examination_seconds,
         "tournaments": time.monotonic() - started,
     }

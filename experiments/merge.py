@@ -38,7 +38,7 @@ def merge(shares: Sequence[Path], directory: Path, command: str | None = None) -
     stored = [_settings(share) for share in shares]
     name = stored[0]["study"]
     for share, other in zip(shares, stored, strict=True):
-        differing = workdir.differing_keys(stored[0], other)
+        differing = workdir.differing_keys(stored[0], other, setting_study.FIXED)
         if differing:
             raise ConfigError(
                 f"{share} is another study than {shares[0]} ({'; '.join(differing)}): name shares "
@@ -49,7 +49,9 @@ def merge(shares: Sequence[Path], directory: Path, command: str | None = None) -
     runner.prepare(config)
     study.validate(config)
     _refuse_twice(shares)
-    workdir.claim(directory, config, name)
+    if directory.resolve() in [share.resolve() for share in shares]:
+        raise ConfigError(f"--workdir={directory} is a share: choose another directory")
+    workdir.claim(directory, config, name, fixed=setting_study.FIXED)
     for share in shares:
         _copy_groups(share, directory)
     workdir.write_json(directory / workdir.ENVIRONMENT, _environment(shares))

@@ -65,7 +65,7 @@ def settings(study: Study, preset: str, changes: Mapping[str, Any]) -> ConfigDic
     config = presets.settings(study.STUDY, preset, changes)
     runner.prepare(config)  # before anything looks for devices
     study.validate(config)
-    companions.refuse_idle(config, changes)
+    companions.refuse_idle(config, changes, presets.replaced(study.STUDY))
     return config
 
 

@@ -61,8 +61,8 @@ def run(config: ConfigDict, directory: Path, command: str | None = None) -> None
         seconds = 0.0
         if not progress.is_done():
             observer = None
+            progress.positions()  # a bad file is refused before anything compiles
             if config.study.examine_every:
-                progress.positions()  # a bad file is refused before anything compiles
                 observer = Observer(config.study.examine_every, progress.look)
             trained = runner.train(config, [member], directory, tracker, observer=observer)
             seconds = trained.compile_seconds
@@ -111,7 +111,7 @@ def positions_of(study: StudyRun) -> Labelled | None:
     game, count = spec_lib.make_spec(config).game, config.study.positions
     if config.study.position_file:
         try:
-            return solvers.read_positions(Path(config.study.position_file), game)
+            return solvers.read_positions(workdir.from_home(config.study.position_file), game)
         except ConfigError as error:
             raise ConfigError(f"config.study.position_file: {error}") from error
     return examinations.kept_positions(path, game, count, config.seed)

@@ -157,6 +157,8 @@ PRESETS: dict[str, Preset] = {
     ),
 }
 
+REPLACED = {"network.blocks": "study.blocks"}  # of each group of networks
+
 KEYS: tuple[Key, ...] = (
     Key("preset", "quick", "what these settings began from", choices=tuple(PRESETS)),
     Key("study.blocks", (5, 10, 20), "residual blocks, a group of networks for each", low=1),
@@ -212,9 +214,11 @@ KEYS: tuple[Key, ...] = (
         "80/10/10 by position (the paper; leaks in version 1), or by game",
         choices=("position", "game"),
     ),
-    Key("study.patience", 8, "epochs without a better validation until the rate falls", low=1),
+    Key(
+        "study.patience", 8, "epochs from the best on, its own counted, until the rate falls", low=1
+    ),
     Key("study.factor", 0.1, "what the learning rate is multiplied by then", low=0, high=1),
-    Key("study.stop_after", 12, "epochs without a better validation until the end", low=1),
+    Key("study.stop_after", 12, "epochs from the best on, its own counted, until the end", low=1),
     Key("study.max_epochs", 1000, "the end in any case", low=1),
     Key("study.searches", 0, "simulations of a test with search too; 0: none", low=0),
     Key("study.mistakes", 20, "wrong moves listed with their boards", low=0),

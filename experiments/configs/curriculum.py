@@ -145,6 +145,7 @@ _GPU_RACING_KINGS: dict[str, Any] = {
     **_RACING_KINGS,
     **_GPU,
     "selfplay.curriculum_epochs": (0, 1, 50, 200, 300, 400),
+    "replay.window": 24,  # as many games as Reversi's 6 batches of 200
     "train.iterations": 120,
     "study.points": 31,
     "study.engine_nodes": 1000,

@@ -51,6 +51,14 @@ _SHARED = [
     dataclasses.replace(key, default=3) if key.name == "study.programs" else key
     for key in sweep.SHARED_KEYS
 ]
+# What every setting sets itself, and the study's own key in its place.
+REPLACED = {
+    "train.iterations": "study.iterations",
+    "selfplay.episodes": "study.episodes",
+    "search.num_simulations": "study.num_simulations",
+    "train.epochs": "study.epochs",
+}
+
 KEYS: tuple[Key, ...] = (
     Key("preset", "quick", "what these settings began from", choices=tuple(PRESETS)),
     *_SHARED,

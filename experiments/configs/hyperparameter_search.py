@@ -38,6 +38,14 @@ PRESETS: dict[str, Preset] = {
     ),
 }
 
+# What every setting sets itself, and the study's own key in its place.
+REPLACED = {
+    "train.iterations": "study.iterations",
+    "selfplay.episodes": "study.episodes",
+    "search.num_simulations": "study.num_simulations",
+    "train.epochs": "study.epochs",
+}
+
 KEYS: tuple[Key, ...] = (
     Key("preset", "quick", "what these settings began from", choices=tuple(PRESETS)),
     Key("study.trials", 81, "settings that are tried", low=1),

@@ -29,9 +29,10 @@ def extensions(
         # Those that the paper's extended baseline does not have.
         "playout_caps": {
             "selfplay.fast_share": 0.75,
-            "selfplay.fast_simulations": min(30, config.search.num_simulations),
+            # 30 of 343, smaller presets keep the ratio; the published program's first counts not
+            "selfplay.fast_simulations": max(2, round(config.search.num_simulations * 30 / 343)),
         },
-        "move_values": {"train.move_value_weight": 0.01},
+        "move_values": {"train.move_value_weight": config.train.value_weight},
         "mixed_values": {"train.root_value_share": 0.5},
         "forced_playouts": {"search.forced_playouts": 2.0},
         "known_results": {"search.propagate_results": True},

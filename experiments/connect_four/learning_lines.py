@@ -46,16 +46,15 @@ def of_arms(arms: list[dict[str, Any]], channels: int = 0) -> dict[str, tuple[Li
     """Of a study's results.json; the untrained network, which has cost nothing, is left out.
 
     `channels`: of the study's networks, which stand for the authors' 128 where some are narrower
-    or wider. A search of the first arm takes the authors' time; of another one that shares no
-    searches, as many times that as it has more simulations. What the arm `teacher` had cost
+    or wider. A search of the first arm that shares no searches takes the authors' time; of another
+    such arm as many times that as it has more simulations. What the arm `teacher` had cost
     is added to those who learn its features.
     """
     lengths = [_length(arm) for arm in arms]
+    usual = next(filter(None, lengths), 0.0)
     found = {
         arm["arm"]: tuple(_measured(arm, run, channels, own) for run in arm["runs"])
-        for arm, own in zip(
-            arms, [x / lengths[0] if x and lengths[0] else 1.0 for x in lengths], strict=True
-        )
+        for arm, own in zip(arms, [x / usual if x else 1.0 for x in lengths], strict=True)
     }
     for arm in (arm["arm"] for arm in arms if arm.get("changes", {}).get("train.teacher")):
         found[arm] = tuple(_later(line, found[TEACHER]) for line in found[arm])

@@ -55,7 +55,7 @@ def check(config: ConfigDict, *, beside: int = 0) -> None:
         )
     if config.game != solved_positions.GAME:
         return
-    count, folder = config.study.test_positions + beside, Path(config.study.data)
+    count, folder = config.study.test_positions + beside, workdir.from_home(config.study.data)
     held = solved_positions.describe(folder)
     if held is None:
         made = solved_positions.describe(folder / solved_set.default_directory(RECIPE).name)
@@ -97,7 +97,7 @@ def fitness_positions(config: ConfigDict, directory: Path, test: Labelled) -> La
 
 
 def _of_recipe(config: ConfigDict, chosen: slice) -> Labelled:
-    folder = solved_set.place_of(RECIPE, Path(config.study.data))
+    folder = solved_set.place_of(RECIPE, workdir.from_home(config.study.data))
     held = solved_positions.describe(folder)
     if held is None or held["positions"] < chosen.stop:
         say(f"making {chosen.stop} solved positions in {folder}")
@@ -195,7 +195,8 @@ def measuring_search(config: ConfigDict, selfplay: SearchOptions) -> SearchOptio
         if kind == "selfplay"
         else dataclasses.replace(EXAMINATION, propagate_results=known)
     )
-    return dataclasses.replace(search, capacity=_simulations(config) + 1)
+    # Every search is as long, whatever ends them in self-play.
+    return dataclasses.replace(search, capacity=_simulations(config) + 1, kld_step=0)
 
 
 def answers_of(

@@ -187,7 +187,17 @@ def _against(
 def points(
     rows: Sequence[Mapping[str, Any]], metrics: Mapping[str, Sequence[Mapping[str, Any]]]
 ) -> list[Point]:
-    """The rows of `measure` with their places on the axes; `metrics`: `metrics.jsonl` by arm."""
+    """The rows of `measure` with their places on the axes; `metrics`: `metrics.jsonl` by arm.
+
+    ConfigError: an earlier version wrote the metrics.
+    """
+    for arm, own in metrics.items():
+        if not all("starting_seconds" in row for row in own):
+            raise ConfigError(
+                f"arms/{arm} was trained by an earlier version, which did not keep how much of its "
+                "time was no training: go on with the commit that environment.json names, or "
+                "choose another --workdir"
+            )
     places = {arm: dict(_places(own)) for arm, own in metrics.items()}
     return [Point.of(row, places[row["arm"]][row["run"], row["iteration"]]) for row in rows]
 
@@ -202,7 +212,7 @@ def _places(
         name = row["run"]
         steps[name] += int(row.get("count/gradient_steps", 0))
         epochs[name] += len(row.get("loss_epochs/policy", ()))
-        trained = row["seconds"] - row.get("starting_seconds", 0.0) if row["iteration"] else 0.0
+        trained = row["seconds"] - row["starting_seconds"] if row["iteration"] else 0.0
         yield (
             (name, row["iteration"]),
             {"minutes": trained / 60, "steps": float(steps[name]), "epochs": float(epochs[name])},

@@ -197,11 +197,10 @@ def timings(directory: Path) -> list[dict[str, Any]]:
 
 def rows_of(directory: Path) -> list[dict[str, Any]]:
     """The rows of all finished trainings, by iteration and then in their order of names."""
-    found = []
-    for at in {place.directory for place in places(directory).values()}:
-        failed = workdir.read_json(at / DONE)["failed"]
-        rows = workdir.read_rows(at / workdir.METRICS)
-        found += [row for row in rows if row["run"] not in failed]
+    found, done = [], places(directory)
+    for at in {place.directory for place in done.values()}:
+        own = {name for name, place in done.items() if place.directory == at}
+        found += [row for row in workdir.read_rows(at / workdir.METRICS) if row["run"] in own]
     return sorted(found, key=lambda row: (row["iteration"], row["run"]))
 
 

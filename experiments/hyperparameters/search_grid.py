@@ -9,6 +9,7 @@ from ml_collections import ConfigDict
 from experiments.hyperparameters import group_training, pareto
 from experiments.hyperparameters.setting_study import Player, make_pool
 from jaxzero import workdir
+from jaxzero.settings import config as config_lib
 from jaxzero.settings.config import ConfigError
 
 
@@ -17,20 +18,19 @@ def check_grid(config: ConfigDict) -> None:
     if not config.study.grid:
         return
     named = f"config.study.grid={config.study.grid!r}"
-    path = Path(config.study.grid) / workdir.RESULTS
+    path = workdir.from_home(config.study.grid) / workdir.RESULTS
     if not path.is_file():
         raise ConfigError(f"{named}: holds no {workdir.RESULTS}, give a finished correlation study")
     results = workdir.read_json(path)
     if "correlation" not in results:
         raise ConfigError(f"{named}: is a {results.get('study')}, give a correlation study")
-    theirs, ours = results["config"], config.to_dict()
-    for section in ("game", "observation", "network"):
-        if workdir.plain(ours[section]) != theirs[section]:
+    theirs = workdir.plain(config_lib.with_defaults(results["config"]))
+    for key, ours in workdir.plain(config_lib.flatten(config)).items():
+        if key.partition(".")[0] in ("game", "observation", "network") and theirs[key] != ours:
             raise ConfigError(
-                f"{named}: its {section} is {theirs[section]}, not {workdir.plain(ours[section])}: "
-                "give them the same"
+                f"{named}: its {key} is {theirs[key]}, not {ours}: give them the same"
             )
-    kept = group_training.places(Path(config.study.grid))
+    kept = group_training.places(workdir.from_home(config.study.grid))
     if any(player["training"] not in kept for player in results["correlation"]["players"]):
         raise ConfigError(f"{named}: its networks are gone, give a study with its groups")
 
@@ -44,7 +44,7 @@ def against_grid(
       Tournaments for results.json, and `grid`: players with cost, Elo and side, and the area
       between each front and the worst player (`pareto.hypervolume`), in Elo seconds.
     """
-    grid = Path(config.study.grid)
+    grid = workdir.from_home(config.study.grid)
     theirs = workdir.read_json(grid / workdir.RESULTS)
     rated = {t["name"]: t for t in theirs["tournaments"]}["same_simulations"]
     candidates = theirs["correlation"]["players"]

@@ -26,6 +26,8 @@ from jaxzero.settings.config import ConfigError, Key
 from jaxzero.tracking import StudySummary, Tracker
 from jaxzero.training import spec as spec_lib
 
+FIXED = ("train.iterations",)  # networks are taken at it, and a training of it is done
+
 
 class Plan(NamedTuple):
     """A study before anything is trained."""
@@ -111,8 +113,7 @@ def run(
         validate(config)
         plan(config)
 
-    fixed = ("train.iterations",)  # networks are taken at it, and a training of it is done
-    study = shell.begin(name, config, directory, command, validate=check, fixed=fixed)
+    study = shell.begin(name, config, directory, command, validate=check, fixed=FIXED)
     with Tracker(directory, config, name) as tracker:
         whole = train(study, plan(config), tracker)
         if jax.process_count() > 1:
@@ -144,7 +145,11 @@ def finished(
         )
     places = group_training.places(directory)
     if not places:
-        raise ConfigError(f"--workdir={directory}: every run has failed, see groups/*/failed.json")
+        reason = next(iter(group_training.failed_in(directory).values()))
+        raise ConfigError(
+            f"--workdir={directory}: every run has failed ({reason}); "
+            "--config.execution.retry_failed=True tries them again"
+        )
     rows = group_training.write_rows(directory)
     group_training.write_networks(study.config, directory, plan.trainings, places)
     listed = players(plan, places)

@@ -93,11 +93,11 @@ def next_batch(
     return [t for t in study.get_trials(deepcopy=False) if t.state == states.RUNNING]
 
 
-def finished(study: Any, directory: Path, reasons: str) -> list[Any]:
-    """The trials that did not fail. ConfigError: all did, why is in the file `reasons`."""
+def finished(study: Any, directory: Path, reason: str) -> list[Any]:
+    """The trials that did not fail. ConfigError: all did; `reason`: why the first one did."""
     done = [trial for trial in study.get_trials(deepcopy=False) if trial.values]
     if not done:
-        raise ConfigError(f"--workdir={directory}: every trial has failed, see {reasons}")
+        raise ConfigError(f"--workdir={directory}: every trial has failed: {reason}")
     return done
 
 

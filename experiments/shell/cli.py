@@ -23,6 +23,7 @@ from jaxzero.play.terminal import pipes
 from jaxzero.runs import processes
 from jaxzero.runs.stopping import Stopped
 from jaxzero.settings import companions, devices
+from jaxzero.settings import config as config_lib
 from jaxzero.settings.config import KEYS, ConfigError, flatten
 from jaxzero.settings.keys import Key, table
 from jaxzero.workdir import CONFIG, DISK_TROUBLE, from_home
@@ -115,7 +116,12 @@ def load(named: str, default_config: str) -> StudySettings:
         )
     undeclared = [Key(n, value, "", kind=str) for n, value in values.items() if n not in keys]
     return StudySettings(
-        path, preset, config, found.get("PRESETS", {}), table(keys.values(), undeclared)
+        path,
+        preset,
+        config,
+        found.get("PRESETS", {}),
+        table(keys.values(), undeclared),
+        found.get("REPLACED", {}),
     )
 
 
@@ -160,8 +166,10 @@ def _parse(words: Sequence[str], default_config: str) -> tuple[ConfigDict, Path]
         raise ConfigError("--workdir is missing: name a directory for results, e.g. runs/first")
     shard = str(config.execution.shard) if usage.has_shares(settings.keys) else "1/1"
     directory = from_home(given["workdir"].replace("{shard}", shard.replace("/", "of")))
+    for name in changes:
+        settings.keys[name].check(config_lib.get(config, name))
     if not (directory / CONFIG).exists():  # what has begun goes on
-        companions.refuse_idle(config, changes)
+        companions.refuse_idle(config, changes, settings.replaced)
     return config, directory
 
 

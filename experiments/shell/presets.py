@@ -17,6 +17,13 @@ def names(study: str) -> tuple[str, ...]:
     return tuple(importlib.import_module(f"experiments.configs.{study}").PRESETS)
 
 
+def replaced(study: str) -> Mapping[str, str]:
+    """Keys that a study sets itself, and its own in their place, as its settings file says."""
+    file = importlib.import_module(f"experiments.configs.{study}")
+    found: Mapping[str, str] = getattr(file, "REPLACED", {})
+    return found
+
+
 def settings(study: str, preset: str, changes: Mapping[str, Any] | None = None) -> ConfigDict:
     """`--config=experiments/configs/STUDY.py:PRESET --config.KEY=VALUE ...`, not locked.
 

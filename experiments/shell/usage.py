@@ -32,11 +32,12 @@ class StudySettings(NamedTuple):
     config: ConfigDict  # of the preset, locked
     presets: Mapping[str, Preset]  # all that the file has, by name; empty if it declares none
     keys: Mapping[str, Key]  # of the table and of the study, by name
+    replaced: Mapping[str, str]  # keys that the study sets itself, and its own in their place
 
 
 def page(title: str, command: str, default_config: str, settings: StudySettings) -> str:
     """The whole page: the study in a line, how it is started, and its settings."""
-    path, preset, config, presets, keys = settings
+    path, preset, config, presets, keys, _ = settings
     values = flatten(config)
     width = min(_WIDEST, max(_NARROWEST, shutil.get_terminal_size((100, 24)).columns))
     flags = {

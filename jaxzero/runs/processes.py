@@ -21,15 +21,15 @@ _LOST: Final = (
 
 def join() -> None:
     """Finds the others, as `jax.distributed` says or the environment. ConfigError: it can't."""
-    named: dict[str, Any] = {
-        argument: int(os.environ[variable])
-        for argument, variable in (
-            ("num_processes", "JAX_NUM_PROCESSES"),
-            ("process_id", "JAX_PROCESS_ID"),
-        )
-        if variable in os.environ
-    }
     try:
+        named: dict[str, Any] = {
+            argument: int(os.environ[variable])
+            for argument, variable in (
+                ("num_processes", "JAX_NUM_PROCESSES"),
+                ("process_id", "JAX_PROCESS_ID"),
+            )
+            if variable in os.environ
+        }
         jax.distributed.initialize(**named, heartbeat_timeout_seconds=_SILENT)
     except (ValueError, RuntimeError) as error:
         raise ConfigError(

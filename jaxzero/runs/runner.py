@@ -25,7 +25,7 @@ from jaxzero.runs.training_clock import TrainingClock
 from jaxzero.settings import devices as devices_lib
 from jaxzero.settings.config import ConfigError
 from jaxzero.tracking import Tracker
-from jaxzero.training import heldout, parts
+from jaxzero.training import growth, heldout, parts
 from jaxzero.training import spec as spec_lib
 from jaxzero.training.iteration import RunState
 from jaxzero.training.spec import Hyper, Spec
@@ -40,6 +40,7 @@ class Trained:
       states: [R], on the default device.
       seconds: wall time of training, interrupted parts included.
       compile_seconds: tracing and compiling in this process.
+      starting_seconds: of `seconds`, what was no training, see `TrainingClock`.
       examination_seconds: of examining the kept networks afterwards, in this process.
       failed: what happened to runs that `failures` noted, by name. Their states go on from the best
         network before that and count for nothing.
@@ -49,6 +50,7 @@ class Trained:
     states: RunState
     seconds: float
     compile_seconds: float
+    starting_seconds: float = 0.0
     examination_seconds: float = 0.0
     failed: Mapping[str, str] = dataclasses.field(default_factory=dict)
 
@@ -217,7 +219,7 @@ def train(
     return Trained(
         spec=spec,
         states=states,
-        seconds=clock.read()["seconds"],
+        **clock.read(),
         compile_seconds=stages.seconds,
         examination_seconds=learning.update(directory, config, members, spec),
         failed={} if failures is None else failures.reasons,
@@ -256,6 +258,7 @@ def _iterate(
     quiet = jax.process_index() != 0
     with tqdm(total=total, initial=first, unit="it", desc="training", disable=quiet) as bar:
         ended = not first and _look(job, 0, states)
+        width = growth.channels(config.network, states.learner.params)
         for number in range(first + 1, total + 1):
             if ended:
                 break
@@ -271,6 +274,8 @@ def _iterate(
             save = due or number % config.execution.checkpoint_every == 0
             look = job.observer and (number == total or number % job.observer.every == 0)
             keep = look or number == total or number % config.execution.snapshot_every == 0
+            before, width = width, growth.channels(config.network, states.learner.params)
+            keep = keep or width != before  # one of each width at least
             if save or keep:
                 log(*pending)  # raises for losses that must not be saved
                 pending = None

@@ -9,7 +9,6 @@ import jax
 import numpy as np
 from jax.sharding import Mesh
 
-from jaxzero.networks import widening
 from jaxzero.runs import heap, population
 from jaxzero.runs.opened import CHANNELS
 from jaxzero.runs.processes import say
@@ -76,8 +75,7 @@ class Stages:
         return population.make_program(spec, self._mesh, self._mode, **options)
 
     def _channels(self, states: RunState) -> int:
-        own = self._spec.growth.grow_at
-        return widening.channels_of(states.learner.params) if own else 0
+        return growth.channels(self._spec.growth, states.learner.params)
 
     def _goal(self, states: RunState, done: int, by: str) -> int:
         """Channels that are due after so many iterations, if networks grow in this way; else 0."""

@@ -44,7 +44,7 @@ def of(config: ConfigDict, members: Sequence[Member], spec: Spec, directory: Pat
     if not spec.features.wanted.trained:
         return start_all(seeds)
     try:
-        opened = open_run(os.path.normpath(directory / config.train.teacher))
+        opened = open_run(os.path.normpath(directory / workdir.from_home(config.train.teacher)))
         found = networks(opened)
     except ConfigError as error:
         raise ConfigError(f"config.train.teacher={config.train.teacher!r}: {error}") from error

@@ -4,7 +4,7 @@ Somebody who varies `network.blocks` of a network without blocks would find that
 matter; `refuse_idle` tells them first.
 """
 
-from collections.abc import Container, Iterable, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from typing import Any
 
 from ml_collections import ConfigDict
@@ -17,8 +17,9 @@ _TOGETHER: dict[tuple[Any, ...], tuple[str, ...]] = {
     ("network.name", "convnet"): (
         "network.hidden",
         "network.bias_before_norm",
-        "train.dropout_rate",
+        "switches.dropout_inactive",
     ),
+    ("switches.dropout_inactive", False): ("train.dropout_rate",),
     ("network.name", "resnet"): ("network.blocks", "network.style", "network.head_filters"),
     ("network.style", "efficiency"): ("network.stem_filters",),
     ("network.style", "curriculum"): ("network.value_hidden",),
@@ -78,6 +79,7 @@ _TOGETHER: dict[tuple[Any, ...], tuple[str, ...]] = {
     ("replay.window_positions",): ("replay.window_start",),
     ("replay.window_start",): ("replay.window_grows",),
     ("replay.minimum_games",): ("replay.leaving",),
+    ("replay.images", "all"): ("switches.mirror_without_policy",),
     ("train.loss", "weighted"): ("train.loss_weight",),
     ("train.loss", "sum"): ("train.value_weight",),
     ("study.targets", "weighted"): ("train.loss_weight",),
@@ -94,11 +96,14 @@ _TOGETHER: dict[tuple[Any, ...], tuple[str, ...]] = {
     ("train.schedule", "linear", "cyclic"): ("train.anneal_to", "train.anneal_iterations"),
     ("train.feature_weight",): ("train.features", "train.teacher_blocks", "train.teacher_channels"),
     ("arena.gate",): ("arena.games", "arena.continue_from"),
-    ("arena.gate", "threshold"): ("arena.threshold",),
+    ("arena.gate", "threshold"): ("arena.threshold", "switches.accept_all_drawn"),
     ("arena.gate", "wilson"): ("arena.confidence", "arena.width", "arena.batch"),
     ("switches.arena_random_openings",): ("arena.opening_plies",),
     ("tracking.wandb",): ("tracking.wandb_project",),
 }
+
+
+_NOTHING: Mapping[str, str] = {}
 
 
 def companions(name: str) -> list[tuple[Any, ...]]:
@@ -111,11 +116,12 @@ def in_words(name: str, known: Container[str], prefix: str = "") -> str:
 
     `known`: the keys that there are.
     """
-    return " or ".join(
-        f"{prefix}{other}" + (f"={'/'.join(map(str, values))}" if values else "")
-        for other, *values in companions(name)
-        if other in known
-    )
+    ways = []
+    for other, *values in companions(name):
+        if other in known:
+            own = f"{prefix}{other}" + (f"={'/'.join(map(str, values))}" if values else "")
+            ways.append(" and ".join(filter(None, [own, in_words(other, known, prefix)])))
+    return " or ".join(ways)
 
 
 def described(key: Key, known: Container[str]) -> str:
@@ -137,7 +143,9 @@ def acts(config: ConfigDict, name: str) -> bool:
     return does(name)
 
 
-def refuse_idle(config: ConfigDict, given: Iterable[str]) -> None:
+def refuse_idle(
+    config: ConfigDict, given: Iterable[str], replaced: Mapping[str, str] = _NOTHING
+) -> None:
     """Refuses, in one line, what somebody has set by hand and what would change nothing.
 
     Not in studies of arms, which set some of what their own keys act with.
@@ -145,6 +153,7 @@ def refuse_idle(config: ConfigDict, given: Iterable[str]) -> None:
     Args:
       config: settings.
       given: the keys that were set; what a preset has beside is its own affair.
+      replaced: keys that a study sets itself, and its own in their place.
     """
     switches = vars(resolve_switches(config))
     values = flatten(config)
@@ -152,6 +161,11 @@ def refuse_idle(config: ConfigDict, given: Iterable[str]) -> None:
         return
     for name in given:
         value, switch = values[name], name.removeprefix("switches.")
+        if name in replaced:
+            raise ConfigError(
+                f"config.{name}={value!r}: this study sets it itself, set "
+                f"config.{replaced[name]} in its place"
+            )
         if is_off(value):
             continue
         if not acts(config, name):

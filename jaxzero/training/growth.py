@@ -26,6 +26,11 @@ def widest(spec: Spec) -> Spec:
     return of_width(spec, spec.growth.grow_to[-1]) if spec.growth.grow_to else spec
 
 
+def channels(settings: Any, params: Any) -> int:
+    """Width of a network that grows, 0 of others; `settings`: what has its `grow_at`."""
+    return widening.channels_of(params) if settings.grow_at else 0
+
+
 def goal(growth: GrowthSettings, done: int, channels: int) -> int:
     """Channels of the next network after so many iterations; 0: there is none to grow to yet.
 

@@ -11,6 +11,7 @@ import pytest
 from experiments import __main__ as listed
 from experiments import glossary
 from experiments.shell import cli
+from jaxzero.settings.config import ConfigError
 
 ROOT = Path(__file__).resolve().parents[2]
 CONFIG = str(ROOT / "experiments" / "configs" / "loss_ablation.py")
@@ -116,6 +117,17 @@ def test_the_home_folder_and_the_share_are_filled_in(
         assert (config.execution.shard, directory) == ("2/3", Path("s_2of3"))
 
 
+def test_what_a_study_sets_itself_is_refused() -> None:
+    for study, key, own in (
+        ("hyperparameter_correlation", "train.iterations", "study.iterations"),
+        ("hyperparameter_search", "train.epochs", "study.epochs"),
+        ("connect_four_supervised", "network.blocks", "study.blocks"),
+    ):
+        named = f"{CONFIG.replace('loss_ablation', study)}:quick"
+        with pytest.raises(ConfigError, match=f"config.{key}=3: this study sets it.*config.{own}"):
+            cli._parse(["--workdir=x", f"--config.{key}=3"], named)
+
+
 def test_a_settings_file_of_ones_own(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """It is run once, may build on a study's, and need not declare keys or presets."""
     (tmp_path / "own.py").write_text(
@@ -210,6 +222,8 @@ def test_the_package_lists_its_commands(capsys: pytest.CaptureFixture[str]) -> N
         (["--game=othello_6x6"], "unknown flag --game: did you mean --config.game?"),
         (["--noconfig.execution.compilation_cache"], "unknown flag"),
         (["-x"], "unexpected argument '-x'"),
+        (["--config.semantics=publishd"], "did you mean 'published'?"),
+        (["--config.network.name=resnt", "--config.network.blocks=3"], "did you mean 'resnet'?"),
         (["--config.network.blocks=2"], "changes nothing here, it acts with config.network.name"),
         (["--shard=1/2"], "--shard=1/2: this study has no shares"),
         (["--shard=1\n2"], "--shard=1 2: this study has no shares"),

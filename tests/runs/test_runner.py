@@ -4,6 +4,7 @@ import dataclasses
 import json
 import shutil
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 from unittest import mock
 
@@ -235,6 +236,33 @@ def test_the_speed_of_an_iteration_is_of_its_own_time(
         "1.000 20 evaluations/s",
         "1.000 10 evaluations/s",
     ]
+
+
+def test_a_network_of_each_width_is_kept(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    settings = {"network.name": "resnet", "network.grow_at": (2,), "network.grow_to": (8,)}
+    config = small.small_config(
+        {"train.iterations": 5, "execution.snapshot_every": 9, "arena.gate": "none", **settings}
+    )
+
+    def of_width(channels: int) -> SimpleNamespace:
+        kernel = np.zeros((2, 3, 3, 4, channels))
+        return SimpleNamespace(
+            learner=SimpleNamespace(params={"block_0_conv_0": {"kernel": kernel}})
+        )
+
+    def iterate(number: int, states: Any) -> tuple[Any, dict[str, np.ndarray]]:
+        names = ("loss/policy", "loss/value", "unseen/policy", "unseen/value", "unseen/product")
+        return of_width(8 if number > 2 else 4), dict.fromkeys(names, np.ones(2))
+
+    stub: Any = mock.MagicMock()
+    stub.reason.return_value = None
+    snapshots: Any = mock.MagicMock()
+    job = runner._Job(config, members_of(config), tmp_path, stub, stub, snapshots, None, None)
+    monkeypatch.setattr(runner, "population", mock.Mock(fetch=lambda measured: measured))
+    monkeypatch.setattr(runner.runs, "without_optimiser", lambda learner: learner)
+    begun: Any = of_width(4)
+    runner._iterate(job, iterate, begun, 0, TrainingClock([], 0.0, lambda: 0.0), stub)
+    assert [call.args[0] for call in snapshots.save.call_args_list] == [3, 5]
 
 
 def test_losses_that_are_not_finite_stop_the_run(

@@ -36,9 +36,28 @@ REFUSED = {"search.forced_playouts", "replay.window_start"}
         (
             {"network.style": "curriculum", "network.value_hidden": 8},
             "network.value_hidden",
-            "config.network.style=curriculum",  # which a convnet has not
+            "config.network.style=curriculum and config.network.name=resnet: set that",
         ),
-        ({"search.dirichlet_alpha": 1.0}, "search.dirichlet_alpha", "dirichlet_fraction: set"),
+        (
+            {
+                "search.algorithm": "gumbel",
+                "search.dirichlet_fraction": 0.25,
+                "search.dirichlet_alpha": 1.0,
+            },
+            "search.dirichlet_alpha",
+            "config.search.dirichlet_fraction and config.search.algorithm=puct: set that",
+        ),
+        (
+            {"semantics": "published", "train.dropout_rate": 0.2},
+            "train.dropout_rate",
+            "config.switches.dropout_inactive=False and config.network.name=convnet",
+        ),
+        (
+            {"arena.gate": "none", "switches.accept_all_drawn": True},
+            "switches.accept_all_drawn",
+            "config.arena.gate=threshold",
+        ),
+        ({"search.dirichlet_alpha": 1.0}, "search.dirichlet_alpha", "dirichlet_fraction and"),
         (
             {"search.gumbel_rescale": True},
             "search.gumbel_rescale",
@@ -127,7 +146,7 @@ def another(key: Key) -> Any:
         return (other,) if key.kind is tuple else other
     if isinstance(value, tuple):
         return (*value[:-1], value[-1] * 0.99 if key.item is float else value[-1] + 1)
-    if isinstance(value, bool):
+    if key.kind is bool:
         return not value
     if isinstance(value, str):
         return value + "x"

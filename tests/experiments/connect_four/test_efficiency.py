@@ -1,5 +1,6 @@
 """The efficiency study from its settings to its report, with everything tiny, on a small board."""
 
+import dataclasses
 from pathlib import Path
 from typing import Any
 
@@ -259,6 +260,22 @@ def test_the_papers_constants() -> None:
     assert (window.window_start, window.window_grows) == (500_000, (5, 15))
     assert (train.schedule, train.anneal_to) == ("cyclic", 0.4)
     assert (dict(extended.heads)["reply_head"], window.duplicate_weight) == (0.35, 0.8)
+
+
+@pytest.mark.parametrize("preset", PRESETS)
+def test_small_presets_keep_the_papers_ratios(preset: str) -> None:
+    config = get_config(preset)
+    caps = arm_config(config, "playout_caps")
+    assert caps.selfplay.fast_simulations / caps.search.num_simulations == pytest.approx(
+        30 / 343, rel=0.15
+    )
+    assert arm_config(config, "move_values").train.move_value_weight == config.train.value_weight
+
+
+def test_a_search_that_measures_does_not_end_early() -> None:
+    config = small.changed(get_config("paper"), {"study.marked_with": "selfplay"})
+    selfplay = dataclasses.replace(spec_lib.make_spec(config).arena_search, kld_step=50)
+    assert solved_accuracy.measuring_search(config, selfplay).kld_step == 0
 
 
 def test_every_arm_is_known_and_possible() -> None:

@@ -206,6 +206,14 @@ def test_bad_settings_are_one_line(
     assert not (tmp_path / "new").exists()
 
 
+def test_too_few_games_to_be_split_are_refused(data: Path) -> None:
+    config = study.resolve(tiny(data, {"study.split": "game"}))
+    found = solved_positions.load(data)
+    few = found.part(slice(8))
+    with pytest.raises(ConfigError, match=r"config.study.split='game': 8 positions are too few"):
+        study._split(config, few)
+
+
 def test_a_set_made_otherwise_is_refused(data: Path, tmp_path: Path) -> None:
     config = study.resolve(tiny(data))
     assert len(study.positions(config, 1, 0.5))

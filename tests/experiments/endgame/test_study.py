@@ -244,3 +244,10 @@ def test_an_engine_is_a_reference(tmp_path: Path) -> None:
     assert results["problems"] == ["illegal or senseless answer"]
     rows = (tmp_path / reference.FILE).read_text()
     assert "illegal" in rows
+
+
+def test_metrics_that_do_not_say_what_was_no_training_are_refused() -> None:
+    row = {"iteration": 1, "run": "a", "seconds": 90.0}
+    with pytest.raises(ConfigError, match="arms/baseline was trained by an earlier version"):
+        reference.points([], {"baseline": [row]})
+    assert not reference.points([], {"baseline": [row | {"starting_seconds": 30.0}]})

@@ -45,6 +45,19 @@ def test_a_merge_may_come_too_early(tmp_path: Path) -> None:
     assert merged() == (["E=4_seed0", "E=8_seed0"], [])
 
 
+def test_rows_of_a_run_that_lies_in_two_groups_are_taken_once(tmp_path: Path) -> None:
+    """As when a whole study was stopped, and went on in shares."""
+    both, alone = (tmp_path / group_training.GROUPS / name for name in ("A", "A.1of2"))
+    for group, names in ((both, ("a", "b")), (alone, ("a",))):
+        group.mkdir(parents=True)
+        workdir.write_json(group / workdir.MEMBERS, [{"name": name} for name in names])
+        workdir.write_json(group / group_training.DONE, {"failed": {}})
+        rows = [{"iteration": i, "run": name} for i in (1, 2) for name in names]
+        workdir.append_rows(group / workdir.METRICS, rows)
+    found = [(row["run"], row["iteration"]) for row in group_training.rows_of(tmp_path)]
+    assert found == [("a", 1), ("b", 1), ("a", 2), ("b", 2)]
+
+
 def test_a_share_is_a_flag(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

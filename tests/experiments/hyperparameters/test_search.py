@@ -143,6 +143,25 @@ def test_a_search_goes_on_where_it_was_stopped(
     assert results_of(tmp_path / "whole")["search"]["trials"] == tried
 
 
+def test_the_minutes_are_of_the_whole_search(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each batch gets what those before it have left."""
+    left: list[float] = []
+
+    def train_all(groups: Any, *_: Any, **__: Any) -> None:
+        left.extend(group.config.execution.max_minutes for group in groups)
+        raise Stopped("stopped", 0)
+
+    FakeTraining(monkeypatch)
+    monkeypatch.setattr(group_training, "train_all", train_all)
+    directory = prepared(tmp_path / "search")
+    config = tiny({"execution.max_minutes": 1.0})
+    with pytest.raises(Stopped, match="stopped"):
+        hyperparameter_search.run(config, directory)
+    assert 0 < left[0] < 1.0
+
+
 @pytest.mark.parametrize("preset", PRESETS)
 def test_presets(preset: str) -> None:
     hyperparameter_search.validate(get_config(preset))
@@ -184,10 +203,9 @@ def test_another_boards_grid_is_refused_and_one_without_networks(tmp_path: Path)
         ("othello_6x6", "its game is othello_6x6, not connect_four_5x5"),
         (config.game, "its networks are gone, give a study with its groups"),
     ):
-        results = {
-            "correlation": {"players": [{"training": "t0_seed0"}]},
-            "config": config.to_dict() | {"game": game},
-        }
+        stored = config.to_dict() | {"game": game}
+        del stored["network"]["grow_by"]  # younger than the grid: it had the default in it
+        results = {"correlation": {"players": [{"training": "t0_seed0"}]}, "config": stored}
         workdir.write_json(tmp_path / workdir.RESULTS, results)
         with pytest.raises(ConfigError, match=told):
             hyperparameter_search.validate(config)

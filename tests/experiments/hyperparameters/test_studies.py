@@ -301,6 +301,11 @@ def test_shares_of_different_studies_are_refused(finished: Path, tmp_path: Path)
     other = tmp_path / "other"
     shutil.copytree(finished, other)
     config = workdir.read_json(other / workdir.CONFIG)
+    with pytest.raises(ConfigError, match="is a share: choose another directory"):
+        merge.merge([other], other)
+    workdir.write_json(other / workdir.CONFIG, config | {"train.iterations": 9})
+    with pytest.raises(ConfigError, match=r"is another study than .*train\.iterations"):
+        merge.merge([finished, other], tmp_path / "never")
     workdir.write_json(other / workdir.CONFIG, config | {"search.c_puct": 3.0})
     with pytest.raises(ConfigError, match=r"is another study than .*search\.c_puct: 1\.0 -> 3\.0"):
         merge.merge([finished, other], tmp_path / "never")
