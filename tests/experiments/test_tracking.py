@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 from experiments import loss_ablation
+from experiments.pages import reports
 from experiments.shell.study import StudyRun
 from experiments.shell.summary import summary_of
 from jaxzero import workdir
@@ -114,12 +115,15 @@ def test_the_documented_results_are_those_that_are_sent(finished: Path) -> None:
     assert missing(common, listed) == []
 
 
-def test_a_study_of_parts_sends_what_it_found(tmp_path: Path) -> None:
+def test_a_study_of_parts_sends_what_it_found(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(reports, "write", lambda directory: directory / "report.html")
     points = [{"iteration": i, "search": 0.5 + i, "new_share": None} for i in range(2)]
     arm = {"arm": "plain", "changes": {"c": 1.0}, "runs": [{"name": "seed0", "points": points}]}
     study = StudyRun("arms", tiny({"tracking.tensorboard": True}), tmp_path)
     results = {"runs": [], "config": study.config.to_dict(), "arms": [arm]}
-    study.conclude(results, lambda directory: directory / "report.html")
+    study.conclude(results)
     assert json.loads((tmp_path / workdir.RESULTS).read_text())["arms"] == [arm]
     sent = read_events(tmp_path / "tensorboard" / "seed0")
     assert series(sent, "accuracy/search") == [(0, 0.5), (1, 1.5)]

@@ -58,7 +58,8 @@ def test_the_page_of_eight_boards_is_small(boards: list[str], most: int, tmp_pat
     rows, runs = made_up.metrics(made_up.TARGETS, seeds, iterations), []
     for row in (row for row in rows if row["iteration"]):
         row["arena/opponent"] = row["iteration"] - 1
-        row |= {f"arena/{end}_moving_first": 2 for end in ("wins", "draws", "losses")}
+        for end in ("wins", "draws", "losses"):
+            row[f"arena/{end}_moving_first"] = row[f"arena/{end}"] // 2
     for board, semantics in itertools.product(boards, ("corrected", "published")):
         results = made_up.results(made_up.TARGETS, seeds, iterations, board)
         results["config"]["semantics"] = semantics
