@@ -37,8 +37,6 @@ _MIB = 2**20
 _DATE = (1980, 1, 1, 0, 0, 0)  # the same run gives the same archive
 _LEVEL = 9  # of compression
 _END = 22 + 8  # bytes of a zip archive's end; "dropped" in the manifest
-
-
 _MAX_MIB = 16.0
 
 

@@ -77,10 +77,14 @@ def validate(config: ConfigDict) -> None:
     """Refuses what this study can't do, before anything compiles."""
     setting_study.validate(config, KEYS)
     known = config_lib.flatten(config)
+    # As published d is swept, too, though dropout never acts there: the report says so.
+    meant = config_lib.changed(
+        config, {"semantics": "corrected", "switches.dropout_inactive": False}
+    )
     for key in LETTERS.values():
         field = field_of(key)
         values = config.study[field]
-        if values and not companions.acts(config, key):
+        if values and not companions.acts(meant, key):
             raise ConfigError(
                 f"config.study.{field}={tuple(values)}: changes nothing here, config.{key} acts "
                 f"with {companions.in_words(key, known, 'config.')}: set that, or this to ()"

@@ -3,6 +3,7 @@
 The correlation study of Wang 2020 and 2023 (section 6.2) with Optuna in place of the grid.
 """
 
+from experiments.configs import hyperparameter_correlation as correlation
 from experiments.configs.hyperparameter_correlation import MEDIUM, NO_ARENA, SMALL
 from jaxzero.settings.config import Key, Preset, preset_getter
 
@@ -38,13 +39,7 @@ PRESETS: dict[str, Preset] = {
     ),
 }
 
-# What every setting sets itself, and the study's own key in its place.
-REPLACED = {
-    "train.iterations": "study.iterations",
-    "selfplay.episodes": "study.episodes",
-    "search.num_simulations": "study.num_simulations",
-    "train.epochs": "study.epochs",
-}
+REPLACED = correlation.REPLACED
 
 KEYS: tuple[Key, ...] = (
     Key("preset", "quick", "what these settings began from", choices=tuple(PRESETS)),

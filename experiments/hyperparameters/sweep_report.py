@@ -35,7 +35,7 @@ def build(directory: Path) -> Page:
     return Page(
         **report_parts.heading(study, "Which hyper-parameters matter"),
         verdicts=[report_parts.tally(decided, "remark"), _strongest(played), report_parts.POINTS],
-        missing=report_parts.missing(study),
+        missing=report_parts.missing(study) + _idle(study),
         facts=report_parts.facts(study),
         sections=[
             section(
@@ -184,6 +184,15 @@ def strength(parameters: Sequence[Mapping[str, Any]], played: Mapping[str, Any])
     ]
     style.legend_below(figure, handles, columns=3)
     return figure
+
+
+def _idle(study: Study) -> list[str]:
+    """What was swept as the published program did it, and changed nothing."""
+    inactive = (study.results.get("switches") or {}).get("dropout_inactive")
+    swept = any(one["letter"] == "d" for one in study.results["sweep"]["parameters"])
+    return [
+        "As in the published program dropout never acts: settings of d repeat the default."
+    ] * bool(inactive and swept)
 
 
 def table_3(study: Study) -> Table:

@@ -12,6 +12,7 @@ from benchmarks.reliability import configs, disk, mutations, page, studies
 from benchmarks.reliability.mutations import Case
 from benchmarks.reliability.tally import Step, Tally
 from experiments import loss_ablation
+from experiments.shell import cli
 from jaxzero import workdir
 from jaxzero.runs.checkpoints import DIGEST
 from jaxzero.settings.config import ConfigError
@@ -151,3 +152,9 @@ def test_the_page_holds_the_committed_counts() -> None:
     assert page.fill(text, workdir.read_json(page.COUNTS)) == text, (
         "run: python -m benchmarks.reliability --page"
     )
+
+
+@pytest.mark.parametrize("study", studies.STUDIES)
+def test_the_words_of_each_study_are_taken(study: str) -> None:
+    words = [f"--config.{word}" for word in studies._words(study)]
+    cli._parse([*words, "--workdir=x"], f"experiments/configs/{study}.py:quick")

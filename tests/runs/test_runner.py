@@ -4,9 +4,7 @@ import dataclasses
 import json
 import shutil
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
-from unittest import mock
 
 import jax
 import jax.numpy as jnp
@@ -15,11 +13,10 @@ import pytest
 from ml_collections import ConfigDict
 
 from jaxzero import runs, workdir
-from jaxzero.runs import Member, population, runner
+from jaxzero.runs import Member, population
 from jaxzero.runs.checkpoints import DIGEST, Checkpoints
 from jaxzero.runs.failures import FAILED, Failures
 from jaxzero.runs.runner import Trained
-from jaxzero.runs.training_clock import TrainingClock
 from jaxzero.settings.config import ConfigError
 from jaxzero.training import spec as spec_lib
 from tests import small
@@ -203,66 +200,6 @@ def test_the_rows_are_those_of_the_runs_alone(uninterrupted: tuple[Path, Trained
             for name, value in metrics.items():
                 if not name.startswith("heldout/"):
                     assert row[name] == np.ravel(value)[-1], name
-
-
-def test_the_speed_of_an_iteration_is_of_its_own_time(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Also of the last one, which is logged right after the one before."""
-    clock, shown = [0.0], []
-    config = small.small_config({"train.iterations": 2})
-    members = members_of(config)
-
-    def iterate(number: int, states: None) -> tuple[None, dict[str, np.ndarray]]:
-        clock[0] += 4 * number  # it is finished when the call returns
-        names = ("loss/policy", "loss/value", "unseen/policy", "unseen/value", "unseen/product")
-        measured = dict.fromkeys(names, np.ones(2)) | {
-            "count/selfplay_evaluations": np.full(2, 40.0)
-        }
-        return states, measured
-
-    stub: Any = mock.MagicMock()
-    stub.reason.return_value = None
-    states: Any = mock.MagicMock()
-    job = runner._Job(config, members, tmp_path, stub, stub, stub, None, None)
-    monkeypatch.setattr(runner, "time", mock.Mock(monotonic=lambda: clock[0]))
-    monkeypatch.setattr(runner, "population", mock.Mock(fetch=lambda measured: measured))
-    monkeypatch.setattr(runner.runs, "without_optimiser", lambda learner: learner)
-    monkeypatch.setattr(
-        runner.tqdm, "set_postfix_str", lambda self, text, refresh: shown.append(text)
-    )
-    runner._iterate(job, iterate, states, 0, TrainingClock([], 0.0, lambda: 0.0), stub)
-    assert [text.rpartition(" l_v ")[2] for text in shown] == [
-        "1.000 20 evaluations/s",
-        "1.000 10 evaluations/s",
-    ]
-
-
-def test_a_network_of_each_width_is_kept(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    settings = {"network.name": "resnet", "network.grow_at": (2,), "network.grow_to": (8,)}
-    config = small.small_config(
-        {"train.iterations": 5, "execution.snapshot_every": 9, "arena.gate": "none", **settings}
-    )
-
-    def of_width(channels: int) -> SimpleNamespace:
-        kernel = np.zeros((2, 3, 3, 4, channels))
-        return SimpleNamespace(
-            learner=SimpleNamespace(params={"block_0_conv_0": {"kernel": kernel}})
-        )
-
-    def iterate(number: int, states: Any) -> tuple[Any, dict[str, np.ndarray]]:
-        names = ("loss/policy", "loss/value", "unseen/policy", "unseen/value", "unseen/product")
-        return of_width(8 if number > 2 else 4), dict.fromkeys(names, np.ones(2))
-
-    stub: Any = mock.MagicMock()
-    stub.reason.return_value = None
-    snapshots: Any = mock.MagicMock()
-    job = runner._Job(config, members_of(config), tmp_path, stub, stub, snapshots, None, None)
-    monkeypatch.setattr(runner, "population", mock.Mock(fetch=lambda measured: measured))
-    monkeypatch.setattr(runner.runs, "without_optimiser", lambda learner: learner)
-    begun: Any = of_width(4)
-    runner._iterate(job, iterate, begun, 0, TrainingClock([], 0.0, lambda: 0.0), stub)
-    assert [call.args[0] for call in snapshots.save.call_args_list] == [3, 5]
 
 
 def test_losses_that_are_not_finite_stop_the_run(

@@ -18,11 +18,11 @@ from jaxzero import runs, solvers
 from jaxzero.games import Game, make_game
 from jaxzero.players import Players, Turn, no_cost
 from jaxzero.settings.config import ConfigError
-from jaxzero.solvers import ILLEGAL, Labelled, position_files
+from jaxzero.solvers import Labelled, position_files
 from tests.saved_runs import save_run
 from tests.small import assert_equal
+from tests.solvers.made_up import GAME, TRUTH
 
-GAME = make_game("connect_four_5x5")
 PLIES = range(12, 18)
 
 
@@ -30,17 +30,6 @@ PLIES = range(12, 18)
 def labelled() -> Labelled:
     states = solvers.sample(GAME, positions=60, plies=PLIES, seed=0)
     return solvers.label(GAME, states)
-
-
-def made_up(scores: list[list[int]], plies: list[int]) -> Labelled:
-    return Labelled(GAME, None, np.array(scores, np.int16), np.array(plies))
-
-
-# Two ways to win and one to lose; a draw that can be lost; lost whatever is played.
-TRUTH = made_up(
-    [[3, 1, -2, ILLEGAL], [0, -1, ILLEGAL, ILLEGAL], [-5, -1, -1, -5]],
-    [2, 5, 10],
-)
 
 
 def test_labels_of_a_table() -> None:

@@ -6,27 +6,15 @@ import numpy as np
 import pytest
 
 from jaxzero import solvers
-from jaxzero.games import make_game
 from jaxzero.networks import likeliest_result
-from jaxzero.solvers import ILLEGAL, Answers, Labelled
-
-GAME = make_game("connect_four_5x5")
+from jaxzero.solvers import Answers, Labelled
+from tests.solvers.made_up import GAME, TRUTH
 
 
 @pytest.fixture(scope="module")
 def labelled() -> Labelled:
     states = solvers.sample(GAME, positions=40, plies=range(14, 18), seed=1)
     return solvers.label(GAME, states)
-
-
-def made_up(scores: list[list[int]], plies: list[int]) -> Labelled:
-    return Labelled(GAME, None, np.array(scores, np.int16), np.array(plies))
-
-
-TRUTH = made_up(
-    [[3, 1, -2, ILLEGAL], [0, -1, ILLEGAL, ILLEGAL], [-5, -1, -1, -5]],
-    [2, 5, 10],
-)
 
 
 def test_a_perfect_player_has_every_mark(labelled: Labelled) -> None:

@@ -12,7 +12,6 @@ from tests.experiments.hyperparameters.test_studies import NONE
 from tests.experiments.processes import begin, check_killed, log_of, rows_of
 
 _SMALL = (
-    "train.iterations=4",
     "execution.checkpoint_every=2",
     "network.channels=4",
     "network.hidden=(16, 8)",
@@ -21,6 +20,7 @@ _SMALL = (
 )
 TINY = (
     *_SMALL,
+    "train.iterations=4",
     "search.num_simulations=8",
     "selfplay.episodes=8",
     "arena.games=4",

@@ -7,8 +7,24 @@ import pytest
 from ml_collections import ConfigDict
 
 from experiments import hyperparameter_correlation, hyperparameter_sweep
-from jaxzero.settings.config import ConfigError
+from experiments.configs.hyperparameter_sweep import PRESETS, get_config
+from experiments.hyperparameters import sweep_report
+from experiments.pages.study import Study
+from jaxzero.settings.config import ConfigError, changed
 from tests.experiments.hyperparameters.test_studies import correlation, sweep
+
+
+@pytest.mark.parametrize("preset", PRESETS)
+def test_a_sweep_as_published_has_d_and_says_that_it_changes_nothing(preset: str) -> None:
+    config = changed(get_config(preset), {"semantics": "published"})
+    hyperparameter_sweep.validate(config)
+    assert config.study.dropout_rate
+    for inactive, said in ((True, 1), (False, 0)):
+        results = {
+            "switches": {"dropout_inactive": inactive},
+            "sweep": {"parameters": [{"letter": "I"}, {"letter": "d"}]},
+        }
+        assert len(sweep_report._idle(Study("study", results, {}))) == said
 
 
 @pytest.mark.parametrize(
