@@ -228,7 +228,6 @@ def _heldout(changes: Mapping[str, Any], spec: Spec) -> Heldout:
         spec.game,
         num_games=config.evaluation.heldout_games,
         num_simulations=2,
-        temperature_plies=config.selfplay.temperature_plies,
     )
 
 

@@ -119,7 +119,7 @@ def self_test(say: Callable[[str], None]) -> bool:
     config = changed(default_config(), TINY)
     spec, hyper = make_spec(config), make_hyper(config)
     started = time.monotonic()
-    held = heldout.make(spec.game, num_games=2, num_simulations=2, temperature_plies=6)
+    held = heldout.make(spec.game, num_games=2, num_simulations=2)
     state = jax.jit(functools.partial(iteration.init, spec))(config.seed)
     iterate = (
         jax.jit(functools.partial(iteration.iterate, spec)).lower(hyper, state, held).compile()

@@ -38,6 +38,12 @@ def check(config: ConfigDict) -> None:
             "search, set 'puct' or leave the arms "
             f"{' and '.join(POPULATIONS)} out of config.study.arms"
         )
+    if config.arena.gate != "none":
+        raise ConfigError(
+            f"config.arena.gate={config.arena.gate!r}: the runs of a population copy each other "
+            "and have no ratings of their own, set it to 'none' or leave the arms "
+            f"{' and '.join(POPULATIONS)} out of config.study.arms"
+        )
     searched = tuple(name for name in config.study.evolves if name in EVOLVING)
     alike = {"selfplay.league": "wins", "selfplay.league_evolves": searched}
     if searched:

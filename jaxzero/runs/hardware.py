@@ -72,6 +72,5 @@ def heldout_shapes(config: ConfigDict) -> Any:
             parts.build_game(config),
             num_games=config.evaluation.heldout_games,
             num_simulations=config.evaluation.heldout_simulations,
-            temperature_plies=config.selfplay.temperature_plies,
         )
     )

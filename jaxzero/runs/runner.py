@@ -177,7 +177,6 @@ def train(
             spec.game,
             num_games=config.evaluation.heldout_games,
             num_simulations=config.evaluation.heldout_simulations,
-            temperature_plies=config.selfplay.temperature_plies,
         )
         held = jax.block_until_ready(held)  # minutes where games are long
         predicted = memory.forecast(

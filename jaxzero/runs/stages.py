@@ -107,7 +107,7 @@ class Stages:
 
 
 def _is_better(measured: dict[str, Any]) -> bool:
-    """Whether the networks beside have the lower loss on the window, in the mean of all runs that
-    have not failed."""
+    """Whether the networks beside have the lower loss on the window, in the mean of all runs whose
+    losses are finite in this iteration."""
     ours, theirs = population.fetch((measured["growth/loss"], measured["growth/loss_beside"]))
     return bool(np.nanmean(theirs - ours) < 0)

@@ -12,6 +12,7 @@ from ml_collections import ConfigDict
 
 from jaxzero import workdir
 from jaxzero.networks import init_variables
+from jaxzero.runs.checkpoints import Checkpoints
 from jaxzero.runs.opened import Member, networks, open_run
 from jaxzero.settings.config import ConfigError
 from jaxzero.training import features
@@ -58,18 +59,19 @@ def of(config: ConfigDict, members: Sequence[Member], spec: Spec, directory: Pat
             "squeeze_excite=True and without further heads, or change "
             "config.train.teacher_blocks and teacher_channels"
         )
-    _note(directory / FILE, config.train.teacher, opened.iterations[-1], variables)
+    begun = bool(Checkpoints.steps(directory / "checkpoints"))
+    _note(directory / FILE, config.train.teacher, opened.iterations[-1], variables, begun=begun)
     taken = np.arange(len(members)) % len(opened.members)
     return jax.tree.map(lambda x: x[taken], variables)
 
 
-def _note(path: Path, teacher: str, iteration: int, variables: Any) -> None:
-    """Notes which networks these are where a run begins; refuses others where it goes on."""
+def _note(path: Path, teacher: str, iteration: int, variables: Any, *, begun: bool) -> None:
+    """Notes which networks these are where a run begins; refuses others where it has `begun`."""
     digest = hashlib.sha256()
     for leaf in jax.tree.leaves(variables):
         digest.update(np.asarray(leaf).tobytes())
     found = {"iteration": iteration, "sha256": digest.hexdigest()}
-    held = workdir.read_json(path) if path.is_file() else found
+    held = workdir.read_json(path) if begun and path.is_file() else found
     if held != found:
         raise ConfigError(
             f"config.train.teacher={teacher!r}: its newest network is of iteration {iteration}, "

@@ -101,8 +101,12 @@ _TOGETHER: dict[tuple[Any, ...], tuple[str, ...]] = {
     ("switches.arena_random_openings",): ("arena.opening_plies",),
     ("tracking.wandb",): ("tracking.wandb_project",),
 }
-
-
+# key -> others, each with its values: where all of them are so, the key changes nothing.
+_IDLE: dict[str, tuple[tuple[Any, ...], ...]] = {
+    "selfplay.fast_noise": (("search.dirichlet_fraction", 0.0), ("search.forced_playouts", 0.0)),
+    "selfplay.temperature_plies": (("selfplay.tree_c",), ("search.algorithm", "puct")),
+    "train.momentum": (("train.schedule", "cyclic"),),
+}
 _NOTHING: Mapping[str, str] = {}
 
 
@@ -119,15 +123,22 @@ def in_words(name: str, known: Container[str], prefix: str = "") -> str:
     ways = []
     for other, *values in companions(name):
         if other in known:
-            own = f"{prefix}{other}" + (f"={'/'.join(map(str, values))}" if values else "")
+            own = _said(other, values, prefix)
             ways.append(" and ".join(filter(None, [own, in_words(other, known, prefix)])))
     return " or ".join(ways)
+
+
+def idle_in_words(name: str, prefix: str = "") -> str:
+    """Where a key changes nothing, whatever it acts with; empty: nowhere."""
+    return " and ".join(_said(o, values, prefix) for o, *values in _IDLE.get(name, ()))
 
 
 def described(key: Key, known: Container[str]) -> str:
     """A key's meaning, what it acts with of the known keys, and what it needs."""
     others = in_words(key.name, known)
     text = f"{key.meaning}; with {others}" if others else key.meaning
+    idle = idle_in_words(key.name)
+    text = f"{text}; not with {idle}" if idle else text
     return f"{text}; needs {key.needs[0]}={key.needs[1]}" if key.needs else text
 
 
@@ -137,6 +148,9 @@ def acts(config: ConfigDict, name: str) -> bool:
     values |= {f"switches.{n}": on for n, on in vars(resolve_switches(config)).items()}
 
     def does(name: str) -> bool:
+        idle = _IDLE.get(name, ())
+        if idle and all(o in values and _is_among(values[o], meant) for o, *meant in idle):
+            return False
         others = [(other, meant) for other, *meant in companions(name) if other in values]
         return not others or any(does(o) and _is_among(values[o], meant) for o, meant in others)
 
@@ -169,15 +183,21 @@ def refuse_idle(
         if is_off(value):
             continue
         if not acts(config, name):
+            with_them, without = in_words(name, values, "config."), idle_in_words(name, "config.")
+            ways = [with_them and f"with {with_them}", without and f"not with {without}"]
             raise ConfigError(
-                f"config.{name}={value!r}: changes nothing here, it acts with "
-                f"{in_words(name, values, 'config.')}: set that, or leave it out"
+                f"config.{name}={value!r}: changes nothing here, it acts "
+                f"{', and '.join(filter(None, ways))}: set that, or leave it out"
             )
         if switch in switches and not switches[switch]:
             raise ConfigError(
                 f"config.{name}={value!r}: it concerns {', '.join(SWITCHES[switch].families)}, not "
                 f"config.game={config.game!r}, leave it out"
             )
+
+
+def _said(name: str, values: Sequence[Any], prefix: str) -> str:
+    return f"{prefix}{name}" + (f"={'/'.join(map(str, values))}" if values else "")
 
 
 def _is_among(value: Any, meant: Sequence[Any]) -> bool:

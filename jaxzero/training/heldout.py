@@ -13,17 +13,16 @@ from jaxzero.search.options import SearchOptions
 from jaxzero.training import replay, selfplay
 from jaxzero.training.replay import Examples
 
-SEED = 1999  # of the set itself: not a run's seed
+# Of the set itself, whatever a run has.
+SEED = 1999
+TEMPERATURE_PLIES = 15  # T' of Wang 2019: plies 1 .. 14 are sampled, for variety
 
 
-def make(
-    game: Game, *, num_games: int, num_simulations: int, temperature_plies: int
-) -> tuple[Examples, jax.Array]:
+def make(game: Game, *, num_games: int, num_simulations: int) -> tuple[Examples, jax.Array]:
     """Plays the games.
 
     Args:
       num_simulations: m of the rollout search.
-      temperature_plies: plies 1 .. T'-1 are sampled, for variety.
 
     Returns:
       `Examples` [N] with policy = visit distribution and value = true result, both from the player
@@ -39,7 +38,7 @@ def make(
             options=SearchOptions(capacity=num_simulations + 1),
             num_simulations=num_simulations,
             c_puct=jnp.sqrt(2.0),
-            temperature_plies=temperature_plies,
+            temperature_plies=TEMPERATURE_PLIES,
         )
         examples, count = replay.from_trajectory(trajectory, num_games * game.max_plies)
         return examples, jnp.arange(num_games * game.max_plies) < count

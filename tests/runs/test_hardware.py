@@ -36,9 +36,7 @@ def test_what_does_not_fit_is_refused_in_words() -> None:
 
 def test_the_forecast_is_the_one_that_training_prints() -> None:
     config = small.small_config({"execution.population": "auto"})
-    made = heldout.make(
-        parts.build_game(config), num_games=2, num_simulations=2, temperature_plies=6
-    )
+    made = heldout.make(parts.build_game(config), num_games=2, num_simulations=2)
     for here, together in ((Hardware("cpu", "", 1, None), False), (GPU, True)):
         expected = memory.forecast(
             small.small_spec(), small.small_hyper(), made, members=3, together=together

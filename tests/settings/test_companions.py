@@ -85,6 +85,21 @@ REFUSED = {"search.forced_playouts", "replay.window_start"}
             "loss=sum: set",
         ),
         ({"tracking.wandb_project": "mine"}, "tracking.wandb_project", "config.tracking.wandb"),
+        (
+            {"train.optimizer": "sgd", "train.schedule": "cyclic", "train.momentum": 0.5},
+            "train.momentum",
+            "and not with config.train.schedule=cyclic: set that",
+        ),
+        (
+            {"selfplay.fast_share": 0.5, "selfplay.fast_noise": 0.5},
+            "selfplay.fast_noise",
+            "not with config.search.dirichlet_fraction=0.0 and config.search.forced_playouts=0.0",
+        ),
+        (
+            {"selfplay.share": "cache", "selfplay.tree_c": 1.5, "selfplay.temperature_plies": 7},
+            "selfplay.temperature_plies",
+            "acts not with config.selfplay.tree_c and config.search.algorithm=puct: set that",
+        ),
     ],
 )
 def test_what_would_change_nothing_is_refused(
@@ -111,6 +126,9 @@ def test_what_would_change_nothing_is_refused(
         {"search.algorithm": "gumbel", "search.dirichlet_fraction": 0.0},  # says that it is off
         {"game": "gobang_5x5", "switches.small_draw_value": True},
         {"switches.small_draw_value": False},
+        {"train.optimizer": "sgd", "train.momentum": 0.5},
+        {"selfplay.fast_share": 0.5, "search.dirichlet_fraction": 0.1, "selfplay.fast_noise": 0.5},
+        {"selfplay.temperature_plies": 7},
     ],
 )
 def test_what_acts_is_accepted(changes: dict[str, Any]) -> None:

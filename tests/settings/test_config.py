@@ -156,6 +156,10 @@ def test_impossible_settings_are_refused_in_one_line(changes: dict[str, Any], me
             "800 examples (400 positions, 2 images of each)",
         ),
         ({"train.batch_size": 9, "replay.max_examples": 5}, "never holds more than 8 examples"),
+        (
+            {"train.batch_size": 64, "replay.window_positions": 20},
+            "choose at most that or raise config.replay.window_positions",
+        ),
         ({"search.loop": "mctx", "search.ties": "random"}, "config.search.ties='random': mctx's"),
         (
             {

@@ -182,5 +182,6 @@ def test_a_population_learns_features_of_a_run_beside_it(tmp_path: Path) -> None
         with pytest.raises(ConfigError, match=message):
             teachers.of(other, one_run(other), spec_lib.make_spec(other), place)
     small_run(tmp_path / "small", {}, at=2)  # it was trained on
+    teachers.of(config, one_run(config, 3), spec, place)  # nothing was trained there yet
     with pytest.raises(ConfigError, match=r"of iteration 2, this run began with .* of iteration 1"):
-        teachers.of(config, one_run(config, 3), spec, place)
+        teachers.of(config, one_run(config, 3), spec, tmp_path / "large")

@@ -213,8 +213,9 @@ def test_dirichlet_noise_makes_greedy_games_differ() -> None:
 
 def test_the_heldout_games_are_always_the_same_and_truly_labelled() -> None:
     game = signed(LINE)
-    settings = {"num_games": 4, "num_simulations": 3, "temperature_plies": 5}
-    (examples, counts), again = (heldout.make(game, **settings) for _ in range(2))
+    (examples, counts), again = (
+        heldout.make(game, num_games=4, num_simulations=3) for _ in range(2)
+    )
     small.assert_equal((examples, counts), again)
     assert examples.policy.shape == (4 * game.max_plies, game.num_actions)
     count = int(counts.sum())

@@ -126,6 +126,7 @@ def test_every_arm_has_its_accuracies_and_its_costs(tmp_path: Path) -> None:
         ({"study.marked_with": "selfplay"}, r"config\.study\.marked_with='selfplay': the runs of"),
         ({"search.key": "position"}, r"config\.study\.evolves: .*set config.search.key='game'"),
         ({"search.dirichlet_fraction": 0.0}, "there is no root noise"),
+        ({"arena.gate": "threshold"}, r"config\.arena\.gate='threshold': .*have no ratings"),
     ],
 )
 def test_runs_of_a_population_differ_in_their_searches(
