@@ -75,7 +75,7 @@ def programs(
             seen = observation.astype(jnp.float32).sum((1, 2, 3))
             return jnp.zeros((seen.size, game.num_actions)) + seen[:, None], seen
 
-        position, _ = evaluation.look_at(game, evaluate, keys, moved, options.draw_for_asked)
+        position, _ = evaluation.look_at(game, evaluate, keys, moved, options)
         node = evaluation.as_node(position, options)
         parts = jax.tree.leaves((node, position.is_terminal))
         return sum((part.astype(jnp.float32).sum() for part in parts), jnp.float32(0))
@@ -125,7 +125,7 @@ def _measure(
         active = jnp.ones(keys.shape, bool)
         rule = selection(spec, hyper, result.tree, jnp.float32(0))
         leaf = tree.descend(result.tree, *rule, active)
-        seen, _ = evaluation.look_at(spec.game, evaluate, keys, states, spec.search.draw_for_asked)
+        seen, _ = evaluation.look_at(spec.game, evaluate, keys, states, spec.search)
         return result.tree, leaf, evaluation.as_node(seen, spec.search)
 
     trees, leaf, new = prepare()

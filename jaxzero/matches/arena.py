@@ -161,14 +161,16 @@ def play_match(
     layouts = jnp.stack([jnp.arange(by_second.size), by_second])
     turns = jnp.stack([by_second, by_first])
 
-    def is_live(states: State, wanted: jax.Array) -> jax.Array:
-        return wanted & ~jax.vmap(game.is_terminal)(states)
+    def is_live(states: State, games: jax.Array, plies: jax.Array) -> jax.Array:
+        """Of each place; a network that diverged may play what is no move, without an end."""
+        going_on = wanted[games] & (plies[games] < game.max_plies)
+        return going_on & ~jax.vmap(game.is_terminal)(states)
 
     def body(carry: _Carry) -> _Carry:
         side = carry.tick % 2
         here, turn_over = layouts[side], turns[side]
         turn = jax.vmap(game.to_move)(carry.states) == side
-        live = is_live(carry.states, wanted[here]) & turn
+        live = is_live(carry.states, here, carry.plies) & turn
         ply_keys = jax.vmap(jax.random.fold_in)(keys[here], carry.plies[here])
         action, acting, cost = _choose(kinds, carry.acting, ply_keys, carry.states, live, batches)
         acting = _notice(kinds, acting, action, live, batches)
@@ -196,7 +198,7 @@ def play_match(
         cost=no_cost(),
     )
     carry = jax.lax.while_loop(
-        lambda c: any_member(is_live(c.states, wanted[layouts[c.tick % 2]])), body, carry
+        lambda c: any_member(is_live(c.states, layouts[c.tick % 2], c.plies)), body, carry
     )
     place = jnp.where(carry.tick % 2 == 0, layouts[0], by_first)  # of each game, at the end
     outcome = jax.vmap(game.outcome)(jax.tree.map(lambda x: x[place], carry.states))

@@ -85,7 +85,7 @@ def play_match(
         wanted = i % games_per_direction < played
 
         def going(one: _Game) -> jax.Array:
-            return wanted & ~game.is_terminal(one.state)
+            return wanted & (one.ply < game.max_plies) & ~game.is_terminal(one.state)
 
         begun = _Game(
             state=first_state,

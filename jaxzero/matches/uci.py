@@ -117,7 +117,7 @@ class Engines:
         )
         played = engine.protocol.play(board, limit, game=object())
         move = self._result(engine, played, s.seconds + _GRACE).move
-        if move is None:
+        if not move:  # none, or the null move
             raise self._chess.engine.EngineError("no move")
         return move.uci()
 

@@ -27,7 +27,7 @@ def start(
     needed: jax.Array | None = None,
 ) -> tuple[mctx.Tree, jax.Array]:
     """(fresh trees whose roots are `states`, without root noise; evaluations made)."""
-    position, made = look_at(game, evaluate, keys, states, options.draw_for_asked, needed)
+    position, made = look_at(game, evaluate, keys, states, options, needed)
     root = as_node(position, options)
     trees = tree.new_tree(
         root,
@@ -61,7 +61,7 @@ def simulate(
     needed = active
     if options.propagate_results:  # known edges back up their result
         needed = active & (known_results.of_edges(trees, leaf) == tree.UNKNOWN)
-    position, made = look_at(game, evaluate, keys, states, options.draw_for_asked, needed)
+    position, made = look_at(game, evaluate, keys, states, options, needed)
     same = jax.vmap(game.to_move)(before) == position.to_move
     value = options.discount * jnp.where(same, position.value, -position.value)
     if options.propagate_results:
@@ -272,7 +272,7 @@ def _read_off(
     forced: jax.Array | float,
 ) -> SearchResult:
     """What the trees say; `prior` float32[B, A] is the roots' log prior without noise."""
-    node = tree.read_node(trees, jnp.zeros(active.shape, jnp.int32))
+    node = tree.read_root(trees)
     root_value: Callable[[tree.Node], jax.Array] = tree.node_value
     if options.algorithm == "gumbel":
         action, policy, improved = rules.gumbel_policy(node, trees.extra_data.root_gumbel, options)
@@ -283,6 +283,7 @@ def _read_off(
         visits = kept = node.visits.astype(jnp.float32)
         if options.forced_playouts:
             kept = rules.pruned_visits(node, jnp.asarray(c_puct, jnp.float32), options, forced)
+            visits = visits + 0.5 * (kept > 0)  # of equals, those that are left
         if options.propagate_results:
             visits = kept = known_results.chosen_from(node)
         policy = kept / jnp.maximum(kept.sum(-1, keepdims=True), 1.0)

@@ -66,10 +66,13 @@ def evaluate_positions(
     keys: jax.Array,
     states: State,
     needed: jax.Array,
+    options: SearchOptions,
 ) -> tuple[jax.Array, jax.Array, jax.Array, jax.Array]:
     """(logits float32[B, A], value float32[B], draw probability float32[B], evaluations made).
 
     From the player to move. Rows that are not `needed` (bool[B]) may hold anything finite.
+
+    ValueError: the options need draw probabilities, and `evaluate` returns none.
     """
     batch = needed.shape[0]
     made = jnp.float32(batch)
@@ -82,7 +85,14 @@ def evaluate_positions(
     logits, value = out[0], out[1]
     chex.assert_shape(logits, (batch, game.num_actions))
     chex.assert_shape(value, (batch,))
-    draw = out[2] if len(out) > 2 and out[2] is not None else jnp.zeros_like(value)
+    draw = out[2] if len(out) > 2 else None
+    if draw is None:
+        worth = options.draw_value  # an array: of each game, which may be none
+        if options.backs_up_draws or (isinstance(worth, (int, float)) and worth):
+            raise ValueError(
+                "draw_value and backs_up_draws need an evaluation that returns draw probabilities"
+            )
+        draw = jnp.zeros_like(value)
     return logits.astype(jnp.float32), value.astype(jnp.float32), draw.astype(jnp.float32), made
 
 
@@ -113,7 +123,7 @@ def look_at(
     evaluate: Evaluate | StateEvaluate,
     keys: jax.Array,
     states: State,
-    draw_for_asked: float,
+    options: SearchOptions,
     needed: jax.Array | None = None,
 ) -> tuple[Position, jax.Array]:
     """Evaluates positions; finished ones get their true result in place of the network's word.
@@ -121,7 +131,6 @@ def look_at(
     Args:
       evaluate: see `Evaluate`.
       keys: [B], consumed.
-      draw_for_asked: see `SearchOptions`.
       needed: bool[B], whose evaluation will be used, should they be unfinished; None: all.
 
     Returns:
@@ -129,10 +138,10 @@ def look_at(
     """
     is_terminal = jax.vmap(game.is_terminal)(states)
     needed = ~is_terminal if needed is None else needed & ~is_terminal
-    logits, value, draw, made = evaluate_positions(game, evaluate, keys, states, needed)
+    logits, value, draw, made = evaluate_positions(game, evaluate, keys, states, needed, options)
     to_move = jax.vmap(game.to_move)(states)
     outcome = jax.vmap(game.outcome)(states)
-    result = scoring.result_for_mover(outcome, to_move, draw_for_asked)
+    result = scoring.result_for_mover(outcome, to_move, options.draw_for_asked)
     position = Position(
         state=states,
         legal=jax.vmap(game.legal_actions)(states),

@@ -53,7 +53,7 @@ def model(
         states = place.state
         own_keys = jax.vmap(jax.random.fold_in, (0, None))(keys, jax.random.bits(key))
         moved = jax.vmap(game.step)(states, action)
-        position, made = look_at(game, evaluate, own_keys, moved, options.draw_for_asked, active)
+        position, made = look_at(game, evaluate, own_keys, moved, options, active)
         node = as_node(position, options)
         sign = jnp.where(position.to_move == jax.vmap(game.to_move)(states), 1.0, -1.0)
         was_finished = jax.vmap(game.is_terminal)(states)

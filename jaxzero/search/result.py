@@ -69,7 +69,7 @@ class SearchResult:
       q: float32[B, A], Q of the root's edges from the player to move; 0 without visits.
       known: int8[B], proven result of the root, for the player to move, or
         `tree.UNKNOWN`; None for a search that keeps none.
-      tree: the search tree, which `search.subtree.advance` takes on.
+      tree: the search tree, which `search.subtree.advance` takes on (but for loop="mctx").
       diagnostics: costs and shape.
     """
 

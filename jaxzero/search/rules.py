@@ -255,7 +255,10 @@ def gumbel_policy(
 
 
 def value_under(policy: jax.Array, node: Node) -> jax.Array:
-    """float32[B]: mean of the roots' completed Q under a policy [B, A], from the player to move."""
+    """float32[B]: mean of the roots' completed Q under a policy [B, A], from the player to move.
+
+    The node's own value where the policy has no moves.
+    """
 
     def one(policy: jax.Array, node: Node) -> jax.Array:
         completed = mctx.qtransform_completed_by_mix_value(
@@ -265,6 +268,6 @@ def value_under(policy: jax.Array, node: Node) -> jax.Array:
             maxvisit_init=1.0 - node.visits.max(),  # sigma(q) = q
             rescale_values=False,
         )
-        return (policy * completed).sum()
+        return jnp.where(policy.any(), (policy * completed).sum(), node.raw_value)
 
     return jax.vmap(one)(policy, node)

@@ -41,9 +41,7 @@ def _keep_below(tree: mctx.Tree, action: jax.Array) -> tuple[mctx.Tree, jax.Arra
         return jnp.where(pointers >= 0, new_index[jnp.maximum(pointers, 0)], -1)
 
     return tree.replace(
-        node_visits=move(tree.node_visits, 0),
         raw_values=move(tree.raw_values, 0),
-        node_values=move(tree.node_values, 0),
         parents=move(renumber(tree.parents), -1).at[0].set(-1),
         action_from_parent=move(tree.action_from_parent, -1).at[0].set(-1),
         children_index=move(renumber(tree.children_index), mctx.Tree.UNVISITED),

@@ -37,9 +37,8 @@ def _exchange(tree: mctx.Tree, index: jax.Array) -> mctx.Tree:
 
     extra, priors = tree.extra_data, move(tree.children_prior_logits)
     return tree.replace(
-        **columns(tree, "node_visits", "raw_values", "node_values", "action_from_parent"),
-        **columns(tree, "children_values", "children_visits", "children_rewards"),
-        **columns(tree, "children_discounts", "embeddings"),
+        **columns(tree, "raw_values", "action_from_parent", "children_values", "children_visits"),
+        **columns(tree, "embeddings"),
         parents=renumber(tree.parents),
         children_index=renumber(tree.children_index),
         children_prior_logits=priors,
@@ -76,7 +75,7 @@ def go_on(
     none, rows = jnp.zeros_like(action), jnp.arange(action.shape[0])
     live = live & ~jax.vmap(game.is_terminal)(states)
     is_new = live & (trees.children_index[rows, 0, action] == mctx.Tree.UNVISITED)
-    position, made = look_at(game, evaluate, keys, states, options.draw_for_asked, is_new)
+    position, made = look_at(game, evaluate, keys, states, options, is_new)
     trees = steps.expand(trees, Leaf(none, action, none + 1), as_node(position, options), is_new)
     place = jnp.where(live, trees.children_index[rows, 0, action], 0)
     return put_root(trees, place), place, is_new, made

@@ -1,6 +1,6 @@
 """A UCI engine for tests: plays the first legal move, or misbehaves as its arguments say.
 
-python fake.py [die|illegal|hang|mute|ponder] [EVERY]: misbehaves at every EVERY-th position.
+python fake.py [die|illegal|hang|mute|null|ponder] [EVERY]: misbehaves at every EVERY-th position.
 python fake.py orthodox|atomic: knows no variant, or another one.
 """
 
@@ -37,7 +37,8 @@ for line in sys.stdin:
             if how == "hang":
                 time.sleep(1000)
         first = min(m.uci() for m in board.legal_moves)
-        answers = {"illegal": "a1a1", "mute": "(none)", "ponder": f"{first} ponder a1a1"}
+        answers = {"illegal": "a1a1", "mute": "(none)", "null": "0000"}
+        answers["ponder"] = f"{first} ponder a1a1"
         print("bestmove", answers[how] if how and asked % every == 0 else first, flush=True)
     elif words[:1] == ["quit"]:
         break

@@ -12,7 +12,7 @@ from jaxzero.matches import arena
 from jaxzero.matches.arena import Match
 from jaxzero.players import Players, Turn, no_cost
 
-LOWEST, HIGHEST, MIDDLE = range(3)
+LOWEST, HIGHEST, MIDDLE, BROKEN = range(4)
 NAMES = ("connect_four_4x4", "othello_4x4", "reversi_4x4")
 
 
@@ -22,14 +22,15 @@ def scripted_choice(script: int, legal: Sequence[int], ply: int) -> int:
 
 
 def scripted_players(name: str, scripts: Sequence[int]) -> Players:
-    """`scripted_choice`, compiled."""
+    """`scripted_choice`, compiled; `BROKEN`: action 0, legal or not, as searches with NaN do."""
     game = make_game(name)
 
     def choose_one(script: jax.Array, state: Any) -> jax.Array:
         legal = game.legal_actions(state)
         order = jnp.argsort(~legal)  # stable: the legal ones first, in order
         count = legal.sum()
-        return order[jnp.stack([jnp.zeros_like(count), count - 1, count // 2])[script]]
+        place = jnp.stack([jnp.zeros_like(count), count - 1, count // 2, count])[script]
+        return jnp.where(script == BROKEN, 0, order[place])
 
     def choose(script: jax.Array, memory: Any, keys: Any, states: Any, live: Any) -> Turn:
         action = jax.vmap(choose_one, in_axes=(None, 0))(script, states)

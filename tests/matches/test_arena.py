@@ -20,6 +20,7 @@ from jaxzero.runs import population
 from jaxzero.runs.population import Layout
 from tests.games.boards import plain_game
 from tests.matches.scripted import (
+    BROKEN,
     HIGHEST,
     LOWEST,
     MIDDLE,
@@ -98,6 +99,15 @@ def test_colour_swapped_pairs_share_their_openings() -> None:
               enumerate(map(tuple, pairs))}  # fmt: skip
     assert all(len(found) > 2 for found in starts.values())
     assert (openings[:, 0] != openings[:, 1]).any()
+
+
+def test_a_player_whose_moves_are_none_ends_the_match() -> None:
+    """In Othello it would pass for ever, and with it the other side."""
+    game = make_game("othello_4x4")
+    match = match_of("othello_4x4", (BROKEN, BROKEN))
+    assert len(match.actions) == game.max_plies
+    assert (match.actions == 0).all()
+    assert (match.outcome == 0).all()
 
 
 def test_an_opening_ends_no_game() -> None:

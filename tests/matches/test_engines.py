@@ -85,7 +85,7 @@ def test_a_senseless_move_to_ponder_on_is_nothing(caplog: pytest.LogCaptureFixtu
     assert not caplog.records  # a log would be a traceback a move
 
 
-@pytest.mark.parametrize("how", ["illegal", "mute"])
+@pytest.mark.parametrize("how", ["illegal", "mute", "null"])
 def test_an_engine_that_never_answers_ends_its_games_only(how: str) -> None:
     players = random_players(GAME)
     with engines(how) as opened:

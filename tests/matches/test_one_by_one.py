@@ -35,11 +35,13 @@ def signed(name: str, sign: jax.Array | float) -> Callable[[jax.Array], tuple]:
     return evaluate
 
 
-def match_of(name: str, games: int = GAMES, **options: Any) -> Callable[..., Match]:
+def match_of(
+    name: str, games: int = GAMES, signs: Any = SIGNS, **options: Any
+) -> Callable[..., Match]:
     """(played) -> match."""
     game = make_game(name)
     nodes = one_by_one.nodes(game, max(BUDGETS), 2 * GAMES)
-    searchers = Searcher(jnp.array(SIGNS), jnp.array(BUDGETS), jnp.array(CS))
+    searchers = Searcher(jnp.asarray(signs), jnp.array(BUDGETS), jnp.array(CS))
     return functools.partial(
         one_by_one.play_match,
         game,
@@ -53,7 +55,9 @@ def match_of(name: str, games: int = GAMES, **options: Any) -> Callable[..., Mat
 
 @functools.cache
 def compiled(name: str) -> Callable[..., Match]:
-    return jax.jit(lambda played: match_of(name)(played=played))
+    return jax.jit(
+        lambda played, signs=SIGNS: match_of(name, signs=jnp.asarray(signs))(played=played)
+    )
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -95,6 +99,13 @@ def test_games_differ_though_all_begin_alike(name: str) -> None:
     match = compiled(name)(GAMES)
     assert arena.distinct_games(match) > 2
     assert 0 < match.cost.useful_evaluations <= match.cost.evaluations
+
+
+def test_a_player_that_diverged_ends_its_games() -> None:
+    name = "reversi_4x4"
+    match = compiled(name)(GAMES, (1.0, float("nan")))
+    assert match.played.all()
+    assert len(match.actions) == make_game(name).max_plies
 
 
 def test_fewer_games_are_the_first_of_each_half() -> None:

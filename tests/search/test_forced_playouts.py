@@ -54,6 +54,23 @@ def test_forced_playouts_and_what_is_pruned() -> None:
         np.testing.assert_array_equal(found[::2], noisy[::2])
 
 
+def test_of_equals_a_move_that_is_left_is_played() -> None:
+    """With two playouts two moves have one each, and one of them may be pruned."""
+    games = 32
+    states = jax.tree.map(lambda x: jnp.stack([x] * games), GAME.init())
+    options = SearchOptions(capacity=3, forced_playouts=2.0, ties="random")
+
+    def knows_nothing(observation: jax.Array) -> tuple[jax.Array, jax.Array]:
+        return jnp.zeros((games, GAME.num_actions)), jnp.zeros(games)
+
+    keys = jax.random.split(jax.random.key(0), games)
+    of = functools.partial(core.run, GAME, knows_nothing, keys, states, num_simulations=2)
+    found = jax.jit(lambda: of(options=options))()
+    assert ((found.visit_counts == 1).sum(-1) == 2).all()
+    assert len(set(found.action.tolist())) > 1
+    assert (found.policy[jnp.arange(games), found.action] > 0).all()
+
+
 def first_node(result: Any) -> Node:
     tree = result.tree
     return Node(

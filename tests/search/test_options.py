@@ -45,6 +45,8 @@ def ask(**options: Any) -> None:
         ({"propagate_results": True, "draw_for_asked": -1.0}, "propagate_results=True"),
         ({"temperature": 1.0}, "temperature"),
         ({"num_simulations": 0}, "num_simulations=0"),
+        ({"c_puct": -1.0}, "c_puct=-1.0"),
+        ({"c_puct": float("nan")}, "c_puct=nan"),
         ({"num_simulations": 1, "root_expansion_counts": True}, "num_simulations of 2"),
     ],
     ids=str,
@@ -81,6 +83,20 @@ def test_a_network_of_the_wrong_shape_is_refused() -> None:
         jax.eval_shape(
             lambda key: search(
                 game_named(SMALL), lambda x: evaluate(x)[:1] * 2, key, states, num_simulations=2
+            ),
+            jax.random.key(0),
+        )
+
+
+@pytest.mark.parametrize("options", [{"draw_value": -0.5}, {"backs_up_draws": True}], ids=str)
+def test_draws_are_asked_of_networks_that_know_them(options: dict[str, Any]) -> None:
+    ask(**options)
+    states = stack([oracle_game(SMALL).init()] * 2)
+    evaluate = scaled_network(SMALL, 1.0)
+    with pytest.raises(ValueError, match="need an evaluation that returns draw probabilities"):
+        jax.eval_shape(
+            lambda key: search(
+                game_named(SMALL), lambda x: evaluate(x)[:2], key, states, **options
             ),
             jax.random.key(0),
         )

@@ -105,6 +105,9 @@ def test_gumbels_target_and_value_that_are_asked_for() -> None:
     np.testing.assert_allclose(visits, 1 / 3, rtol=1e-6)
     np.testing.assert_allclose(value, (improved * jnp.array(q)).sum(), rtol=1e-5)
     assert value == same
+    finished = Node(*(jnp.zeros((1, 3), t) for t in (jnp.int32, jnp.float32)),
+                    jnp.full((1, 3), ILLEGAL), jnp.array([-1.0]))  # fmt: skip
+    assert rules.value_under(jnp.zeros((1, 3)), finished)[0] == -1.0  # no moves: the result
 
 
 @pytest.mark.parametrize("values", [(1.0, 3.0, 3.0), (-np.inf, -2.0, -np.inf), (0.0, 0.0, 0.0)])
