@@ -114,11 +114,11 @@ def _bootstrap(data: Data, statistic: Callable[[Data], np.ndarray]) -> list[Inte
     freedom = count - len(VARIED) - 1
     if freedom < 1:
         return [(math.nan, math.nan)] * len(value)
-    drawn: list[np.ndarray] = []
+    varied, drawn = _rank(data), list[np.ndarray]()
     while len(drawn) < RESAMPLES:
         chosen = rng.integers(count, size=count)
         resample = _pick(data, np.concatenate([members[c] for c in chosen]))
-        if _rank(resample) == _rank(data):
+        if _rank(resample) == varied:
             drawn.append(statistic(resample))
     error = np.std(np.array(drawn), axis=0) * math.sqrt(count / freedom)
     ends = [Estimate(float(x), float(e), count, freedom) for x, e in zip(value, error, strict=True)]

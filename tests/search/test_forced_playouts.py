@@ -113,3 +113,10 @@ def test_visits_are_owed_to_visited_moves_alone() -> None:
         options = SearchOptions(forced_playouts=2.0)
         select = rules.puct_root(jnp.float32(0.01), options, None, 2.0)
         assert int(select(node, jnp.int32(0))[0]) == expected
+
+
+def test_as_many_visits_are_forced_as_the_formula_says() -> None:
+    prior = np.array([0.5, 0.3, 0.2])
+    visits = jnp.array([[2, 1, 0]])
+    node = Node(visits, jnp.zeros((1, 3)), jnp.log(prior)[None], jnp.zeros((1,)))
+    np.testing.assert_allclose(rules.forced(node, 2.0)[0], np.sqrt(2.0 * prior * 3), rtol=1e-6)

@@ -114,3 +114,15 @@ def test_gumbels_target_and_value_that_are_asked_for() -> None:
 def test_the_first_of_the_largest(values: tuple[float, ...]) -> None:
     scores = jnp.asarray([values, values[::-1]], jnp.float32).T
     np.testing.assert_array_equal(rules.first_largest(scores), jnp.argmax(scores, 0))
+
+
+def test_a_value_under_a_policy_completes_moves_without_visits() -> None:
+    node = Node(
+        jnp.array([[2, 0]], jnp.int32),
+        jnp.array([[0.8, 0.0]]),
+        jnp.log(jnp.array([[0.5, 0.5]])),
+        jnp.array([-0.4]),
+    )
+    mixed = (-0.4 + 2 * 0.8) / 3  # of the node's own value and the visited move's
+    found = rules.value_under(jnp.array([[0.25, 0.75]]), node)
+    np.testing.assert_allclose(found, [0.25 * 0.8 + 0.75 * mixed], rtol=1e-5)

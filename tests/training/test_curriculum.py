@@ -202,6 +202,10 @@ def test_constant_values_see_nothing():
     blind = blind.replace(root_value=jnp.ones_like(blind.root_value))
     assert float(curriculum.horizon(blind, 0.1)) == 0
     assert float(curriculum.horizon(made_up([10] * 3, sees=10), 0.1)) == 0  # too few games
+    games = made_up([30] * 200, sees=20)  # a horizon ends at the first gap
+    gap = jnp.isin(29 - jnp.arange(30)[:, None], jnp.array([6, 7]))
+    blind = games.replace(root_value=jnp.where(gap, 0.0, games.root_value))
+    assert float(curriculum.horizon(blind, 0.6)) == 6
 
 
 def test_the_average_length_runs_with_the_games():

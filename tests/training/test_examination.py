@@ -144,3 +144,15 @@ def test_where_nothing_solves_a_long_search_says_what_is_right(
     np.testing.assert_array_equal((found.right & legal).sum(-1), 1)
     assert float(jnp.abs(found.value).max()) <= 1
     np.testing.assert_array_equal(found.contested, legal.sum(-1) > 1)
+
+
+def test_a_searchs_value_has_an_error_of_its_own(positions: Positions) -> None:
+    found = scored(uniform(positions).replace(searched_value=positions.value), positions)
+    assert found["search_value_error"] == 0 < found["value_error"]
+
+
+def test_bins_of_the_prediction_count_by_their_positions(positions: Positions) -> None:
+    exact, high = np.asarray(positions.value), np.arange(COUNT) % 3 == 0
+    found = scored(uniform(positions).replace(value=jnp.where(high, 0.9, -0.9)), positions)
+    expected = sum(m.mean() * abs(p - exact[m].mean()) for m, p in ((high, 0.9), (~high, -0.9)))
+    assert found["calibration_error"] == pytest.approx(expected, rel=1e-4)

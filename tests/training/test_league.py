@@ -151,3 +151,20 @@ def test_mutations_have_the_published_spreads_and_stay_in_range() -> None:
     assert (wide >= 0).all()
     assert (wide <= 1).all()
     assert 0.3 < (wide < 0.5).mean() < 0.5
+
+
+def test_games_that_were_played_change_ratings_and_counts() -> None:
+    before, who = made_up(), jnp.array([[2, 0], [5, 8], [2, 5], [0, 5]])
+    outcome = jnp.array([[1.0, -1.0], [0.0, 0.0], [1.0, -1.0], [-1.0, 1.0]])
+    games = SimpleNamespace(active=jnp.array([True, True, False, True]), outcome=outcome)
+    after = league.rate(OWN, before, who, games, jnp.zeros(4))  # type: ignore[arg-type]
+    expected = plain_elo(before.rating.tolist(), [(2, 0, 1.0), (5, 8, 0.5), (0, 5, 0.0)])
+    np.testing.assert_allclose(after.rating, expected, atol=0.01)
+    more = np.zeros(len(before.games))
+    np.add.at(more, [2, 0, 5, 8, 0, 5], 1)
+    np.testing.assert_array_equal(after.games - before.games, more)
+
+
+def test_a_new_generation_begins_without_points() -> None:
+    before = dataclasses.replace(made_up(), given=jnp.float32(7))
+    assert league.next_generation(OWN, SPEC.search, before, jax.random.key(0)).given == 0

@@ -240,3 +240,9 @@ def test_seeds_needed_at_the_edges() -> None:
 def test_the_verdict_on_a_claim_is_the_worst_of_its_contrasts() -> None:
     order = (CONTRADICTED, UNDECIDED, EQUIVALENT, REPRODUCED)
     assert [decision.all_of(order[i:][::-1]) for i in range(4)] == [*order]
+
+
+def test_equality_is_decided_at_its_own_level() -> None:
+    """Both bounds must hold, so nothing is corrected: Holm's method would ask for more."""
+    inside = Estimate(40.0, 4.3, 20, 19.0)  # of the margin at 95 %, not at 98.3 %
+    assert decision.judge(inside, "equal", 50.0, 0.05, 0.05 / 3) == REPRODUCED

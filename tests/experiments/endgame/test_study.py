@@ -67,7 +67,7 @@ def test_from_settings_to_report(tmp_path: Path) -> None:
         json.loads(line)
         for line in (tmp_path / "arms" / "curriculum" / "metrics.jsonl").read_text().splitlines()
     ]
-    assert [r["count/window_games"] >= n for r, n in zip(rows[1:], (8, 12), strict=True)]
+    assert all(r["count/window_games"] >= n for r, n in zip(rows[1:], (8, 12), strict=True))
     assert [r["curriculum/fraction"] for r in rows[1:]] == [0.5, 1.0]
     for row in rows[1:]:
         assert 2 <= sum(row[f"arena/{x}"] for x in ("wins", "draws", "losses")) <= 4

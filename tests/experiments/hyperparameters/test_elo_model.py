@@ -102,7 +102,12 @@ def test_verdicts_on_the_correlation(slopes: dict[str, float], verdicts: dict[st
     found = {claim["id"]: claim["verdict"] for claim in elo_model.claims(seeds_of(parts))}
     assert len(found) == 16
     assert {name: found[name] for name in verdicts} == verdicts
-    claims = elo_model.claims(seeds_of(parts[:4]))
+
+
+def test_four_seeds_decide_nothing() -> None:
+    slopes = {"I": -40.0, "E": 0.0, "m": 60.0, "ep": 60.0}
+    parts = [made_up(slopes, noise=3, seed=seed) for seed in range(4)]
+    claims = elo_model.claims(seeds_of(parts))
     assert {claim["verdict"] for claim in claims} == {"undecided"}
     assert all(claim["of_networks"] for claim in claims)
     assert all(low <= high for low, high in (claim["interval"] for claim in claims))

@@ -236,3 +236,15 @@ def test_leads_are_taken_seed_by_seed_where_seeds_are_shared():
     both = rated(one, error=30.0), rated(one + 20, error=40.0)
     assert ranking.lead(*both) == pytest.approx((-20, 50 / math.sqrt(6)))
     assert ranking.separated(both)[0] == []  # alike from seed to seed, but not surely rated so
+
+
+def test_a_gain_in_the_tournament_is_over_the_untrained_network() -> None:
+    players = [
+        {"kind": "trained", "target": "sum", "seed": 0},
+        {"kind": "untrained", "target": None, "seed": 0},
+    ]
+    results = {
+        "runs": [{"name": "sum_seed0", "target": "sum", "seed": 0}],
+        "tournaments": [{"name": "final", "players": players, "elo": [120.0, -30.0]}],
+    }
+    assert elo.tournament_gains(Study("s", results, {}), "sum").tolist() == [150.0]

@@ -9,7 +9,7 @@ from experiments.losses import tables
 from experiments.pages import record
 from experiments.pages.bands import band_of, thinned
 from experiments.pages.page import inline
-from experiments.pages.study import load
+from experiments.pages.study import Study, load
 from experiments.pages.wording import duration, number, percent, plus_minus
 from experiments.published import Curve
 from experiments.strength import tournament_figures
@@ -37,20 +37,16 @@ def test_a_band_keeps_ended_and_diverged_runs_apart():
     assert band_of([]) is None
 
 
-def test_the_arena_says_how_often_every_game_was_drawn(full):
-    folder, _ = full
-    study = load(folder)
-    rows = {
-        run.name: {i: dict(row) for i, row in study.rows[run.name].items()} for run in study.runs
-    }
-    target = study.targets[0]
-    own = [row for run in study.runs_of(target) for i, row in rows[run.name].items() if i > 0]
-    for gate, row in enumerate(own):
-        wins = gate % 4 == 0  # in one of four gates a game is won
-        row |= {"arena/wins": float(wins), "arena/losses": 0.0, "arena/draws": 2.0 - wins}
-    table = tables.arena(dataclasses.replace(study, rows=rows))
-    drawn = 1 - sum(row["arena/wins"] for row in own) / len(own)
-    assert table.rows[0][table.headers.index("every game drawn")] == percent(drawn)
+def test_the_arena_has_shares_of_games_and_of_gates():
+    runs = [{"name": f"sum_seed{seed}", "target": "sum", "seed": seed} for seed in (0, 1)]
+    played = {"arena/wins": 5.0, "arena/draws": 2.0, "arena/losses": 3.0, "arena/accepted": 1.0}
+    drawn = {"arena/wins": 0.0, "arena/draws": 10.0, "arena/losses": 0.0, "arena/accepted": 0.0}
+    rows = {"sum_seed0": {1: played, 2: drawn}, "sum_seed1": {1: played, 2: played}}
+    table = tables.arena(Study("s", {"runs": runs}, rows))
+    shown = dict(zip(table.headers, table.rows[0], strict=True))
+    assert shown["new network won"] == "37.5 %"
+    assert (shown["drew"], shown["lost"]) == ("40.0 %", "22.5 %")
+    assert (shown["accepted per run"], shown["every game drawn"]) == ("1.5", percent(0.25))
 
 
 def test_settings_table_names_the_papers_letters(full):

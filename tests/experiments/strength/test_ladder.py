@@ -340,3 +340,11 @@ def test_nothing_is_written_into_a_player_that_ships() -> None:
 
 def test_nothing_measured_is_nothing() -> None:
     assert pictures.groups_of({}, {}) == {}
+
+
+def test_references_may_be_kept_from_meeting_each_other() -> None:
+    game = make_game("connect_four_4x4")
+    kinds = random_players(game, 1), [random_players(game, 2)]
+    sizes = {"games_per_direction": 1, "opening_plies": 0, "at_once": 1}
+    one = Ladder(game, *kinds, **sizes, references_meet=False)
+    assert one.pairs.tolist() == [[0, 1], [0, 2], [1, 0], [2, 0]]
