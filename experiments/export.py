@@ -212,6 +212,8 @@ def read(file: Path) -> dict[str, Any]:
     except (OSError, ValueError, KeyError, zipfile.BadZipFile, zlib.error) as error:
         if isinstance(error, ConfigError):
             raise
+        if isinstance(error, FileNotFoundError):
+            raise ConfigError(f"--read={file}: there is no such file") from error
         reason = str(error).splitlines()[0] if str(error) else type(error).__name__
         raise ConfigError(f"--read={file} is no whole archive of a run: {reason}") from error
     return manifest

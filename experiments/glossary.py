@@ -66,7 +66,12 @@ TERMS: dict[str, str] = {
     "pool is 0. Ratings are fitted to all results at once (Bayesian Elo) and carry standard errors",
     "training Elo": "ratings of one run's networks from their arena games alone; inflated, and not "
     "to be compared between runs (Wang 2019)",
-    "tournament": "a round robin of final networks and fixed opponents, by which runs are compared",
+    "tournament": "a round robin of kept networks, mostly the final ones, and fixed opponents, by "
+    "which runs are compared",
+    "member": "a run of a population",
+    "arm": "one of the ways of training that a study compares",
+    "kept network, snapshot": "a network of an iteration that a run keeps for good "
+    "(`execution.snapshot_every`); others are overwritten",
     "opening": "random plies before a pair of games, the same for both colours, so that games of "
     "deterministic players differ",
     "distinct games": "different sequences of moves; a repeated game says nothing new, so only "

@@ -63,7 +63,8 @@ def page(title: str, command: str, default_config: str, settings: StudySettings)
         "--config.network.hidden=64,32)"
     )
     for section in dict.fromkeys([*SECTIONS, *(key.section for key in keys.values())]):
-        own = [key for key in keys.values() if key.section == section]
+        # A preset is chosen behind the file, and stands above.
+        own = [k for k in keys.values() if k.section == section and k.name != "preset"]
         if own:
             parts.append(_section(section, own, values, width))
     return "\n\n".join(parts)

@@ -66,7 +66,11 @@ def _parser() -> _Parser:
     add("--iteration", metavar="N", type=int, help="the network after it (default: the newest)")
     add("--simulations", metavar="M", type=int, help="of each search (default: as in training)")
     add("--game", metavar="NAME", help="the board, e.g. othello_6x6; with --run: its own")
-    add("--opponent", metavar="NAME", help="without a network: random, greedy or mcts_N (200)")
+    add(
+        "--opponent",
+        metavar="NAME",
+        help="a player without a network: random, greedy or mcts_N (200)",
+    )
     add("--side", choices=_SIDES, help="yours, or the player's with --versus (default: first)")
     add("--seed", metavar="N", type=int, help="of everything random (default: 0)")
     opening = "random moves before a game (default: 0; 2 before each pair of several games)"
@@ -77,7 +81,7 @@ def _parser() -> _Parser:
     add("--versus-iteration", metavar="N", type=int, help="of the other run")
     add("--versus-simulations", metavar="M", type=int, help="of the other run")
     add("--games", metavar="N", type=int, help="how many with --versus, sides in turn")
-    add("--record", metavar="FILE", help="keep the games: .txt, .svg, .play.svg (moves)")
+    add("--record", metavar="FILE", help="keep the games: .txt, .svg, or .play.svg, which moves")
     add("--replay", metavar="FILE.txt", help="print a recorded game again")
     add("--web", action="store_true", help="on a page in the browser, for this machine alone")
     add("--port", metavar="N", type=int, help="of the page (default: a free one)")

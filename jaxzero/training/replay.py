@@ -7,6 +7,7 @@ K-th of the memory.
 
 import dataclasses
 from collections.abc import Callable
+from typing import NamedTuple
 
 import chex
 import jax
@@ -62,16 +63,14 @@ class Examples:
         def room(layers: int) -> jax.Array | None:
             return jnp.zeros((*lead, *observation.shape[:2], layers)) if layers else None
 
-        by_action = jnp.zeros((*lead, num_actions), jnp.float32)
-        optional = dict.fromkeys(("reply", "played", "played_value"), by_action)
-        optional["draw"] = jnp.zeros(lead, jnp.float32)
+        by_action, number = jnp.zeros((*lead, num_actions)), jnp.zeros(lead)
         return cls(
             observation=jnp.zeros((*lead, *observation.shape), observation.dtype),
             policy=by_action,
-            value=jnp.zeros(lead, jnp.float32),
+            value=number,
             legal=jnp.zeros((*lead, num_actions), bool),
             features=layers and (room(layers[0]), room(layers[1])),
-            **{name: optional[name] for name in extras},
+            **{name: by_action if _EXTRAS[name].is_by_action else number for name in extras},
         )
 
 
@@ -115,7 +114,7 @@ def from_trajectory(
       `Examples` [P] and int32, how many are in use. Plies that were not recorded are left out.
     """
     value = _value(trajectory, root_value_share)
-    optional = {name: _EXTRAS[name](trajectory, root_value_share) for name in extras}
+    optional = {name: _EXTRAS[name].read(trajectory, root_value_share) for name in extras}
     by_game = jax.tree.map(
         lambda x: jnp.swapaxes(x, 0, 1).reshape(-1, *x.shape[2:]),
         Examples(
@@ -171,7 +170,19 @@ def _played_value(trajectory: Trajectory, root_value_share: float) -> jax.Array:
     return _played(trajectory, root_value_share) * value
 
 
-_EXTRAS = {"draw": _draw, "reply": _reply, "played": _played, "played_value": _played_value}
+class _Extra(NamedTuple):
+    """An optional field of `Examples`: [..., A] or one number, and how games say it."""
+
+    is_by_action: bool
+    read: Callable[[Trajectory, float], jax.Array]  # with root_value_share
+
+
+_EXTRAS = {
+    "draw": _Extra(False, _draw),
+    "reply": _Extra(True, _reply),
+    "played": _Extra(True, _played),
+    "played_value": _Extra(True, _played_value),
+}
 
 
 def add(replay: Replay, examples: Examples, count: jax.Array, iteration: jax.Array) -> Replay:
@@ -228,6 +239,8 @@ def with_legal(symmetries: Symmetries) -> Callable[[Examples], Examples]:
         def image(x: jax.Array) -> jax.Array:
             if x.ndim == 0:
                 return jnp.broadcast_to(x, policy.shape[:1])
+            if x.shape != example.policy.shape:
+                raise ValueError(f"{x.shape}: examples have numbers, rows by action, and features")
             return symmetries(example.observation, x.astype(jnp.float32))[1]
 
         flat = dataclasses.replace(example, observation=example.value, features=None)

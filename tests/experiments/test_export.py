@@ -203,7 +203,7 @@ def test_bad_input_is_one_line(
         ([f"--read={tmp_path}/there.zip", "--max-mib=1"], "--max-mib=1.0: --read writes nothing"),
         ([], "give either a run directory, or --read=FILE"),
         ([f"--read={tmp_path}/there.zip"], "is no whole archive"),
-        ([f"--read={tmp_path}/nothing.zip"], "is no whole archive"),
+        ([f"--read={tmp_path}/nothing.zip"], "there is no such file"),
     ):
         assert call(monkeypatch, *words) == 2, words
         said = capsys.readouterr().err.strip().splitlines()[-1]

@@ -120,6 +120,9 @@ def test_mirror_without_policy() -> None:
     np.testing.assert_array_equal(published.policy, np.stack([one.policy] * 2))
     np.testing.assert_array_equal(corrected.policy, [one.policy, one.policy[::-1]])
     assert (published.policy[1] != corrected.policy[1]).any()
+    by_square = one.replace(reply=jnp.zeros((5, 5)))  # of a head of one's own, say
+    with pytest.raises(ValueError, match=r"\(5, 5\): examples have numbers, rows by action"):
+        replay.with_legal(game.symmetries)(by_square)
 
 
 def stored_values(values: list[float]) -> Examples:

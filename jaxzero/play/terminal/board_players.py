@@ -106,8 +106,11 @@ def of_network(
             _search_with_network(run.spec, options, fixed, m, network, c_puct, key, state)
         )
 
-    name = run.members[member].name
-    title = f"{name} of {pretrained.named(run.directory)}, iteration {at}, m = {m}"
+    name, place = run.members[member].name, pretrained.named(run.directory)
+    title = f"{name} of {place}"
+    if place.startswith(pretrained.PREFIX):  # with one network, which has no name of its own
+        name, title = run.directory.name, place
+    title += f", iteration {at}, m = {m}"
     return BoardPlayer(name, title, of_position, True)
 
 
