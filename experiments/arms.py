@@ -41,7 +41,7 @@ from jaxzero import runs, workdir
 from jaxzero.runs import Run
 from jaxzero.settings import config as config_lib
 from jaxzero.settings.config import ConfigError
-from jaxzero.training import parts
+from jaxzero.training import components
 from jaxzero.training import spec as spec_lib
 
 STUDY = "arms"
@@ -60,7 +60,7 @@ def validate(config: ConfigDict) -> None:
             ) from error
     shell.refuse_equal_arms({name: arm_config(config, name) for name in config.study.arms})
     if config.study.ladder_games:
-        board = parts.build_game(config).name
+        board = components.build_game(config).name
         fixed_opponents.check(loss_ablation.ladder_settings(config), board, "config.study.ladder_")
 
 

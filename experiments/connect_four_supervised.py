@@ -45,7 +45,7 @@ from jaxzero.settings import config as config_lib
 from jaxzero.settings.config import ConfigError
 from jaxzero.settings.features import FEATURES, Learned
 from jaxzero.tracking import Tracker
-from jaxzero.training import features, learner, parts
+from jaxzero.training import components, features, learner
 from jaxzero.training import spec as spec_lib
 from jaxzero.training.spec import Hyper, Spec
 
@@ -149,7 +149,7 @@ def positions(config: ConfigDict, version: int, probability: float) -> Positions
         say(f"making {count} positions in {directory}")
         solved_set.make(wanted, count, directory)
     found = solved_positions.load(directory)
-    game = parts.build_game(config)  # in the encoding that the network is to see
+    game = components.build_game(config)  # in the encoding that the network is to see
     return dataclasses.replace(found, labelled=dataclasses.replace(found.labelled, game=game))
 
 

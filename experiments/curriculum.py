@@ -27,7 +27,7 @@ from jaxzero.runs import Member
 from jaxzero.runs.checkpoints import Checkpoints
 from jaxzero.settings import config as config_lib
 from jaxzero.settings.config import ConfigError
-from jaxzero.training import parts
+from jaxzero.training import components
 from jaxzero.training import spec as spec_lib
 
 STUDY = "curriculum"
@@ -56,7 +56,7 @@ def validate(config: ConfigDict) -> None:
             "config.selfplay.curriculum='none': the players with a curriculum need one, e.g. "
             "schedule"
         )
-    reference.check(config, parts.build_game(config))
+    reference.check(config, components.build_game(config))
     for arm in arms:
         spec_lib.make_spec(arm_config(config, arm))
     shell.refuse_equal_arms({arm: arm_config(config, arm) for arm in arms})

@@ -32,7 +32,7 @@ from jaxzero import runs, workdir
 from jaxzero.settings import config as config_lib
 from jaxzero.settings.config import ConfigError
 from jaxzero.tracking import StudySummary, Tracker
-from jaxzero.training import parts
+from jaxzero.training import components
 from jaxzero.training import spec as spec_lib
 
 STUDY: Final = "hyperparameter_search"
@@ -57,7 +57,7 @@ def validate(config: ConfigDict) -> None:
         )
     config_lib.require_any_simulations(config)
     config_lib.require_one_width(config)
-    board = parts.build_game(config).name
+    board = components.build_game(config).name
     fixed_opponents.check(_measuring(config, "last"), board, "config.study.")
     for letter, remedy in _SHARED.items():
         bounds, key = config.study[FIELDS[letter]], LETTERS[letter]

@@ -31,7 +31,7 @@ from jaxzero.runs.failures import Failures
 from jaxzero.runs.runner import Trained
 from jaxzero.settings.config import ConfigError
 from jaxzero.tracking import StudySummary, Tracker
-from jaxzero.training import parts
+from jaxzero.training import components
 from jaxzero.training import spec as spec_lib
 
 STUDY = "loss_ablation"
@@ -92,7 +92,7 @@ def validate(config: ConfigDict) -> None:
             f"--config.study.lambdas={config.train.loss_weight:g}"
         )
     if config.study.ladder_games:
-        board = parts.build_game(config).name
+        board = components.build_game(config).name
         fixed_opponents.check(ladder_settings(config), board, "config.study.ladder_")
     spec_lib.make_spec(config)
 

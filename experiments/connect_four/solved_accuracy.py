@@ -23,7 +23,7 @@ from jaxzero.runs.processes import say
 from jaxzero.search import SearchOptions
 from jaxzero.settings.config import ConfigError
 from jaxzero.solvers import Labelled, bitbully
-from jaxzero.training import learner, parts
+from jaxzero.training import components, learner
 from jaxzero.training.learner import Learner
 from jaxzero.training.spec import Spec
 
@@ -48,7 +48,7 @@ def check(config: ConfigDict, *, beside: int = 0) -> None:
 
     They may be too few, also for those needed `beside` the test positions, or can't be made here.
     """
-    if not isinstance(parts.build_game(config), ConnectFour):
+    if not isinstance(components.build_game(config), ConnectFour):
         raise ConfigError(
             f"config.game={config.game!r}: this study is about Connect Four, choose one of its "
             f"boards, e.g. {solved_positions.GAME}"
@@ -103,11 +103,11 @@ def _of_recipe(config: ConfigDict, chosen: slice) -> Labelled:
         say(f"making {chosen.stop} solved positions in {folder}")
         solved_set.make(RECIPE, chosen.stop, folder)
     some = solved_positions.load(folder).labelled.take(chosen)
-    return dataclasses.replace(some, game=parts.build_game(config))
+    return dataclasses.replace(some, game=components.build_game(config))
 
 
 def _of_random_games(config: ConfigDict, path: Path, count: int, *, seed: int) -> Labelled:
-    game = parts.build_game(config)
+    game = components.build_game(config)
 
     def make() -> Labelled:
         squares = int(np.prod(game.observation_shape[:2]))

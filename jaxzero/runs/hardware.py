@@ -10,7 +10,7 @@ from ml_collections import ConfigDict
 from jaxzero.runs import Member, memory, population
 from jaxzero.runs.memory import Forecast
 from jaxzero.settings import devices as devices_lib
-from jaxzero.training import heldout, parts
+from jaxzero.training import components, heldout
 from jaxzero.training import spec as spec_lib
 
 SHARE = 0.8  # of a device's memory that may be planned with: XLA wants room of its own
@@ -69,7 +69,7 @@ def heldout_shapes(config: ConfigDict) -> Any:
     """Of the held-out examples that a study trains beside: nothing is played."""
     return jax.eval_shape(
         lambda: heldout.make(
-            parts.build_game(config),
+            components.build_game(config),
             num_games=config.evaluation.heldout_games,
             num_simulations=config.evaluation.heldout_simulations,
         )

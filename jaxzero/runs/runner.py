@@ -25,7 +25,7 @@ from jaxzero.runs.training_clock import TrainingClock
 from jaxzero.settings import devices as devices_lib
 from jaxzero.settings.config import ConfigError
 from jaxzero.tracking import Tracker
-from jaxzero.training import growth, heldout, parts
+from jaxzero.training import components, growth, heldout
 from jaxzero.training import spec as spec_lib
 from jaxzero.training.iteration import RunState
 from jaxzero.training.spec import Hyper, Spec
@@ -211,7 +211,7 @@ def train(
         states = _iterate(job, iterate, states, first, clock, stop)
     job.checkpoints.close()
     job.snapshots.close()
-    network = parts.build_network(members[0].config, spec.game)
+    network = components.build_network(members[0].config, spec.game)
     network = widening.fitting(network, states.learner.params)
     spec = dataclasses.replace(spec, data_devices=1, network=network)
     states = _on_one_device(states)

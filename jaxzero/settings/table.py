@@ -6,7 +6,7 @@ The only place where a default, a meaning, a letter or a range is written: `defa
 """
 
 from jaxzero.settings.archive import ARCHIVE
-from jaxzero.settings.beside import BESIDE
+from jaxzero.settings.execution import EXECUTION
 from jaxzero.settings.features import LEARNED_FEATURES
 from jaxzero.settings.growing import GROWING
 from jaxzero.settings.keys import Key
@@ -326,5 +326,5 @@ KEYS: tuple[Key, ...] = (
         Key(f"switches.{name}", None, switch.described, kind=bool)
         for name, switch in SWITCHES.items()
     ),
-    *BESIDE,
+    *EXECUTION,
 )

@@ -20,7 +20,7 @@ from jaxzero.search.options import Numbers, SearchOptions
 from jaxzero.settings import config as config_lib
 from jaxzero.settings.config import ConfigError, Switches
 from jaxzero.settings.features import Learned
-from jaxzero.training import losses, parts
+from jaxzero.training import components, losses
 
 # Keys that only bound arrays and trip counts: a run with smaller values fits where larger ones do.
 CAPACITIES = (
@@ -295,8 +295,8 @@ def make_spec(config: ConfigDict, *, data_devices: int = 1) -> Spec:
     """
     config_lib.validate(config)
     switches = config_lib.resolve_switches(config)
-    game = parts.build_game(config)
-    num_images = parts.count_images(game) if config.replay.images == "all" else 1
+    game = components.build_game(config)
+    num_images = components.count_images(game) if config.replay.images == "all" else 1
     if config.train.batch_size % data_devices:
         raise ConfigError(
             f"config.train.batch_size={config.train.batch_size}: {data_devices} devices share a "
@@ -305,18 +305,20 @@ def make_spec(config: ConfigDict, *, data_devices: int = 1) -> Spec:
     played = config.selfplay.episodes * game.max_plies
     positions = max(1, min(played, config.replay.max_examples // num_images))
     window = config.replay.window_positions or config.replay.window * positions
-    _refuse_large_batch(config, window, num_images)
+    components.refuse_large_batch(config, window, num_images)
     section = config_lib.section
     return Spec(
         game=game,
-        network=parts.build_network(config, game, loops.DATA_AXIS if data_devices > 1 else None),
-        search=parts.search_options(config, switches),
+        network=components.build_network(
+            config, game, loops.DATA_AXIS if data_devices > 1 else None
+        ),
+        search=components.search_options(config, switches),
         search_key=config.search.key,
         num_simulations=config.search.num_simulations,
         selfplay=section(
             SelfPlaySettings,
             config.selfplay,
-            curriculum_initial_plies=parts.initial_plies(config, game),
+            curriculum_initial_plies=components.initial_plies(config, game),
         ),
         replay=section(ReplaySettings, config.replay),
         train=section(TrainSettings, config.train),
@@ -329,24 +331,11 @@ def make_spec(config: ConfigDict, *, data_devices: int = 1) -> Spec:
         switches=switches,
         positions=positions,
         num_images=num_images,
-        extras=parts.example_extras(config),
-        heads=parts.weighted_heads(config),
-        features=parts.learned_features(config, game),
-        evaluate_at_once=parts.evaluate_at_once(config),
+        extras=components.example_extras(config),
+        heads=components.weighted_heads(config),
+        features=components.learned_features(config, game),
+        evaluate_at_once=components.evaluate_at_once(config),
         max_distinct_positions=config.evaluation.max_distinct_positions,
         growth=section(GrowthSettings, config.network),
         data_devices=data_devices,
     )
-
-
-def _refuse_large_batch(config: ConfigDict, positions: int, num_images: int) -> None:
-    """A minibatch that a full window could never fill is a mistake, not a small epoch."""
-    if config.train.batch_size > positions * num_images:
-        remedy = "config.selfplay.episodes, config.replay.window or config.replay.max_examples"
-        if config.replay.window_positions:
-            remedy = "config.replay.window_positions"
-        raise ConfigError(
-            f"config.train.batch_size={config.train.batch_size}: the window never holds more than "
-            f"{positions * num_images} examples ({positions} positions, {num_images} images of "
-            f"each), choose at most that or raise {remedy}"
-        )

@@ -15,7 +15,7 @@ from jaxzero.games import (
 )
 from jaxzero.games.base import Game
 from jaxzero.settings.config import ConfigError
-from jaxzero.training import parts
+from jaxzero.training import components
 from jaxzero.training.spec import make_spec
 from tests.small import small_config
 
@@ -218,4 +218,4 @@ def test_an_encoding_that_such_a_family_refuses_names_its_key(own_families):
     for observation, key in (("cells", "observation='cells'"), ("planes", "game='own_5x5'")):
         config = small_config({"game": "own_5x5", "observation": observation})
         with pytest.raises(ConfigError, match=f"config.{key}: "):
-            parts.build_game(config)
+            components.build_game(config)

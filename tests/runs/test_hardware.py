@@ -7,7 +7,7 @@ import jax
 from jaxzero.runs import Member, hardware, memory
 from jaxzero.runs.hardware import Hardware
 from jaxzero.runs.memory import Forecast
-from jaxzero.training import heldout, parts
+from jaxzero.training import components, heldout
 from tests import small
 
 GPU = Hardware("gpu", "1 x Tesla T4", 1, 15 * 2**30)
@@ -36,7 +36,7 @@ def test_what_does_not_fit_is_refused_in_words() -> None:
 
 def test_the_forecast_is_the_one_that_training_prints() -> None:
     config = small.small_config({"execution.population": "auto"})
-    made = heldout.make(parts.build_game(config), num_games=2, num_simulations=2)
+    made = heldout.make(components.build_game(config), num_games=2, num_simulations=2)
     for here, together in ((Hardware("cpu", "", 1, None), False), (GPU, True)):
         expected = memory.forecast(
             small.small_spec(), small.small_hyper(), made, members=3, together=together

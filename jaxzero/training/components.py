@@ -141,3 +141,16 @@ def initial_plies(config: ConfigDict, game: Game) -> float:
     if config.selfplay.curriculum == "none":
         return 0.0
     return float(config.selfplay.curriculum_initial_plies) or mean_random_plies(game)
+
+
+def refuse_large_batch(config: ConfigDict, positions: int, num_images: int) -> None:
+    """A minibatch that a full window could never fill is a mistake, not a small epoch."""
+    if config.train.batch_size > positions * num_images:
+        remedy = "config.selfplay.episodes, config.replay.window or config.replay.max_examples"
+        if config.replay.window_positions:
+            remedy = "config.replay.window_positions"
+        raise ConfigError(
+            f"config.train.batch_size={config.train.batch_size}: the window never holds more than "
+            f"{positions * num_images} examples ({positions} positions, {num_images} images of "
+            f"each), choose at most that or raise {remedy}"
+        )

@@ -7,7 +7,7 @@ from jaxzero.settings.keys import Key
 
 _MANY = 10_000_000
 
-BESIDE: tuple[Key, ...] = (
+EXECUTION: tuple[Key, ...] = (
     Key(
         "evaluation.heldout_games",
         64,
