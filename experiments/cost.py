@@ -111,7 +111,10 @@ def describe(run: Run, rows: Sequence[dict[str, Any]], timed: Calibration) -> di
     }
     path = run.directory / ladder.FILE
     if path.is_file():
-        runs_listed = [{"name": m.name, "target": m.target, "seed": m.seed} for m in run.members]
+        label = contestants.label_members(run)  # other settings are no other seeds
+        runs_listed = [
+            {"name": m.name, "target": label[m.name], "seed": m.seed} for m in run.members
+        ]
         curves = workdir.read_json(path)["runs"]
         measured = cost_strength.courses(runs_listed, curves, cumulative)
         cost["courses"] = [course._asdict() for course in measured]

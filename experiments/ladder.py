@@ -8,6 +8,7 @@ different runs can be compared. Writes ladder.json and figures/ladder.svg into e
 See docs/tournaments.md.
 """
 
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -22,7 +23,7 @@ from jaxzero import runs, workdir
 from jaxzero.runs import Run, runner
 from jaxzero.runs.processes import say
 from jaxzero.settings import devices
-from jaxzero.settings.config import default_config
+from jaxzero.settings.config import ConfigError, default_config
 
 FILE = "ladder.json"
 
@@ -50,6 +51,9 @@ def climb(directories: Sequence[Path], settings: LadderSettings) -> list[dict[st
     ConfigError: one line, before anything is written or compiled.
     """
     runner.prepare(default_config())
+    for path, times in Counter(path.resolve() for path in directories).items():
+        if times > 1:
+            raise ConfigError(f"{path} is named twice: name each run once")
     opened = [runs.open_run(directory) for directory in directories]
     contestants.refuse_shipped(opened)
     contestants.same_board(opened)

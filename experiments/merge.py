@@ -45,7 +45,8 @@ def merge(shares: Sequence[Path], directory: Path, command: str | None = None) -
                 "of one study"
             )
     study, flat = STUDIES[name], {k: v for k, v in stored[0].items() if k != "study"}
-    config = config_lib.from_flat(flat | {"execution.shard": "1/1"})
+    here = {"execution.shard": "1/1", "execution.distributed": False, "execution.devices": 0}
+    config = config_lib.from_flat(flat | here)
     runner.prepare(config)
     study.validate(config)
     _refuse_twice(shares)
@@ -107,7 +108,8 @@ def _copy_groups(share: Path, directory: Path) -> None:
 
 def _environment(shares: Sequence[Path]) -> dict[str, Any]:
     """The first share's; devices of all."""
-    all_of_them = [workdir.read_json(share / workdir.ENVIRONMENT) for share in shares]
+    paths = [share / workdir.ENVIRONMENT for share in shares]
+    all_of_them = [workdir.read_json(path) if path.is_file() else {} for path in paths]
     devices = dict.fromkeys(str(each.get("device")) for each in all_of_them)
     return all_of_them[0] | {"device": "; ".join(devices)}
 

@@ -63,6 +63,7 @@ def choose(sizes: Iterable[str], name: str = ablation_sizes.AUTO) -> str:
 def settings(study: Study, preset: str, changes: Mapping[str, Any]) -> ConfigDict:
     """A preset, changed (dotted keys) and checked. ConfigError: settings that cannot work."""
     config = presets.settings(study.STUDY, preset, changes)
+    config = getattr(study, "resolve", lambda config: config)(config)  # what a preset leaves open
     runner.prepare(config)  # before anything looks for devices
     study.validate(config)
     companions.refuse_idle(config, changes, presets.replaced(study.STUDY))
@@ -112,6 +113,9 @@ def table(directory: Path, title: str, columns: Sequence[str] = ()) -> str:
     found = next((t for t in tables if t.title == title), None)
     if found is None:
         raise ConfigError(f"table {title!r}: {nearest(title, [t.title for t in tables])}")
+    for name in columns:
+        if name not in found.headers:
+            raise ConfigError(f"column {name!r}: {nearest(name, found.headers)}")
     shown = [found.headers.index(name) for name in columns or found.headers]
     rows = tuple(tuple(row[at] for at in shown) for row in found.rows)
     return Table(tuple(found.headers[at] for at in shown), rows).markdown() + f"\n\n{found.note}"

@@ -128,6 +128,11 @@ def field(settings: TournamentSettings, opened: Sequence[Run]) -> list[Contestan
     labels = contestants.label_runs(settings.runs)
     found = []
     for run, label in zip(opened, labels, strict=True):
+        if settings.members and not contestants.choose_members(run, settings.members):
+            raise ConfigError(
+                f"--members={','.join(settings.members)}: {run.directory} has none of them, leave "
+                "it out"
+            )
         found += contestants.field_run(
             run,
             label,

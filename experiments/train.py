@@ -149,7 +149,7 @@ def conclude(
     )
     rows = workdir.read_rows(directory / workdir.METRICS)
     spent = {"examinations": sum(record["seconds"] for record in records.values())}
-    spent["training"] = max(row["seconds"] for row in rows) - spent["examinations"]
+    spent["training"] = max(row["seconds"] for row in rows)
     if (kept := directory / learning.FILE).is_file():
         spent["examination of learning"] = workdir.read_json(kept).get("seconds", 0.0)
     spent["card"] = time.monotonic() - started

@@ -73,7 +73,7 @@ def _loss_panels(
     ]
     draw.limit_height(panels[0], everything)
     kind = "held-out" if dashed else "training"
-    style.label_rows(panels, f"{kind} loss (nats; squared error)")
+    style.label_rows(panels, f"{kind} loss ({study.loss_units})")
     shown_losses = dict.fromkeys(loss for found in bands.values() for loss in found)
     handles = [style.handle(loss, linestyle="--" if dashed else "-") for loss in shown_losses]
     if dashed:
@@ -137,7 +137,7 @@ def epochs(study: Study, run: Run) -> Figure | None:
         draw.mark_non_finite(axes, x[np.isfinite(x)], y[np.isfinite(x)])
     draw.iteration_axis(axes, last, text="iteration (a line is the epochs of one iteration)")
     draw.limit_height(axes, [y for _, y in curves.values()])
-    axes.set_ylabel("training loss\n(nats; squared error)")
+    axes.set_ylabel(f"training loss\n({study.loss_units})")
     axes.set_title(f"one run: minimising {style.label(run.target)}, seed {run.seed}")
     draw.corner(axes, unpublished("epochs", study.game))
     handles = [style.handle(loss, marker=None) for loss in curves] + style.bad_key(figure)

@@ -7,7 +7,7 @@ from experiments.claims import measured
 from experiments.losses import elo_figures as elo
 from experiments.pages.page import Section, plate, section
 from experiments.pages.study import Study
-from experiments.pages.wording import number, plural, unpublished
+from experiments.pages.wording import moving_first, number, plural, unpublished
 from experiments.strength import ladder_figures as ladders
 from experiments.strength import papers_tournament as papers
 from experiments.strength import tournament_figures as pools
@@ -126,7 +126,6 @@ def _terms(played: dict[str, Any]) -> str:
         ("{} games per pair", "games_per_pair", 0),
         ("{} games", "games", 0),
         ("{} of them distinct", "distinct_games", 0),
-        ("advantage of the first mover {} Elo", "advantage", 1),
         ("draw Elo {}", "draw_elo", 1),
     ]
     lines = [
@@ -134,4 +133,6 @@ def _terms(played: dict[str, Any]) -> str:
         for text, key, digits in known
         if played.get(key) is not None
     ]
+    if None not in (played.get("advantage"), played.get("draw_elo")):
+        lines.insert(-1, f"moving first is worth {moving_first(played)}")
     return f"{'; '.join(lines)}." if lines else ""

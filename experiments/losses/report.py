@@ -122,8 +122,8 @@ def _losses(study: Study) -> Section:
             "Wang 2020, Figs. 7 to 9; Wang 2019, Figs. 2 to 4; Wang 2023, Fig. 8. One panel per "
             "minimised loss (drawn thicker), one curve per measured loss: mean of the last epoch "
             "of each iteration, band ± 1 standard deviation over seeds, thin lines single seeds; "
-            "iteration 0 is the untrained network. Policy loss in nats, value loss in squared "
-            f"outcome. {overlay}",
+            "iteration 0 is the untrained network. Policy loss in nats, value loss in "
+            f"{study.value_unit}. {overlay}",
         ),
         plate(
             "held_out",

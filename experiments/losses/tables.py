@@ -21,7 +21,7 @@ def losses(study: Study) -> Table | None:
     if not rows:
         return None
     symbols = tuple(label(loss) for loss in MEASURED)
-    note = "Mean ± standard deviation over seeds, in nats (policy) and squared error (value)."
+    note = f"Mean ± standard deviation over seeds, in nats (policy) and {study.value_unit} (value)."
     return Table("Losses", ("minimised", "measured", *symbols), tuple(rows), note, text_columns=2)
 
 

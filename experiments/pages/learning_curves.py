@@ -1,6 +1,7 @@
 """Curves of what `learning.json` holds: of runs by training and loss, with the data they had."""
 
 import math
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final, NamedTuple
@@ -24,6 +25,7 @@ class Group(NamedTuple):
     means: Mapping[str, Mapping[int, float]]
     # (predicted, exact, share) of the last iteration's value, float[K, 3], runs together
     bins: np.ndarray
+    longest: int  # the last iteration that any of them reached
 
     @property
     def iterations(self) -> list[int]:
@@ -73,16 +75,21 @@ def groups_of(found: Sequence[tuple[str, Path, Mapping[str, Any]]]) -> list[Grou
 
 
 def _group(name: str, entries: Sequence[tuple[str, str, int, dict[int, dict[str, Any]]]]) -> Group:
+    """Means over the iterations that as many runs have as any: others compare different runs."""
+    reached = Counter(i for *_, metrics in entries for i in metrics)
+    shown = [i for i, runs in reached.items() if runs == max(reached.values())]
+    whole = [{i: entry[-1][i] for i in shown if i in entry[-1]} for entry in entries]
     collected: dict[str, dict[int, list[float]]] = {}
-    for *_, metrics in entries:
+    for metrics in whole:
         for i, values in metrics.items():
             for key, value in values.items():
                 if isinstance(value, int | float):
                     short = key.removeprefix(PREFIX)
                     collected.setdefault(short, {}).setdefault(i, []).append(float(value))
     bins = []
-    for *_, metrics in entries:
-        last = metrics[max(metrics)]
+    for metrics in whole:
+        if (last := metrics.get(max(shown))) is None:
+            continue
         columns = [last[f"{PREFIX}calibration_{c}"] for c in ("predicted", "exact", "share")]
         bins.append(np.array(columns, float).T)
     weights = np.array([one[:, 2] for one in bins])
@@ -94,6 +101,7 @@ def _group(name: str, entries: Sequence[tuple[str, str, int, dict[int, dict[str,
         min(entry[2] for entry in entries),
         {key: {i: float(np.mean(v)) for i, v in by.items()} for key, by in collected.items()},
         np.column_stack([pooled, weights.mean(0)]),
+        max(reached),
     )
 
 

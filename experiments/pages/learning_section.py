@@ -104,7 +104,8 @@ def sentences(group: Group) -> list[str]:
         return group.at(name, last)
 
     lines = []
-    for name, what in (("search", "Search"), ("target", "The target that training receives")):
+    moves = (("search", "Search"), ("target", "The target that training receives"))
+    for name, what in moves:
         if now(name) <= now("network") + CLEARLY:
             lines.append(
                 f"{what} does not improve on the network: after iteration {last} it is right in "
@@ -121,7 +122,7 @@ def sentences(group: Group) -> list[str]:
             f"iteration {last}, {percent(group.at('network', first))} after {first}, of "
             f"{plural(group.contested, 'contested position')}."
         )
-    if not lines:
+    if not lines and group.contested:
         lines.append(
             f"It learns: from iteration {first} to {last} the network alone went from "
             f"{percent(group.at('network', first))} to {percent(now('network'))} of contested "
@@ -129,6 +130,13 @@ def sentences(group: Group) -> list[str]:
             f"{percent(now('search'))}, the value's error from "
             f"{number(group.at('value_error', first), 3)} to {number(now('value_error'), 3)} "
             f"(best constant {number(now('constant_error'), 3)})."
+        )
+    if not group.contested:
+        lines.append("No position is contested: moves are not judged.")
+    if group.longest > last:
+        lines.append(
+            f"Some runs ended after iteration {last}, or have no network of later ones: what the "
+            f"others have until {group.longest} is left out."
         )
     return [head + line for line in lines]
 

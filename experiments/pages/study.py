@@ -85,6 +85,16 @@ class Study:
             node = node[part]
         return node
 
+    @property
+    def value_unit(self) -> str:
+        """Of l_v: a squared error, but the cross entropy of a win/draw/loss head."""
+        return "nats" if self.setting("network.value_head") == "wdl" else "squared error"
+
+    @property
+    def loss_units(self) -> str:
+        """Of l_p and l_v on one axis."""
+        return "nats" if self.value_unit == "nats" else f"nats; {self.value_unit}"
+
     def reached(self, run: str) -> int | None:
         """The last iteration in a run's metrics, or None when it has no metrics."""
         return max(self.rows[run]) if self.rows.get(run) else None

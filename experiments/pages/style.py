@@ -84,6 +84,15 @@ def colour(name: str) -> str:
     return COLOURS.get(name, FAINT) if weight is None else to_hex(_RAMP(weight))
 
 
+def line(place: int) -> dict[str, Any]:
+    """Colour and line of the n-th of many curves, from 0: 28 differ."""
+    dashes = ("-", "--", ":", "-.")
+    return {
+        "color": PALETTE[place % len(PALETTE)],
+        "linestyle": dashes[place // len(PALETTE) % len(dashes)],
+    }
+
+
 def weight_of(target: str) -> float | None:
     """0.25 of `lambda_0.25`; None for other targets."""
     return float(target.removeprefix("lambda_")) if target.startswith("lambda_") else None

@@ -1,13 +1,14 @@
 """How numbers are written in tables and sentences. What is absent is said, never left blank."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from experiments import published
+from jaxzero.ratings import displayed_scale
 
 ABSENT: Final = "not recorded"
 NONE: Final = "\N{EN DASH}"  # where no value can exist
@@ -21,6 +22,11 @@ _GLUE: Final = "\N{NO-BREAK SPACE}"
 def unpublished(section: str, game: str) -> str:
     """Why there are no published numbers of a board; `section` as in `published.is_pictured`."""
     return PICTURE if published.is_pictured(section, game) else NO_DATA
+
+
+def moving_first(played: Mapping[str, Any]) -> str:
+    """What it is worth in a tournament, on the scale of the ratings beside it."""
+    return f"{number(played['advantage'] * displayed_scale(played['draw_elo']), 1)} Elo"
 
 
 def number(value: Any, digits: int = 0) -> str:

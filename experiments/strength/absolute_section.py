@@ -114,10 +114,14 @@ def _mean_and_error(values: Sequence[float | None]) -> dict[str, float]:
 def together(parts: Sequence[Mapping[str, Any]]) -> dict[str, Any] | None:
     """What runs of other seeds were measured to do in the same positions, as of one run.
 
-    None where the positions or the searches differ.
+    None where the positions, the searches or the iterations differ.
     """
     first, *others = parts
-    if any(one["settings"] != first["settings"] for one in others):
+
+    def measured(one: Mapping[str, Any]) -> tuple[Any, set[int]]:
+        return one["settings"], {network["iteration"] for network in one["networks"]}
+
+    if any(measured(one) != measured(first) for one in others):
         return None
     networks = [network for one in parts for network in one["networks"]]
     return {**first, "networks": networks, "targets": by_target(networks)}

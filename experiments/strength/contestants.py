@@ -141,7 +141,7 @@ def field_run(
             Contestant(
                 run, label, i, at, simulations_of(run, i, asked), shared=at == 0 and one_a_seed
             )
-            for i in (first if at == 0 else members)
+            for i in (first if at == 0 and one_a_seed else members)
         ]
     return contestants
 

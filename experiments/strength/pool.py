@@ -191,7 +191,9 @@ def checks(
     learners = [
         i for i, e in enumerate(entries)
         if e.kind == "trained" and e.target in ("value", "sum", "product")
-    ] or by_kind["trained"]  # fmt: skip
+    ]  # fmt: skip
+    who = "l_v, l_+ and l_x" if learners else "trained networks"
+    learners = learners or by_kind["trained"]
     final, low = tournaments["final"], tournaments["low"]
     findings = []
 
@@ -202,19 +204,19 @@ def checks(
 
     add(
         "above_untrained",
-        "l_v, l_+ and l_x: mean Elo above the untrained networks, same search",
+        f"{who}: mean Elo above the untrained networks, same search",
         *contrast(final, learners, by_kind["untrained"]),
         50.0,
     )
     add(
         "above_random_low",
-        "l_v, l_+ and l_x: mean Elo above the random player, hardly any search",
+        f"{who}: mean Elo above the random player, hardly any search",
         *contrast(low, learners, by_kind["random"]),
         150.0,
     )
     add(
         "score_against_rollouts",
-        "l_v, l_+ and l_x: share of the points against plain MCTS with rollouts",
+        f"{who}: share of the points against plain MCTS with rollouts",
         *score(final.results, learners, by_kind["rollouts"]),
         None,
     )

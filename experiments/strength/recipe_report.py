@@ -178,7 +178,7 @@ def curves(arms: Sequence[Arm]) -> Figure:
     """Every measure by evaluations, mean over the seeds of an arm."""
     figure, panels = style.new_figure(len(MEASURES), panel=(3.6, 3.2))
     for axes, measure in zip(panels, MEASURES, strict=True):
-        for arm in arms:
+        for place, arm in enumerate(arms):
             points = [run["points"] for run in arm["runs"]]
             x, y = (
                 np.mean([[p[key] for p in own] for own in points], axis=0)
@@ -188,7 +188,7 @@ def curves(arms: Sequence[Arm]) -> Figure:
             axes.plot(
                 x / 1e6,
                 y * measure.scale,
-                color=style.PALETTE[0] if strong else None,
+                **style.line(place),
                 linewidth=2.4 if strong else 1.0,
                 alpha=1.0 if strong else 0.7,
                 zorder=3 if strong else 2,

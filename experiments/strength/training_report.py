@@ -88,8 +88,8 @@ def strength(results: Mapping[str, Any]) -> Figure | None:
         curves.append({text: [one[key] for one in records] for key, text in _SHARES.items()})
     figure, panels = style.new_figure(len(curves), panel=(4.6, 3.2))
     for axes, shown in zip(panels, curves, strict=True):
-        for shade, (name, values) in zip(style.PALETTE, shown.items(), strict=False):
-            axes.plot(at, values, "o-", color=shade, markersize=4, label=name)
+        for place, (name, values) in enumerate(shown.items()):
+            axes.plot(at, values, marker="o", markersize=4, label=name, **style.line(place))
         axes.axvline(results["best_iteration"], linestyle=":", color=style.FAINT)
         axes.set_ylim(top=1.02)
         axes.legend(loc="lower right")
@@ -105,7 +105,8 @@ def losses(study: Study) -> Figure:
     for axes, name in zip(panels, ("policy", "value"), strict=True):
         at, values = study.series("player", f"loss/{name}")
         axes.plot(at, values, color=style.colour(name))
-        axes.set_ylabel(f"{style.label(name)} (nats)")
+        unit = study.value_unit if name == "value" else "nats"
+        axes.set_ylabel(f"{style.label(name)} ({unit})")
         draw.iteration_axis(axes, float(at[-1]) if len(at) else 1.0)
     return figure
 

@@ -256,7 +256,7 @@ def _iterate(
     pending: tuple[int, Any, float] | None = None
     quiet = jax.process_index() != 0
     with tqdm(total=total, initial=first, unit="it", desc="training", disable=quiet) as bar:
-        ended = not first and _look(job, 0, states)
+        ended = not first and _look(job, 0, states, clock)
         width = growth.channels(config.network, states.learner.params)
         for number in range(first + 1, total + 1):
             if ended:
@@ -280,7 +280,7 @@ def _iterate(
                 pending = None
             if keep:
                 job.snapshots.save(number, runs.without_optimiser(states.learner))
-            ended = bool(look) and _look(job, number, states)
+            ended = bool(look) and _look(job, number, states, clock)
             if save or ended:
                 job.checkpoints.save(number, states)
                 saved = number
@@ -300,10 +300,13 @@ def _stopped(why: Stopped, saved: int, total: int) -> Stopped:
     )
 
 
-def _look(job: _Job, number: int, states: RunState) -> bool:
-    """What the observer says to the networks after an iteration."""
+def _look(job: _Job, number: int, states: RunState, clock: TrainingClock) -> bool:
+    """What the observer says to the networks after an iteration; its time is no training's."""
+    begun = time.monotonic()
     networks = runs.without_optimiser(states.learner)
-    return job.observer is not None and job.observer.look(number, population.fetch(networks))
+    ends = job.observer is not None and job.observer.look(number, population.fetch(networks))
+    clock.leave_out(time.monotonic() - begun)
+    return ends
 
 
 def _common_spec(config: ConfigDict, members: Sequence[Member], data_devices: int) -> Spec:

@@ -25,8 +25,14 @@ class TrainingClock:
         }
         self._started, self._compiling = started, compiling
         self._before = time.monotonic() - started - compiling()
+        self._paused = 0.0
+
+    def leave_out(self, seconds: float) -> None:
+        """Has gone by and was no training."""
+        self._paused += seconds
 
     def read(self) -> dict[str, float]:
         """Both, by name."""
-        own = (time.monotonic() - self._started, self._before + self._compiling())
+        took = time.monotonic() - self._started - self._paused
+        own = (took, self._before + self._compiling())
         return {name: self._earlier[name] + value for name, value in zip(TIMES, own, strict=True)}

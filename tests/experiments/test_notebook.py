@@ -8,6 +8,7 @@ from matplotlib.figure import Figure
 from PIL import Image
 
 from experiments import hyperparameter_sweep, loss_ablation, notebook
+from experiments.configs.loss_ablation import PRESETS
 from experiments.pages import page
 from experiments.pages.page import Page, plate, section
 from experiments.pages.tables import Table
@@ -42,6 +43,8 @@ def test_a_report_in_parts(tmp_path: Path) -> None:
     assert len(kept) < 40_000
     with pytest.raises(ConfigError, match="table 'Loses': did you mean 'Losses'"):
         notebook.table(tmp_path, "Loses")
+    with pytest.raises(ConfigError, match="column 'seed': did you mean 'seeds'"):
+        notebook.table(tmp_path, "Losses", ("seed",))
     with pytest.raises(ConfigError, match=r"figure 'curve' of .*: did you mean 'curves'"):
         notebook.figure(tmp_path, "curve")
 
@@ -63,6 +66,11 @@ def test_the_size_is_that_of_the_device(
 def test_changes_that_change_nothing_are_refused() -> None:
     with pytest.raises(ConfigError, match=r"config.network.blocks=2: changes nothing here"):
         notebook.settings(loss_ablation, "quick", {"network.blocks": 2})
+
+
+@pytest.mark.parametrize("preset", PRESETS)
+def test_every_preset_can_be_chosen(preset: str) -> None:
+    assert notebook.settings(loss_ablation, preset, {}).train.iterations > 0
 
 
 def test_a_cell_tries_again_what_failed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -9,7 +9,7 @@ from unittest import mock
 import numpy as np
 import pytest
 
-from jaxzero.runs import runner
+from jaxzero.runs import runner, training_clock
 from jaxzero.runs.training_clock import TrainingClock
 from tests import small
 from tests.runs.trained import members_of
@@ -70,3 +70,21 @@ def test_a_network_of_each_width_is_kept(monkeypatch: pytest.MonkeyPatch, tmp_pa
         return of_width(8 if number > 2 else 4), dict.fromkeys(LOSSES, np.ones(2))
 
     assert iterate(monkeypatch, tmp_path, settings, step, of_width(4)) == [3, 5]
+
+
+def test_the_observers_time_is_no_training(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = [5.0]
+    monkeypatch.setattr(runner, "time", mock.Mock(monotonic=lambda: now[0]))
+    monkeypatch.setattr(training_clock, "time", mock.Mock(monotonic=lambda: now[0]))
+    monkeypatch.setattr(runner, "population", mock.Mock())
+    monkeypatch.setattr(runner.runs, "without_optimiser", mock.Mock())
+
+    def look(number: int, networks: Any) -> bool:
+        now[0] += 100.0
+        return True
+
+    job: Any = SimpleNamespace(observer=SimpleNamespace(look=look))
+    clock = TrainingClock([{"seconds": 40.0, "starting_seconds": 10.0}], 2.0, lambda: 1.0)
+    assert runner._look(job, 3, mock.MagicMock(), clock)
+    now[0] += 7.0
+    assert clock.read() == {"seconds": 50.0, "starting_seconds": 13.0}

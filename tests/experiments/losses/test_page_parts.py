@@ -6,13 +6,14 @@ import math
 import numpy as np
 
 from experiments.losses import tables
-from experiments.pages import record
+from experiments.pages import record, style
 from experiments.pages.bands import band_of, thinned
 from experiments.pages.page import inline
 from experiments.pages.study import Study, load
-from experiments.pages.wording import duration, number, percent, plus_minus
+from experiments.pages.wording import duration, moving_first, number, percent, plus_minus
 from experiments.published import Curve
 from experiments.strength import tournament_figures
+from jaxzero.ratings import displayed_scale
 
 
 def test_cross_table_scores_add_up(full):
@@ -119,3 +120,19 @@ def test_a_thinned_curve_keeps_its_ends_and_its_gaps():
     assert thinned(curve, 10).iterations.tolist() == [0, 4, 7, *range(8, 33, 4)]
     assert thinned(curve, 10, last=60).iterations.tolist() == [0, 6, 7, 12, 18, 24, 30, 32]
     assert thinned(curve, 33).iterations.tolist() == list(range(33))
+
+
+def test_moving_first_is_worth_as_much_as_a_player_as_far_ahead():
+    played = {"advantage": 100.0, "draw_elo": 350.0}
+    assert moving_first(played) == f"{100 * displayed_scale(350.0):.1f} Elo" == "41.5 Elo"
+
+
+def test_twenty_eight_curves_can_be_told_apart():
+    assert len({tuple(style.line(place).values()) for place in range(28)}) == 28
+
+
+def test_the_value_loss_has_the_unit_of_its_head():
+    scalar = Study("s", {"config": {"network": {"value_head": "scalar"}}}, {})
+    assert scalar.loss_units == "nats; squared error"
+    wdl = Study("s", {"config": {"network": {"value_head": "wdl"}}}, {})
+    assert (wdl.value_unit, wdl.loss_units) == ("nats", "nats")

@@ -248,6 +248,7 @@ def test_few_iterations_are_chosen_and_both_ends(saved: Path) -> None:
         (("first", "--iterations=5"), "keeps no networks of iteration 5"),
         (("first", "other"), "first plays connect_four_5x5 and other plays othello_6x6"),
         (("nowhere",), "nowhere is no run directory"),
+        (("first", "first"), "first is named twice"),
         (("lost",), "lost: every run has failed, see failed.json"),
         (("first", "--seeds=3"), "did you mean --seed?"),
     ],
@@ -328,6 +329,7 @@ def test_a_ladder_that_begins_later_has_no_untrained_network() -> None:
     row = dict(zip((table := pictures.strengths(groups)).headers, table.rows[0], strict=True))
     assert row["untrained"] == row["gain"] == NONE
     assert row["Elo above random"].startswith("400")
+    assert pictures.groups_of({}, {}) == {}
 
 
 def test_nothing_is_written_into_a_player_that_ships() -> None:
@@ -336,10 +338,6 @@ def test_nothing_is_written_into_a_player_that_ships() -> None:
         ladder.climb([Path(name)], SETTINGS)
     with pytest.raises(ConfigError, match=f"{name} ships"):
         absolute_strength.main([name])
-
-
-def test_nothing_measured_is_nothing() -> None:
-    assert pictures.groups_of({}, {}) == {}
 
 
 def test_references_may_be_kept_from_meeting_each_other() -> None:

@@ -3,6 +3,7 @@
 import json
 import shutil
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -228,6 +229,7 @@ def test_labels_tell_directories_apart(tmp_path: Path) -> None:
         (("first", "--iterations=newest"), "give last, all, or numbers like 0,10,20"),
         (("first", "other"), "other plays othello_6x6: runs of one board only can meet"),
         (("nowhere",), "nowhere is no run directory"),
+        (("first", "second", "--members=value_seed0"), "second has none of them, leave it out"),
         (("second", "--opponents="), "second/sum_seed3@2 would play alone"),
         (("first", "--workdir=second"), "second holds a run of its own"),
         (("first", "--workdir=played"), "holds another run"),
@@ -295,3 +297,14 @@ def test_an_interrupted_program_says_so(capsys: pytest.CaptureFixture[str]) -> N
         arguments.run(stop)
     assert stopped.value.code == 130
     assert "starts again" in capsys.readouterr().err
+
+
+def test_every_members_curve_begins_untrained(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Twins share one network, unless a third run of their seed plays apart from them."""
+    run: Any = SimpleNamespace(members=[SimpleNamespace(seed=0)] * 3)
+    monkeypatch.setattr(contestants, "simulations_of", lambda *_: 5)
+    for twins, begin in (({0: 0, 1: 0, 2: 0}, [0]), ({0: 0, 1: 0, 2: 2}, [0, 1, 2])):
+        monkeypatch.setattr(contestants, "twins", lambda *_, twins=twins: twins)
+        found = contestants.field_run(run, "r", iterations=(0, 9), members=range(3), asked=None)
+        assert [one.member for one in found if one.iteration == 0] == begin
+        assert [one.member for one in found if one.iteration == 9] == [0, 1, 2]
