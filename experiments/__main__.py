@@ -11,7 +11,7 @@ def commands() -> Iterator[tuple[str, str]]:
     """Name and first line of whatever can be called; nothing is imported."""
     for path in sorted([*HERE.glob("*.py"), *HERE.glob("*/__main__.py")]):
         package = path.name == "__main__.py" and path.parent != HERE
-        tree = ast.parse(path.read_text())
+        tree = ast.parse(path.read_text("utf-8"))
         called = any(isinstance(node, ast.If) for node in tree.body)  # `if __name__ == ...`
         about = ast.get_docstring(tree)
         if about is None or not (package or called) or path == Path(__file__):

@@ -36,7 +36,7 @@ _jaxzero_found() {{
     index($0, ENVIRON["WORD"]) == 1 {{
       rest = substr($0, length(ENVIRON["WORD"]) + 1)
       if (!index(ENVIRON["WORD"], "=") && match(rest, /[.=]/)) rest = substr(rest, 1, RSTART)
-      if (!seen[rest]++) print ENVIRON["WORD"] rest
+      if (rest != "" && !seen[rest]++) print ENVIRON["WORD"] rest
     }}'
 }}
 """
@@ -109,7 +109,8 @@ def _of_study(study: str, keys: Sequence[Key]) -> Iterator[str]:
     own = table(keys)
     yield from (f"--{n}=" for n in usage.FLAGS if n not in ("config", "help", "shard"))
     yield from ("--help", *(["--shard="] if usage.has_shares(own) else []))
-    yield from (word for key in own.values() for word in _of_key(key))
+    # The preset is no setting: it stands behind the file.
+    yield from (word for key in own.values() if key.name != "preset" for word in _of_key(key))
 
 
 def _of_key(key: Key) -> Iterator[str]:

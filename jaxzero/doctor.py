@@ -148,7 +148,10 @@ def self_test(say: Callable[[str], None]) -> bool:
     return not broken
 
 
-def main(say: Callable[[str], None] = print) -> int:
+_now = functools.partial(print, flush=True)  # what is said so far is there if the test dies
+
+
+def main(say: Callable[[str], None] = _now) -> int:
     """Prints everything; exit status 0 if the self-test passes, else 1."""
     runner.prepare(default_config())
     for line in versions():

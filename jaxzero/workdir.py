@@ -151,7 +151,7 @@ def read_arrays(path: Path, names: Iterable[str], remedy: str) -> dict[str, np.n
 def read_json(path: Path) -> Any:
     """The contents of a JSON file. ConfigError: it is not JSON any more."""
     try:
-        return json.loads(path.read_text())
+        return json.loads(path.read_text("utf-8"))
     except ValueError as error:
         raise ConfigError(f"{path} is damaged ({error}): put back a copy of it") from error
 
@@ -183,6 +183,7 @@ def _commit() -> str:
         return done.stdout.strip()
 
     try:
+        git("ls-files", "--error-unmatch", Path(__file__).name)  # else the checkout is another's
         root = git("rev-parse", "--show-toplevel")
         tracked = git("status", "--porcelain", "--untracked-files=no")
         code = git("-C", root, "status", "--porcelain", "jaxzero", "experiments")
@@ -228,6 +229,10 @@ def claim(workdir: Path, config: ConfigDict, study: str, *, fixed: Sequence[str]
         if not path.exists():
             return
         stored = read_json(path)
+        if not isinstance(stored, dict) or "study" not in stored:
+            raise ConfigError(
+                f"--workdir={workdir} has a {CONFIG} of another program: choose another directory"
+            )
         if differing := differing_keys(stored, wanted, fixed):
             if stored.get("study") != study:
                 differing = [f"of {stored.get('study')}, not {study}"]

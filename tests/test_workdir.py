@@ -11,7 +11,7 @@ import pytest
 
 from experiments.configs.connect_four_efficiency import get_config
 from jaxzero import workdir
-from jaxzero.settings.config import ConfigError
+from jaxzero.settings.config import ConfigError, default_config
 from tests import small
 
 
@@ -156,3 +156,26 @@ def test_two_processes_may_write_the_same_file(
     monkeypatch.setattr(os, "fsync", synced.append)
     write(tmp_path / "file.npz", {"x": [1]})
     assert [path.name for path in tmp_path.iterdir()] == ["file.npz"]
+
+
+def test_the_config_of_another_program_is_left_alone(tmp_path: Path) -> None:
+    for content in ('{"architectures": ["a"]}', "[]", "3"):
+        (tmp_path / workdir.CONFIG).write_text(content)
+        with pytest.raises(ConfigError, match=r"has a config\.json of another program: choose"):
+            workdir.claim(tmp_path, default_config(), "loss_ablation")
+        assert (tmp_path / workdir.CONFIG).read_text() == content
+
+
+def test_the_commit_of_another_repository_is_none_of_ours(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As in an environment that lies in a project under version control."""
+    inside = tmp_path / ".venv" / "jaxzero"
+    inside.mkdir(parents=True)
+    (tmp_path / ".gitignore").write_text(".venv\n")
+    (inside / "workdir.py").touch()
+    user = ("-c", "user.name=a", "-c", "user.email=a@b")
+    for words in (("init",), ("add", "."), (*user, "commit", "-m", "theirs")):
+        subprocess.run(["git", "-C", str(tmp_path), *words], check=True, capture_output=True)
+    monkeypatch.setattr(workdir, "__file__", str(inside / "workdir.py"))
+    assert workdir._commit() == "unknown"

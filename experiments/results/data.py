@@ -52,7 +52,8 @@ def add(runs: Sequence[Path], group: str, root: Path = ROOT) -> None:
         above = f"{run.parent}/" if run.parent != Path() else ""
         beside = [path for name in (*BESIDE.values(), FAILED) if (path := run / name).is_file()]
         for path in (run / workdir.RESULTS, *beside, *sorted(run.rglob(workdir.METRICS))):
-            whole = path.read_text().replace(above, "runs/") if above else path.read_text()
+            text = path.read_text("utf-8")
+            whole = text.replace(above, "runs/") if above else text
             if path.name == workdir.RESULTS:
                 whole = _without_squares(whole)
             packed[folder / f"{path.relative_to(run)}.gz"] = gzip.compress(whole.encode(), mtime=0)

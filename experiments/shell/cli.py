@@ -189,8 +189,10 @@ def _flags(words: Sequence[str]) -> dict[str, str]:
                 close = difflib.get_close_matches(name, [*usage.FLAGS, "config.key"], n=1)
             hint = f"did you mean --{close[0]}?" if close else "see --help"
             raise ConfigError(f"unknown flag --{name}: {hint}")
+        if name == "help":
+            raise ConfigError("--help takes no value")
         if not equals:
-            raise ConfigError(f"--{name} has no value: write --{name}=VALUE, without spaces")
+            raise ConfigError(f"--{name} has no value: write --{name}=VALUE")
         given[name] = value
     return given
 

@@ -113,13 +113,13 @@ def _run(given: argparse.Namespace, console: Console) -> None:
     if given.player and given.run:
         raise ConfigError(f"--player={given.player} and --run={given.run}: choose one")
     if given.player:
-        given.run = f"{pretrained.PREFIX}{given.player}"
+        given.run = pretrained.PREFIX + given.player.removeprefix(pretrained.PREFIX)
     _refuse_contradictions(given)
     given.side, given.seed = given.side or "first", given.seed or 0
     if given.web:
         _serve(given, console)
         return
-    if given.record:
+    if given.record is not None:
         records.check_target(given.record)
     if given.replay:
         recorded = records.read(given.replay)
@@ -140,16 +140,21 @@ def _run(given: argparse.Namespace, console: Console) -> None:
     games = given.games or 1
     first = int(np.random.default_rng(given.seed).integers(2)) if side is None else side
     default = _OPENING if games > 1 else 0  # deterministic players would repeat themselves
-    played = watch(
-        game,
-        (player, other),
-        console,
-        games=games,
-        first=first,
-        opening=default if given.opening is None else given.opening,
-        seed=given.seed,
-    )
-    _keep(given.record, played, console)
+    played: list[Record] = []
+    try:
+        watch(
+            game,
+            (player, other),
+            console,
+            played,
+            games=games,
+            first=first,
+            opening=default if given.opening is None else given.opening,
+            seed=given.seed,
+        )
+    finally:  # also those that were finished when it was interrupted
+        if played:
+            _keep(given.record, played, console)
 
 
 def _serve(given: argparse.Namespace, console: Console) -> None:
@@ -200,7 +205,7 @@ def _refuse_contradictions(given: argparse.Namespace) -> None:
             raise ConfigError(f"--{name}={getattr(given, name)} does not go with --web")
     if given.replay:
         others = ["player", "run", "game", "opponent", "versus", "games", "opening", *_RUN_FLAGS]
-        others += [] if given.web else ["side", "seed"]
+        others += ["side", *([] if given.web else ["seed"])]
         of_other = (f"versus_{name}" for name in _RUN_FLAGS)
         clash = [name for name in (*others, *of_other) if getattr(given, name) is not None]
         if clash:
@@ -264,7 +269,8 @@ def _other(given: argparse.Namespace, game: Game) -> BoardPlayer:
     if _is_plain(given.versus):
         return board_players.plain(given.versus, game)
     if not pretrained.resolve(given.versus).is_dir():
-        hint = nearest(given.versus, board_players.PLAIN_NAMES)
+        ships = [pretrained.PREFIX + name for name in pretrained.names()]
+        hint = nearest(given.versus, [*board_players.PLAIN_NAMES, *ships])
         raise ConfigError(f"--versus={given.versus} is no run directory and no player: {hint}")
     run = runs.open_run(given.versus)
     if run.spec.game.name != game.name:

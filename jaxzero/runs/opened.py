@@ -207,6 +207,16 @@ def channels_playing(directory: Path, config: ConfigDict, number: int) -> int:
     return channels_after(directory, config, number if widens_first else number - 1)
 
 
+def kept_iteration(run: Run, at: int | None) -> int:
+    """That iteration, or the newest. ConfigError: the run keeps no networks of it."""
+    if at is None:
+        return run.iterations[-1]
+    if at not in run.iterations:
+        place, kept = pretrained.named(run.directory), ", ".join(map(str, run.iterations))
+        raise ConfigError(f"{place} keeps no networks of iteration {at}: choose one of {kept}")
+    return at
+
+
 def networks(run: Run, at: int | None = None, *, alike: bool = True) -> Learner:
     """The best networks of all members after an iteration, [R], without optimiser state.
 
@@ -219,12 +229,7 @@ def networks(run: Run, at: int | None = None, *, alike: bool = True) -> Learner:
     Raises:
       ConfigError: that iteration was not kept, or its file is damaged.
     """
-    at = run.iterations[-1] if at is None else at
-    if at not in run.iterations:
-        kept = ", ".join(map(str, run.iterations))
-        raise ConfigError(
-            f"{run.directory} keeps no networks of iteration {at}: choose one of {kept}"
-        )
+    at = kept_iteration(run, at)
     spec = run.spec
     if spec.growth.grow_at:
         spec = growth.of_width(spec, channels_after(run.directory, run.config, at))
@@ -271,7 +276,8 @@ def choose(run: Run, name: str | None = None) -> int:
         return 0
     names = [m.name for m in run.members]
     if name not in names:
-        raise ConfigError(f"{run.directory} has no run {name!r}: {config_lib.nearest(name, names)}")
+        place, hint = pretrained.named(run.directory), config_lib.nearest(name, names)
+        raise ConfigError(f"{place} has no run {name!r}: {hint}")
     return names.index(name)
 
 

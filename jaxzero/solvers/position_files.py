@@ -70,7 +70,7 @@ def read(path: Path, game: Game, progress: Progress | None = None) -> Labelled:
 
 def _parsed(path: Path, game: ConnectFour) -> list[_Position]:
     try:
-        lines = path.read_text().splitlines()
+        lines = path.read_text("utf-8").splitlines()
     except (OSError, UnicodeDecodeError) as error:
         raise ConfigError(f"{path} can't be read as text: {error}") from error
     positions = []

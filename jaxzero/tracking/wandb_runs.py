@@ -148,7 +148,7 @@ class WandbRuns:
         for path in summary.figures:
             media[f"figures/{path.stem}"] = self._library.Image(str(path))
         if summary.report is not None:
-            media["report"] = self._library.Html(summary.report.read_text(), inject=False)
+            media["report"] = self._library.Html(summary.report.read_text("utf-8"), inject=False)
         return media
 
     def _held(self, name: str) -> int:

@@ -218,6 +218,7 @@ def test_the_package_lists_its_commands(capsys: pytest.CaptureFixture[str]) -> N
         ([f"--config={CONFIG.replace('loss_ablation', 'arms')}:quick"], "(see config.study.arms)"),
         (["--wrkdir=x"], "unknown flag --wrkdir: did you mean --workdir?"),
         (["--workdir"], "--workdir has no value: write --workdir=VALUE"),
+        (["--help=1"], "--help takes no value"),
         (["--train.epochs=3"], "unknown flag --train.epochs: did you mean --config.train.epochs?"),
         (["--game=othello_6x6"], "unknown flag --game: did you mean --config.game?"),
         (["--noconfig.execution.compilation_cache"], "unknown flag"),

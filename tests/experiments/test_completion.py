@@ -29,6 +29,7 @@ CASES = {
         "python -m experiments.curriculum --config.study.reference="
     ),
     f"{LOSSES} --config.nothing": f"{LOSSES} --config.nothing",
+    f"{LOSSES} --config.pres": f"{LOSSES} --config.pres",  # it stands behind the file
     "python one_fi": "python one_file.txt ",  # files, as without it
 }
 

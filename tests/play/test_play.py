@@ -11,6 +11,7 @@ from ml_collections import ConfigDict
 from jaxzero import workdir
 from jaxzero.play import command
 from jaxzero.play.display import records
+from jaxzero.play.terminal import spectator
 from jaxzero.play.terminal.console import Console
 from jaxzero.runs import Member, runner
 from jaxzero.tracking import Tracker
@@ -145,6 +146,25 @@ def test_watched_games_are_recorded_and_replayed(run_directory: Path, tmp_path: 
     assert again.count("to move") == sum(len(r.session.actions) for r in found)
 
 
+def test_games_that_were_finished_are_kept_at_ctrl_c(
+    run_directory: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real, played = spectator.play_out, []
+
+    def play_out(*given: Any, **settings: Any) -> Any:
+        if played:
+            raise KeyboardInterrupt
+        played.append(real(*given, **settings))
+        return played[0]
+
+    monkeypatch.setattr(spectator, "play_out", play_out)
+    flags = (f"--run={run_directory}", "--versus=random", "--games=4")
+    status, said = said_by(*flags, f"--record={tmp_path}/games.txt")
+    assert (status, said.splitlines()[-1]) == (130, "interrupted")
+    [kept] = records.read(tmp_path / "games.txt")
+    assert kept.session.actions == played[0].actions
+
+
 def test_one_game_of_a_run_against_its_own_beginning(run_directory: Path, tmp_path: Path) -> None:
     flags = (f"--run={run_directory}", f"--versus={run_directory}", "--versus-iteration=0")
     more = ("--versus-member=value_seed0", "--versus-simulations=3", f"--record={tmp_path}/a.txt")
@@ -187,11 +207,14 @@ REFUSED: list[tuple[list[str], str]] = [
     (["--game=othello_6x6", "--opponent=random", "--versus={run}"], "not othello_6x6"),
     (["--replay={tmp}/none.txt"], "none.txt can't be read: No such file or directory"),
     (["--replay={run}/config.json"], "config.json is no record of a game: its first line must be"),
-    (["--replay={tmp}/none.txt", "--web", "--side=random", "--seed=-1"], "--seed=-1: choose 0"),
+    (["--replay={tmp}/none.txt", "--web", "--seed=-1"], "--seed=-1: choose 0"),
     (["--replay={tmp}/none.txt", "--run={run}"], "goes with --record or --web, not --run"),
     (["--replay={tmp}/none.txt", "--player=connect_four_5x5"], "--web, not --player"),
     (["--replay={tmp}/none.txt", "--versus-iteration=0"], "--web, not --versus-iteration"),
     (["--replay={tmp}/none.txt", "--side=second"], "--web, not --side"),
+    (["--replay={tmp}/none.txt", "--side=second", "--web"], "--web, not --side"),
+    (["--run={run}", "--versus=random", "--record="], "a record ends in .txt (text) or"),
+    (["--run={run}", "--versus=connect_four_5x5"], "mean 'pretrained:connect_four_5x5'?"),
     (["--replay={tmp}/none.txt", "--seed=9"], "--web, not --seed"),
     ([""], "unknown flag ''"),
     (["--rum=x"], "unknown flag --rum: did you mean '--run'?"),

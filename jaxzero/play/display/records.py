@@ -158,7 +158,7 @@ def write(path: str | Path, records: Sequence[Record]) -> None:
     pictures = [picture(r.session, r.players, result(r.session)) for r in records if draw]
     content = svg.page(pictures) if draw else to_text(records)
     try:
-        with path.open("x") as file:
+        with path.open("x", encoding="utf-8") as file:
             file.write(content)
     except OSError as error:
         raise ConfigError(f"{path} can't be written: {error.strerror}") from error
@@ -167,7 +167,7 @@ def write(path: str | Path, records: Sequence[Record]) -> None:
 def read(path: str | Path) -> list[Record]:
     """The games of a text file. ConfigError: it can't be read, or see `parse`."""
     try:
-        text = workdir.from_home(path).read_text()
+        text = workdir.from_home(path).read_text("utf-8")
     except (OSError, UnicodeDecodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else "it is no text"
         raise ConfigError(f"{path} can't be read: {reason}") from error

@@ -14,6 +14,8 @@ class Console:
         self._source, self._target = source, target
         if isinstance(source, io.TextIOWrapper):
             source.reconfigure(errors="replace")  # bytes that are no text
+        if isinstance(target, io.TextIOWrapper):
+            target.reconfigure(errors="backslashreplace")  # what its encoding does not have
         self._is_terminal = source is not None and source is sys.stdin and source.isatty()
         if self._is_terminal:
             with contextlib.suppress(ImportError):  # not on every system

@@ -138,7 +138,8 @@ def _until_the_person_chooses(table: Table, talk: Talk, lines: list[str]) -> Rep
     talk = talk._replace(session=now)
     lines += ["", *boards.board(now)]
     if now.now.is_terminal:
-        lines += [ending(talk), "new, undo, save FILE, or quit"]
+        drawn = not now.now.outcome[talk.person]  # which the board says
+        lines += [*([] if drawn else [ending(talk)]), "new, undo, save FILE, or quit"]
     return talk, lines
 
 

@@ -42,18 +42,18 @@ def watch(
     game: Game,
     players: tuple[BoardPlayer, BoardPlayer],
     console: Console,
+    played: list[Record],
     *,
     games: int,
     first: int,
     opening: int,
     seed: int,
-) -> list[Record]:
-    """Plays and prints games of two players, who change sides after each.
+) -> None:
+    """Plays and prints games of two players, who change sides after each; adds them to `played`.
 
     `first`: 0 or 1, which of the two moves first in the first game; `opening`: random moves at the
     start, the same in two games in a row; `seed`: of the openings and of the players' choices.
     """
-    played: list[Record] = []
     scores: list[float] = []
     for number in range(games):
         own = (first + number) % 2  # the side of players[0]
@@ -71,7 +71,6 @@ def watch(
     if games > 1:
         won, drawn, lost = (int((np.array(scores) == result).sum()) for result in (1, 0, -1))
         console.say(f"{players[0].title}: {won} won, {drawn} drawn, {lost} lost")
-    return played
 
 
 def show_records(recorded: Sequence[Record], console: Console) -> None:

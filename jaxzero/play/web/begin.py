@@ -63,7 +63,7 @@ def choose(
         m = rollouts_of(opponent)
         wanted = MCTS if m else opponent
     elif run is not None:
-        wanted = offer_name(run, number, run.iterations[-1] if at is None else at)
+        wanted = offer_name(run, number, runs.kept_iteration(run, at))
     else:
         wanted = offers[0].name
     if m is None:

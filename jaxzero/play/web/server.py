@@ -39,7 +39,7 @@ class Site:
         """
         self.answers = Answers(catalogue)
         setup = json.dumps({"games": catalogue.describe(), "start": start})
-        self.page = _PAGE.read_text().replace("SETUP", setup.replace("<", "\\u003c"))
+        self.page = _PAGE.read_text("utf-8").replace("SETUP", setup.replace("<", "\\u003c"))
         [script] = re.findall("<script>(.*)</script>", self.page, re.DOTALL)
         digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
         self._headers = {

@@ -283,6 +283,7 @@ def test_what_is_asked_for_begins(tmp_path: Path) -> None:
         ({"opponent": "mcts_7", "simulations": 50}, "simulations=50 belongs to a network"),
         ({"opponent": "greedy", "run": SHIPS, "at": 0}, "at=0 belongs to a network"),
         ({"game": "othello_8x8", "member": "sum_seed0"}, "member=sum_seed0 belongs to a network"),
+        ({"run": SHIPS, "at": 3}, "pretrained:connect_four_5x5 keeps no networks of iteration 3"),
     ],
 )
 def test_what_could_not_be_used_is_refused(choices: dict[str, Any], line: str) -> None:
@@ -303,7 +304,9 @@ def test_the_networks_of_a_run_are_offered(tmp_path: Path) -> None:
     assert Catalogue(run).games[0] == GAME
     _, untrained = begin.choose(runs.open_run(tmp_path), member="sum_seed1")
     assert untrained == (GAME, "run:sum_seed1@0", config.search.num_simulations, None)
-    with pytest.raises(ConfigError, match="'run:sum_seed0@9' does not play"):
+    with pytest.raises(
+        ConfigError, match="no networks of iteration 9: choose one of 0, 3, 6"
+    ):
         begin.choose(run, at=9)
     with pytest.raises(ConfigError, match="simulations=0: choose from 1"):
         begin.choose(run, at=0, simulations=0)
