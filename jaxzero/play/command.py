@@ -166,7 +166,7 @@ def _serve(given: argparse.Namespace, console: Console) -> None:
     recorded = None
     if given.replay:
         [first, *others] = records.read(given.replay)
-        recorded = first.session
+        recorded = first
         if others:
             count = 1 + len(others)
             console.say(f"of {count} games in {given.replay} the page shows the first")

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from jaxzero import pretrained, runs
 from jaxzero.play.display.notation import make_notation
-from jaxzero.play.display.session import Session
+from jaxzero.play.display.records import Record
 from jaxzero.play.web.catalogue import MCTS, Catalogue, offer_name
 from jaxzero.play.web.server import HOST, Site, bind
 from jaxzero.players import rollouts_of
@@ -22,7 +22,7 @@ class Choice(NamedTuple):
     game: str
     opponent: str  # a player's name, see `catalogue`
     simulations: int  # of the opponent's searches
-    recorded: Session | None  # a game that is looked at, without an opponent
+    recorded: Record | None  # a game that is looked at, without an opponent
 
 
 def choose(
@@ -33,7 +33,7 @@ def choose(
     simulations: int | None = None,
     game: str | None = None,
     opponent: str | None = None,
-    recorded: Session | None = None,
+    recorded: Record | None = None,
 ) -> tuple[Catalogue, Choice]:
     """What the page offers, and how it begins.
 
@@ -50,7 +50,7 @@ def choose(
         the others leave no use for.
     """
     if recorded is not None:
-        game = recorded.game.name
+        game = recorded.session.game.name
     if run is None and game is None:
         run = runs.open_run(f"{pretrained.PREFIX}{_SHOWN}")
     _refuse_unused(run, member, at, simulations, game, opponent)
@@ -97,13 +97,15 @@ def make_site(catalogue: Catalogue, choice: Choice, *, side: int, seed: int) -> 
     """The page as it begins; `side`: the person's, 0 or 1."""
     opponent = {"name": choice.opponent, "simulations": choice.simulations}
     seats: list[dict[str, object]] = [{"name": "you"}, {"name": "you"}, opponent]
-    moves: list[str] = []
+    start = {"game": choice.game, "moves": [], "seats": seats, "seed": seed}
     if choice.recorded is None:
         seats[1 - side] = opponent
     else:
-        names = make_notation(choice.recorded.game).names
-        moves = [names[action] for action in choice.recorded.actions]
-    return Site(catalogue, {"game": choice.game, "moves": moves, "seats": seats, "seed": seed})
+        played = choice.recorded.session
+        names = make_notation(played.game).names
+        start["moves"] = [names[action] for action in played.actions]
+        start["opened"] = {"players": choice.recorded.players, "opening": played.opening}
+    return Site(catalogue, start)
 
 
 def warm_up(site: Site, choice: Choice, seed: int) -> None:

@@ -304,9 +304,7 @@ def test_the_networks_of_a_run_are_offered(tmp_path: Path) -> None:
     assert Catalogue(run).games[0] == GAME
     _, untrained = begin.choose(runs.open_run(tmp_path), member="sum_seed1")
     assert untrained == (GAME, "run:sum_seed1@0", config.search.num_simulations, None)
-    with pytest.raises(
-        ConfigError, match="no networks of iteration 9: choose one of 0, 3, 6"
-    ):
+    with pytest.raises(ConfigError, match="no networks of iteration 9: choose one of 0, 3, 6"):
         begin.choose(run, at=9)
     with pytest.raises(ConfigError, match="simulations=0: choose from 1"):
         begin.choose(run, at=0, simulations=0)
@@ -325,7 +323,8 @@ def test_of_several_recorded_games_the_first_is_shown_and_that_is_said(
         assert command.main(["--web", f"--replay={tmp_path}/{count}.txt"], None, target) == 0
         assert target.getvalue().strip() == line
         assert shown[-1].recorded is not None
-        assert shown[-1].recorded.actions == games[0].session.actions
+        assert shown[-1].recorded.session.actions == games[0].session.actions
+        assert shown[-1].recorded.players == games[0].players
 
 
 def test_a_port_that_is_taken_is_one_line(
