@@ -219,7 +219,10 @@ def _check_known(name: str, known: list[str]) -> None:
 
 def _overruled(settings: StudySettings, changes: Mapping[str, str]) -> ConfigDict:
     """The preset's settings with those of the command line, each read as its key's kind."""
-    words = [f"--config.{n}={_in_brackets(settings.keys[n], t)}" for n, t in changes.items()]
+    keys = settings.keys
+    unset = [n for n, t in changes.items() if t == usage.UNSET and keys[n].default is None]
+    given = {n: _in_brackets(keys[n], t) for n, t in changes.items() if n not in unset}
+    words = [f"--config.{name}={text}" for name, text in given.items()]
     values, argv = flags.FlagValues(), ["study", *words]
     config_flags.DEFINE_config_dict(
         "config", settings.config, lock_config=True, flag_values=values, sys_argv=argv
@@ -231,6 +234,7 @@ def _overruled(settings: StudySettings, changes: Mapping[str, str]) -> ConfigDic
         if named is None:
             raise ConfigError(str(error).replace("\n", " ")) from error
         raise settings.keys[named[1]].refusal(repr(named[2])) from error
+    values.config.update_from_flattened_dict(dict.fromkeys(unset))
     return values.config
 
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from ml_collections import ConfigDict
 
+from experiments.shell.usage import UNSET
 from jaxzero.settings.config import KEYS, ConfigError, flatten, nearest
 from jaxzero.settings.keys import table
 
@@ -48,9 +49,9 @@ def words(study: str, config: ConfigDict, directory: Path) -> list[str]:
     """The command line's words for these settings, the program's name left out."""
     usual = flatten(settings(study, config.preset))
     changes = [
-        f"--config.{key}={value}"
+        f"--config.{key}={UNSET if value is None else value}"
         for key, value in flatten(config).items()
-        if usual[key] != value and value is not None
+        if usual[key] != value
     ]
     preset = f"--config=experiments/configs/{study}.py:{config.preset}"
     return [preset, f"--workdir={directory}", *changes]

@@ -20,6 +20,7 @@ FLAGS: dict[str, tuple[str, str]] = {
     "shard": ("I/K", "the I-th of K shares of a study of many runs"),
     "help": ("", "this page"),
 }
+UNSET = "unset"  # None, of a key that may be
 _WIDEST, _NARROWEST = 110, 80
 _WIDEST_VALUE = 16
 
@@ -77,9 +78,9 @@ def has_shares(keys: Mapping[str, Key]) -> bool:
 
 
 def show(value: Any) -> str:
-    """A value as the command line takes it; `unset` for None."""
+    """A value as the command line takes it; `UNSET` for None."""
     if value is None:
-        return "unset"
+        return UNSET
     return ",".join(map(str, value)) if isinstance(value, tuple) and value else str(value)
 
 

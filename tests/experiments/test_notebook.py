@@ -7,16 +7,16 @@ import pytest
 from matplotlib.figure import Figure
 from PIL import Image
 
-from experiments import hyperparameter_sweep, loss_ablation, notebook
+from experiments import curriculum, hyperparameter_sweep, loss_ablation, notebook
 from experiments.configs.loss_ablation import PRESETS
 from experiments.pages import page
 from experiments.pages.page import Page, plate, section
 from experiments.pages.tables import Table
-from experiments.shell import presets
+from experiments.shell import cli, presets
 from jaxzero import workdir
 from jaxzero.runs import hardware
 from jaxzero.runs.hardware import Hardware
-from jaxzero.settings.config import ConfigError
+from jaxzero.settings.config import ConfigError, flatten
 
 
 def write(directory: Path, headline: str) -> None:
@@ -94,3 +94,11 @@ def test_the_command_is_that_of_the_study() -> None:
         "--config=experiments/configs/hyperparameter_sweep.py:quick --workdir=runs/x "
         "'--config.study.c_puct=()' --config.train.epochs=3"
     )
+
+
+def test_the_command_takes_a_value_away_that_the_preset_has() -> None:
+    config = notebook.settings(curriculum, "gpu", {"switches.keep_tree": None})
+    words = presets.words(curriculum.STUDY, config, Path("runs/x"))
+    assert words[-1] == "--config.switches.keep_tree=unset"
+    parsed, _ = cli._parse(words, words[0].removeprefix("--config="))
+    assert flatten(parsed) == flatten(config)
