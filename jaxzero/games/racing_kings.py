@@ -221,13 +221,17 @@ class RacingKings:
         rows = [f"{8 - i}  " + " ".join(letters) for i, letters in enumerate(self.letters(state))]
         return "\n".join([*rows, "   " + " ".join("abcdefgh"), self.caption(state)])
 
+    @property
+    def colours(self) -> tuple[str, str]:
+        """Of player 0, who moves first, and player 1."""
+        return ("Black", "White") if self.first_colour else ("White", "Black")
+
     def caption(self, state: RacingKingsState) -> str:
         """Who is to move, or how it ended, in the colours' names."""
-        colours = ("White", "Black") if self.first_colour == 0 else ("Black", "White")
         status = int(state.status)
         if status == stones.GOING_ON:
-            return f"{colours[int(state.to_move)]} to move"
-        return "draw" if status == stones.DRAWN else f"{colours[status - 1]} has won"
+            return f"{self.colours[int(state.to_move)]} to move"
+        return "draw" if status == stones.DRAWN else f"{self.colours[status - 1]} has won"
 
     def current_fen(self, state: RacingKingsState) -> str:
         """The position as engines read it."""

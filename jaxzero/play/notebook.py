@@ -112,7 +112,7 @@ class BoardGame:
 
     def __repr__(self) -> str:
         """The board in characters."""
-        yours = f"{boards.mark(self._side)} is {self._yours()}"
+        yours = f"{boards.mark(self._side, self.session.game)} is {self._yours()}"
         return "\n".join([*boards.board(self.session), *self.lines, yours])
 
     def _repr_svg_(self) -> str | None:

@@ -95,7 +95,9 @@ def test_a_game_of_othello_with_passes(person: int) -> None:
     )
     said = whole_game(both, person)
     assert said.count("you have no move and pass") == len(passes(both, person))
-    assert said.count(f"{boards.mark(1 - person)} plays pass") == len(passes(both, 1 - person))
+    assert said.count(f"{boards.mark(1 - person, both.game)} plays pass") == len(
+        passes(both, 1 - person)
+    )
     assert "\n".join(boards.board(both)) in said
     assert "\n".join(boards.move_lines(both)) in said
 
@@ -109,7 +111,8 @@ def test_a_game_of_reversi_gives_turns_back(person: int) -> None:
     played = find_game("reversi_4x4", lambda game: set(twice(game)) == {0, 1})
     said = whole_game(played, person)
     for side in (0, 1):
-        line = f"{boards.mark(1 - side)} has no move: {boards.mark(side)} plays again"
+        mover, other = (boards.mark(player, played.game) for player in (side, 1 - side))
+        line = f"{other} has no move: {mover} plays again"
         assert said.count(line) == twice(played).count(side)
     assert "\n".join(boards.board(played)) in said
 

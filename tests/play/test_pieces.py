@@ -5,6 +5,7 @@ import xml.etree.ElementTree as ET
 from jaxzero.games import make_game
 from jaxzero.play.display import boards, drawing, pieces, session, svg
 from jaxzero.play.display.notation import make_notation
+from jaxzero.play.terminal import spectator
 
 SVG = "{http://www.w3.org/2000/svg}"
 MOVES = ("d4e6", "e4d6", "a4a5")
@@ -54,3 +55,12 @@ def test_the_terminal_shows_it() -> None:
     lines = boards.board(played())
     assert lines[3] == "5  K . . . . . . ."
     assert lines[-1] == "Black to move"
+
+
+def test_sides_with_pieces_are_called_by_their_colours() -> None:
+    game = make_game("racing_kings")
+    moves_first = make_game("racing_kings:8/8/8/8/KRBNnbrk/8/8/8_b_-_-_0_1")
+    assert [boards.mark(player, game) for player in (0, 1)] == ["White", "Black"]
+    assert [boards.mark(player, moves_first) for player in (0, 1)] == ["Black", "White"]
+    assert spectator.seats(game, ("Ann", "Bob")) == "White is Ann, Black is Bob"
+    assert boards.mark(1, make_game("connect_four_4x4")) == "O"

@@ -18,9 +18,9 @@ MARKS = ".XO"  # empty, player 0 (moves first), player 1
 _CAN_PLAY = "+"
 
 
-def mark(player: int) -> str:
-    """X for player 0, who moves first, O for player 1."""
-    return MARKS[1 + player]
+def mark(player: int, game: Game) -> str:
+    """X for player 0, who moves first, O for player 1; where there are pieces, White or Black."""
+    return game.colours[player] if isinstance(game, RacingKings) else MARKS[1 + player]
 
 
 @functools.singledispatch
@@ -66,10 +66,10 @@ def caption(game: Game, position: Position) -> str:
     """Who is to move, or how it ended; with the stones of both where they are counted."""
     if isinstance(game, RacingKings):
         return game.caption(position.state)
-    text = f"{mark(position.to_move)} to move"
+    text = f"{mark(position.to_move, game)} to move"
     if position.is_terminal:
         first = position.outcome[0]
-        text = "a draw" if first == 0 else f"{mark(0 if first > 0 else 1)} has won"
+        text = "a draw" if first == 0 else f"{mark(0 if first > 0 else 1, game)} has won"
     board = stones(game, position.state)
     if board is not None and counts_stones(game):
         text += f" (X {(board == 1).sum()}, O {(board == 2).sum()})"

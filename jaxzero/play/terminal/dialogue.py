@@ -95,7 +95,7 @@ def respond(table: Table, talk: Talk, text: str) -> Reply:
 
 def _prompt(talk: Talk) -> str:
     over = talk.session.now.is_terminal
-    return "game over> " if over else f"{mark(talk.person)}> "
+    return "game over> " if over else f"{mark(talk.person, talk.session.game)}> "
 
 
 def _legal(table: Table, talk: Talk) -> list[str]:
@@ -122,16 +122,18 @@ def _move(table: Table, talk: Talk, action: int) -> Reply:
 def _until_the_person_chooses(table: Table, talk: Talk, lines: list[str]) -> Reply:
     """Plays the opponent's moves, and the passes of a person who can do nothing else."""
     names, now = table.notation.names, talk.session
+    sides = [mark(player, table.game) for player in (0, 1)]
     while not now.now.is_terminal:
         mover = now.now.to_move
         if now.actions and now.positions[-2].to_move == mover:
-            lines.append(f"{mark(1 - mover)} has no move: {mark(mover)} plays again")
+            lines.append(f"{sides[1 - mover]} has no move: {sides[mover]} plays again")
         if mover != talk.person:
             analysis = analyse(table.opponent, now, _game_seed(table, talk))
-            lines.append(f"{mark(mover)} plays {names[analysis.action]}{_value(mover, analysis)}")
+            value = _value(sides[mover], analysis)
+            lines.append(f"{sides[mover]} plays {names[analysis.action]}{value}")
             now = session.play(now, analysis.action)
         elif session.must_pass(now):
-            lines.append(f"{mark(mover)}: you have no move and pass")
+            lines.append(f"{sides[mover]}: you have no move and pass")
             now = session.play(now, int(np.flatnonzero(now.now.legal)[0]))
         else:
             break
@@ -143,10 +145,10 @@ def _until_the_person_chooses(table: Table, talk: Talk, lines: list[str]) -> Rep
     return talk, lines
 
 
-def _value(mover: int, analysis: Analysis) -> str:
+def _value(mover: str, analysis: Analysis) -> str:
     if analysis.value is None:
         return ""
-    return f" (for {mark(mover)}: {analysis_text.in_words(analysis.value)})"
+    return f" (for {mover}: {analysis_text.in_words(analysis.value)})"
 
 
 def ending(talk: Talk) -> str:
@@ -163,7 +165,9 @@ def _new(table: Table, talk: Talk | None, rest: str = "") -> Reply:
         person = table.side if talk is None else talk.person
     begun = session.random_opening(table.game, table.opening, table.seed + games)
     titles = {person: "you", 1 - person: table.opponent.title}
-    lines = [f"{table.game.name}: X is {titles[0]}, O is {titles[1]}; X moves first"]
+    first, second = (mark(player, table.game) for player in (0, 1))
+    seats = f"{first} is {titles[0]}, {second} is {titles[1]}; {first} moves first"
+    lines = [f"{table.game.name}: {seats}"]
     if begun.opening:
         names = [table.notation.names[action] for action in begun.actions]
         lines.append(f"random opening: {' '.join(names)}")
@@ -181,7 +185,7 @@ def _undo(table: Table, talk: Talk, rest: str) -> Reply:
 
 def _swap(table: Table, talk: Talk, rest: str) -> Reply:
     talk = talk._replace(person=1 - talk.person)
-    lines = [f"you are {mark(talk.person)} now"]
+    lines = [f"you are {mark(talk.person, table.game)} now"]
     if talk.session.now.is_terminal:
         return talk, lines
     return _until_the_person_chooses(table, talk, lines)

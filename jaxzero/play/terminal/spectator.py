@@ -31,7 +31,7 @@ def play_out(
         mover, number = now.now.to_move, len(now.actions) + 1
         analysis = analyse(players[mover], now, seed)
         value = "" if analysis.value is None else f"  ({in_words(analysis.value)})"
-        console.say(f"{number:>3}. {boards.mark(mover)} {names[analysis.action]}{value}")
+        console.say(f"{number:>3}. {boards.mark(mover, now.game)} {names[analysis.action]}{value}")
         now = session.play(now, analysis.action)
         if show and not now.now.is_terminal:
             console.say(*boards.board(now), "")
@@ -61,7 +61,7 @@ def watch(
         start = session.random_opening(game, opening, (seed, number // 2))
         record_of = (sides[0].title, sides[1].title)
         heading = f"game {number + 1} of {games}, " if games > 1 else ""
-        console.say(f"{heading}{game.name}: X is {record_of[0]}, O is {record_of[1]}")
+        console.say(f"{heading}{game.name}: {seats(game, record_of)}")
         if start.opening:
             console.say("random opening:", *boards.move_lines(start))
         end = play_out(start, sides, seed + number, console, show=games == 1)
@@ -73,18 +73,23 @@ def watch(
         console.say(f"{players[0].title}: {won} won, {drawn} drawn, {lost} lost")
 
 
+def seats(game: Game, players: tuple[str, str]) -> str:
+    """Who plays which side."""
+    return ", ".join(f"{boards.mark(i, game)} is {name}" for i, name in enumerate(players))
+
+
 def show_records(recorded: Sequence[Record], console: Console) -> None:
     """Prints recorded games, position by position."""
     for number, record in enumerate(recorded, 1):
         game, names = record.session.game, make_notation(record.session.game).names
         heading = f"game {number} of {len(recorded)}, " if len(recorded) > 1 else ""
-        first, second = record.players
-        console.say(f"{heading}{game.name}: X is {first}, O is {second}")
+        console.say(f"{heading}{game.name}: {seats(game, record.players)}")
         now = session.begin(game)
         console.say(*boards.board(now))
         for ply, action in enumerate(record.session.actions, 1):
             by_lot = "  (random)" if ply <= record.session.opening else ""
-            console.say("", f"{ply:>3}. {boards.mark(now.now.to_move)} {names[action]}{by_lot}")
+            mover = boards.mark(now.now.to_move, game)
+            console.say("", f"{ply:>3}. {mover} {names[action]}{by_lot}")
             now = session.play(now, action)
             console.say(*boards.board(now))
         console.say("")
