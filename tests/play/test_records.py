@@ -1,5 +1,6 @@
 """Records: what is written is read again, and what cannot have been played is refused."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -48,6 +49,8 @@ def test_a_record_by_hand_needs_no_numbers() -> None:
     numbered = GOOD.replace("moves: 1 2 1 2 1 2 1", "moves:\n  1. 1 2 1\n  4. 2 1 2\n\n  7. 1")
     [same] = records.parse(numbered, "x")
     assert same.session.actions == found.session.actions
+    [coloured] = records.parse(re.sub("first: .*", "first: \x1b[31mEve", GOOD), "x")
+    assert coloured.players[0] == "[31mEve"  # nothing that a terminal would obey
 
 
 @pytest.mark.parametrize(
@@ -57,6 +60,7 @@ def test_a_record_by_hand_needs_no_numbers() -> None:
         ("game: connect_four_4x5", "game: conect_four_4x5", "did you mean 'connect_four_4x5'"),
         ("game: connect_four_4x5\n", "", "x, game 1: the line 'game: ...' is missing"),
         ("moves: 1 2 1 2 1 2 1\n", "", "the line 'moves: ...' is missing"),
+        ("moves: 1", "first: Eve\nmoves: 1", "there are two lines 'first: ...'"),
         ("opening: 0", "opening: 8", "'8' is no number of moves, 0 to 7"),
         ("opening: 0", "opening: some", "'some' is no number of moves"),
         ("opening: 0", f"opening: {'1' * 5000}", "'11111111111111111111' is no number of moves"),

@@ -116,7 +116,9 @@ def _fields(lines: list[str], source: str) -> tuple[dict[str, str], list[str]]:
             continue
         if not colon or key not in _KEYS:
             raise ConfigError(f"{source}: {line!r} is no line of a record ({', '.join(_KEYS)})")
-        fields[key] = value.strip()
+        if key in fields:
+            raise ConfigError(f"{source}: there are two lines '{key}: ...'")
+        fields[key] = "".join(filter(str.isprintable, value)).strip()  # a terminal obeys the others
         if key == "moves":
             missing = [k for k in _KEYS if k not in fields]
             if missing:
