@@ -3,11 +3,13 @@
 from typing import Any
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 import pytest
 
 from experiments.costs import clock
 from experiments.costs.clock import Clock, Cost, Timing
+from jaxzero.runs import population
 from tests import small
 
 
@@ -45,6 +47,20 @@ def test_phases_are_timed_once_for_settings_that_share_them(
     }
     assert clock.work([row, row, {}]) == Cost(20, 10, 4, 3)
     assert clock.seconds([row, row, {}], Cost(1, 2, 3)).total == 52
+
+
+def test_the_seconds_of_a_unit_are_all_seconds_over_the_units_of_all_members(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    found = dict.fromkeys((clock._SELFPLAY, clock._ARENA, clock._TRAINING), jnp.array([30.0, 10.0]))
+    monkeypatch.setattr(Clock, "_compiled", lambda *_: None)
+    monkeypatch.setattr(Clock, "_best", lambda *_: (8.0, found))
+    monkeypatch.setattr(clock, "_once", lambda *_: (1e-3, found))
+    heldout: Any = None
+    timed = Clock(small.small_spec(), population.stack([small.small_hyper()] * 2), heldout)
+    assert timed.selfplay().unit == timed.arena().unit == timed.training().unit == 8 / 40
+    assert timed.training().size == 20  # minibatches of a member
+    assert timed.measuring(2).unit == 8 / 2  # iterations of two members
 
 
 @pytest.mark.slow

@@ -190,14 +190,23 @@ def test_equal_cost_is_the_largest_that_all_reached(tmp_path: Path) -> None:
     assert difference["seeds"] == 2
 
 
+COURSE = cost_strength.Course(
+    "a", "sum", 0, np.array([0, 2]), np.array([100.0, 300.0]), np.array([10.0, 30.0]),
+    np.zeros(2), {"flops": np.array([0.0, 40.0])},
+)  # fmt: skip
+
+
+def test_the_largest_error_that_is_shared_counts() -> None:
+    shared = [18.0, 0.0, 0.0, 0.0, 0.0]
+    alike = [COURSE._replace(seed=i, shared=np.array([0.0, x])) for i, x in enumerate(shared)]
+    [row] = cost_strength.at_equal_cost(alike, "flops")["targets"]
+    assert row["stderr"] == pytest.approx(math.hypot(math.hypot(24, 30, 30, 30, 30) / 5, 18))
+
+
 def test_strength_between_kept_networks() -> None:
-    course = cost_strength.Course(
-        "a", "sum", 0, np.array([0, 2]), np.array([100.0, 300.0]), np.array([10.0, 30.0]),
-        np.zeros(2), {"flops": np.array([0.0, 40.0])},
-    )  # fmt: skip
-    assert cost_strength.strength_at(course, "flops", 10.0) == (150.0, 15.0, 0.0)
-    assert cost_strength.strength_at(course, "flops", 40.0) == (300.0, 30.0, 0.0)
-    alike = [course._replace(target=t, seed=seed) for t in ("sum", "value") for seed in range(5)]
+    assert cost_strength.strength_at(COURSE, "flops", 10.0) == (150.0, 15.0, 0.0)
+    assert cost_strength.strength_at(COURSE, "flops", 40.0) == (300.0, 30.0, 0.0)
+    alike = [COURSE._replace(target=t, seed=seed) for t in ("sum", "value") for seed in range(5)]
     equal = cost_strength.at_equal_cost(alike, "flops")
     errors = [row["stderr"] for row in (*equal["targets"], *equal["differences"])]
     assert errors == pytest.approx([30 / 5**0.5] * 2 + [30 * (2 / 5) ** 0.5])  # the ratings' own

@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import re
 import shutil
 import sys
 import zipfile
@@ -156,6 +157,17 @@ def test_what_does_not_fit_is_left_out_from_the_end_of_the_list(
         seen.add(len(in_archive))
         size = len(made.archive) - 1  # something more has to go
     assert seen == {1, 2, 3}
+
+
+def test_the_size_that_is_named_is_enough(run_directory: Path) -> None:
+    with pytest.raises(ConfigError, match="and one network take") as refused:
+        export.make(run_directory, 0.001)
+    found = re.search(r"take ([\d.]+);", str(refused.value))
+    assert found is not None
+    least = float(found[1])
+    assert len(export.make(run_directory, least).archive) <= least * 2**20
+    with pytest.raises(ConfigError, match="and one network take"):
+        export.make(run_directory, least - 0.002)
 
 
 def test_every_file_that_is_left_out_is_named(

@@ -174,6 +174,18 @@ def test_recording_replaces_a_run_and_refuses_what_would_be_lost(
         command.main([f"--add={other}", "--group=laptop"])
 
 
+def test_recording_again_needs_no_more_room(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run, root = tmp_path / "run", tmp_path / "docs"
+    run.mkdir()
+    (run / "results.json").write_text("{}")
+    data.add([run], "laptop", root)
+    kept = root / "data" / "laptop" / "run" / "results.json.gz"
+    monkeypatch.setattr(data, "MOST", kept.stat().st_size)
+    data.add([run], "laptop", root)  # in place of what was recorded
+
+
 def shown_of(place: Path) -> Any:
     return measured.load([place])[0].studies[0]
 

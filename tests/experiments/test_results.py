@@ -182,6 +182,11 @@ def test_strength_by_iteration_and_its_late_gain(tmp_path: Path) -> None:
     assert shown.rows[2][-1] == "8"
 
 
+def test_the_second_half_begins_at_the_kept_network_nearest_to_it() -> None:
+    for kept, middle in (((0, 4, 9, 10), 4), ((0, 1, 3, 4), 3), ((0, 10), 10)):
+        assert boards._middle(dict.fromkeys(kept, np.empty(0))) == middle
+
+
 def test_exact_solutions_of_two_batches_are_read_together(tmp_path: Path) -> None:
     def studies(simulations: int) -> list[measured.BoardStudies]:
         for name, seed in (("one", 0), ("two", 4)):

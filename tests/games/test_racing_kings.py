@@ -102,6 +102,12 @@ def test_names_and_positions():
     assert "Black to move" in game.render(state)
 
 
+def test_moves_are_counted_from_whoever_began():
+    game = RacingKings("8/8/8/8/KRBNnbrk/8/8/8 b - - 0 1")
+    state = game.step(game.init(), jnp.int32(rk.action_of("h4h5")))
+    assert game.current_fen(state) == "8/8/8/7k/KRBNnbr1/8/8/8 w - - 1 2"
+
+
 @pytest.mark.parametrize(
     ("fen", "says"),
     [
@@ -112,6 +118,7 @@ def test_names_and_positions():
         ("8/8/8/8/1RBNnbrk/8/8/8 w - - 0 1", "one king"),
         ("8/8/8/8/KRBNnbrk/8/8/9 w - - 0 1", "'9'"),
         ("8/8/8/8/KR4rk1/8/8/8 w - - 0 1", "9 squares"),
+        ("8/8/8/8/KRBNnbrk/8/8/8 w - - 150 1", "count plies and moves"),
         ("8/8/8/8/K6r/8/8/7k w - - 0 1", "in check"),
         ("K7/8/8/8/8/8/8/7k w - - 0 1", "arrived"),
         ("1r6/7k/8/8/8/8/7r/K7 w - - 0 1", "White is to move and has no move"),

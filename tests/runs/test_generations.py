@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from jaxzero import workdir
-from jaxzero.runs import generations
+from jaxzero.runs import generations, population
 from jaxzero.runs.generations import Generation, Generations
 from jaxzero.runs.runner import Observer
 from jaxzero.settings.config import ConfigError
@@ -130,7 +130,6 @@ def test_resumed_amid_a_generation_is_bit_equal(tmp_path: Path) -> None:
         donor = jax.tree.map(lambda x: x[better], (before.learner, before.replay))
         mine = jax.tree.map(lambda x, run=run: x[run], (after.learner, after.replay))
         assert_equal(mine, donor)
-    assert_equal(after.key, before.key)
     for name, values in stored[1].constants.items():
         np.testing.assert_array_equal(getattr(hypers, name), np.float32(values))
         np.testing.assert_array_equal(getattr(by_done[3][1], name), np.float32(values))
@@ -142,6 +141,20 @@ def test_resumed_amid_a_generation_is_bit_equal(tmp_path: Path) -> None:
     workdir.write_json(cut / generations.FILE, [each._asdict() for each in stored[:1]])
     with pytest.raises(ConfigError, match="does not say what came after iteration 2"):
         observer_of(cut, []).change(4, None, None)  # type: ignore[arg-type]
+
+
+def test_a_generation_that_is_due_now_must_be_known_too(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="does not say what came after iteration 2"):
+        observer_of(tmp_path, []).change(2, None, None)  # type: ignore[arg-type]
+
+
+def test_a_copy_keeps_its_own_random_key() -> None:
+    """Else it would play the games of the run that it copies."""
+    init = small.compiled_init(small.small_spec())
+    states = population.stack([init(0), init(1)])
+    after = generations.taken_over(states, np.array([1, 1]))
+    assert_equal(after.key, states.key)
+    assert_equal(population.member(after.learner, 0), population.member(states.learner, 1))
 
 
 def test_numbers_of_the_search_are_traced_where_one_evolves() -> None:
@@ -156,3 +169,10 @@ def test_numbers_of_the_search_are_traced_where_one_evolves() -> None:
         np.testing.assert_array_equal(values, np.float32(constants[own]))
     np.testing.assert_array_equal(found.numbers.dirichlet_alpha, np.float32(3 * [0.3]))
     np.testing.assert_array_equal(found.c_puct, np.float32(constants["c_puct"]))
+
+
+def test_c_stays_the_runs_own_where_other_numbers_evolve() -> None:
+    hypers = jax.tree.map(lambda x: x[None].repeat(3, 0), small.small_hyper())
+    options = small.small_spec().search
+    found = generations.with_constants(hypers, {"unvisited_q": [0.1, 0.2, 0.3]}, options)
+    np.testing.assert_array_equal(found.numbers.c_puct, hypers.c_puct)

@@ -1,6 +1,16 @@
-"""How much is examined: positions and iterations within what training took."""
+"""How much is examined, within what training took: positions, iterations and runs."""
 
-from jaxzero.runs import learning
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from jaxzero import workdir
+from jaxzero.runs import Member, learning
+from jaxzero.runs.checkpoints import DIGEST
+from tests import small
 
 KEPT = [0, 10, 20, 30, 40]
 
@@ -37,3 +47,39 @@ def test_gradient_steps_count_as_the_evaluations_that_they_are_worth() -> None:
         {"run": "a", "iteration": 1, "count/evaluations": 100.0, "count/gradient_steps": 4.0},
     ]
     assert learning.work(rows, batch_size=8) == 100 + 3 * 4 * 8
+
+
+def test_networks_that_come_later_are_examined_with_what_is_left(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for i in (1, 2, 3):
+        (tmp_path / "snapshots" / str(i)).mkdir(parents=True)
+        workdir.write_json(tmp_path / "snapshots" / str(i) / DIGEST, {})
+    held = {"positions": 100, "seconds": 5.0, "iterations": {"0": {}, "1": {}}}
+    workdir.write_json(tmp_path / learning.FILE, held)
+    config = small.small_config({"evaluation.learning_positions": 200})
+    members = [Member("a", "sum", 0, config)]
+    spec = small.small_spec()
+    each = learning.examination.SIMULATIONS + spec.num_simulations
+    room = 3.5 * 100 * each / learning.SHARE  # of three networks, of which two are done
+    row = {"run": "a", "iteration": 1, "count/evaluations": room}
+    workdir.append_rows(tmp_path / workdir.METRICS, [row])
+    monkeypatch.setattr(learning.examined_positions, "load", lambda *_: None)
+    monkeypatch.setattr(learning, "examine", lambda run, at, *_: {"a": {"x": at}})
+    assert learning.update(tmp_path, config, members, spec) >= 0
+    found = workdir.read_json(tmp_path / learning.FILE)
+    assert found["iterations"] == {"0": {}, "1": {}, "3": {"a": {"x": 3}}}
+    assert found["seconds"] >= 5.0
+
+
+def test_a_run_that_had_failed_is_not_examined(monkeypatch: pytest.MonkeyPatch) -> None:
+    config = small.small_config()
+    members = [Member(name, "sum", 0, config) for name in "ab"]
+    run: Any = SimpleNamespace(members=members, spec=None, config=config)
+    measured = {"x": np.array([1.0, 2.0])}
+    monkeypatch.setattr(learning, "_program", lambda *_: lambda *_: measured)
+    monkeypatch.setattr(learning.runs, "networks", lambda *_: None)
+    rows = [{"run": name, "iteration": i} for i, names in ((0, "ab"), (4, "a")) for name in names]
+    positions: Any = None
+    assert learning.examine(run, 4, positions, rows) == {"a": {"x": 1.0}}
+    assert list(learning.examine(run, 0, positions, rows)) == ["a", "b"]

@@ -75,6 +75,17 @@ def test_what_grows_with_what() -> None:
     assert tree["arena's trees"] == base["arena's trees"]
 
 
+def test_devices_share_the_games_of_a_run() -> None:
+    def parts(devices: int) -> dict[str, int]:
+        spec = small.small_spec(data_devices=devices)
+        held = small.heldout(spec.game)
+        return memory.forecast(spec, small.small_hyper(), held, members=1, together=False).parts
+
+    one, two = parts(1), parts(2)
+    for part in ("trees", "arena's trees"):
+        assert two[part] == one[part] / 2, part
+
+
 def test_winograd_is_no_larger_than_patches() -> None:
     def parts(convolution: str) -> dict[str, int]:
         settings = {"network.channels": 64, "network.convolution": convolution}

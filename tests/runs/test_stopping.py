@@ -74,6 +74,17 @@ def test_the_second_signal_where_python_works() -> None:
     assert signal.set_wakeup_fd(-1) == -1
 
 
+def test_the_limit_is_of_minutes() -> None:
+    now = time.monotonic()
+    with StopRequest(1.0, now - 30) as stop:
+        assert stop.reason() is None
+    with StopRequest(1.0, now - 61) as stop:
+        reason = stop.reason()
+    assert reason is not None
+    assert (str(reason), reason.status) == ("--max-minutes=1 are over", 0)
+    assert stopping.minutes_left(2.0, now - 60, "the next") == pytest.approx(1.0, abs=0.5)
+
+
 def test_processes_go_by_the_clock_of_the_first(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(jax, "process_count", lambda: 2)
     now = time.monotonic()

@@ -75,6 +75,11 @@ REFUSED = {"search.forced_playouts", "replay.window_start"}
             "config.replay.window_positions=0",
         ),
         (
+            {"replay.window_grows": (2, 9)},
+            "replay.window_grows",
+            "config.replay.window_start and config",
+        ),
+        (
             {"switches.small_draw_value": True},
             "switches.small_draw_value",
             "concerns connect_four, gobang",

@@ -132,6 +132,14 @@ def test_other_defaults_are_the_programs() -> None:
         ),
         ({"seed": -1}, "config.seed=-1: choose from 0"),
         ({"execution.keep_checkpoints": 1}, "config.execution.keep_checkpoints=1"),
+        (
+            {"train.passes": 1.0, "train.epochs": 2},
+            "in place of config.train.epochs=2, set that to 1",
+        ),
+        (
+            {"replay.minimum_games": (4,), "train.schedule": "steps"},
+            "needs config.replay.window_positions=0, config.train.schedule='constant'",
+        ),
     ],
 )
 def test_impossible_settings_are_refused_in_one_line(changes: dict[str, Any], message: str) -> None:

@@ -18,7 +18,7 @@ from jaxzero import runs, solvers
 from jaxzero.games import Game, make_game
 from jaxzero.players import Players, Turn, no_cost
 from jaxzero.settings.config import ConfigError
-from jaxzero.solvers import Labelled, position_files
+from jaxzero.solvers import Labelled, accuracy, position_files
 from tests.saved_runs import save_run
 from tests.small import assert_equal
 from tests.solvers.made_up import GAME, TRUTH
@@ -66,6 +66,18 @@ def test_values_are_compared_with_the_truth() -> None:
     assert found["bins"][3]["exact"] == pytest.approx(0.5)
 
 
+def test_every_position_is_of_one_stage() -> None:
+    for plies in ([2, 5, 10], [14, 15, 16, 17], [3], [1, 2]):
+        stages = accuracy.stages(np.array(plies))
+        np.testing.assert_array_equal(np.sum([*stages.values()], axis=0), np.ones(len(plies)))
+        assert np.flatnonzero(stages["early"])[0] == 0
+    assert {name: own.tolist() for name, own in accuracy.stages(np.array([2, 5, 10])).items()} == {
+        "early": [True, False, False],
+        "middle": [False, True, False],
+        "late": [False, False, True],
+    }
+
+
 def test_samples_are_different_unfinished_positions_of_the_plies_asked_for(
     labelled: Labelled,
 ) -> None:
@@ -83,6 +95,19 @@ def test_samples_are_different_unfinished_positions_of_the_plies_asked_for(
 def test_rare_plies_are_short_of_positions() -> None:
     states = solvers.sample(GAME, positions=50, plies=range(1, 3), seed=0)
     np.testing.assert_array_equal(np.bincount(solvers.stones_placed(states)), [0, 5, 25])
+
+
+def test_what_does_not_divide_by_the_plies_goes_to_the_first() -> None:
+    states = solvers.sample(GAME, positions=8, plies=range(2, 5), seed=0)
+    np.testing.assert_array_equal(np.bincount(solvers.stones_placed(states)), [0, 0, 3, 3, 2])
+
+
+def test_plies_are_counted_from_the_start_though_stones_lie_there() -> None:
+    othello = make_game("othello_4x4")
+    states = solvers.sample(othello, positions=4, plies=range(8, 10), seed=0)
+    np.testing.assert_array_equal(solvers.label(othello, states).plies, [8, 8, 9, 9])
+    assert solvers.default_plies(make_game("othello_6x6")) == range(20, 29)
+    assert solvers.default_plies(GAME) == range(1, 22)
 
 
 def test_a_perfect_player_makes_no_mistake(labelled: Labelled) -> None:

@@ -1,5 +1,8 @@
 """Marks on labelled positions: a perfect player has all, a random one what counting says."""
 
+from types import SimpleNamespace
+from typing import Any
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -7,6 +10,7 @@ import pytest
 
 from jaxzero import solvers
 from jaxzero.networks import likeliest_result
+from jaxzero.search import SearchOptions, core
 from jaxzero.solvers import Answers, Labelled
 from tests.solvers.made_up import GAME, TRUTH
 
@@ -55,6 +59,9 @@ def test_mistakes_are_told_with_their_boards(labelled: Labelled) -> None:
     assert first.played == worst[first.number]
     assert first.board.count("X") + first.board.count("O") == first.ply + 1  # and who is to move
     assert first.scores[first.played] < 0 < first.scores[first.best[0]]
+    every = [(m.loss, m.ply) for m in solvers.mistakes(labelled, worst, most=40)]
+    assert every == sorted(every, reverse=True)
+    assert len({ply for _, ply in every}) > 1
 
 
 def test_a_networks_answers_are_read_from_its_heads(labelled: Labelled) -> None:
@@ -80,6 +87,24 @@ def test_a_networks_answers_are_read_from_its_heads(labelled: Labelled) -> None:
     assert labelled.legal[np.arange(len(answers.actions)), answers.actions].all()
     own = labelled.plies // 2
     np.testing.assert_array_equal(answers.results, np.where(own > 7, 0.0, -1.0))
+
+
+def test_a_searchs_value_is_rounded_to_a_result(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: dict[str, Any] = {}
+
+    def run(*_: Any, **options: Any) -> Any:
+        asked.update(options)
+        return SimpleNamespace(action=jnp.array([3, 1, 0]), value=jnp.array([0.7, -0.6, 0.4]))
+
+    monkeypatch.setattr(core, "run", run)
+    for draw, expected in ((0.0, [1, -1, 0]), (0.5, [np.nan] * 3)):
+        options = SearchOptions(capacity=9, draw_value=draw)
+        respond = solvers.with_search(GAME, run, options, num_simulations=20, c_puct=2.0)
+        actions, results = respond(None, jnp.zeros(3))
+        np.testing.assert_array_equal(actions, [3, 1, 0])
+        np.testing.assert_array_equal(results, expected)
+    assert (asked["options"].capacity, asked["num_simulations"]) == (21, 20)
+    assert (asked["c_puct"], asked["noise_scale"]) == (2.0, 0.0)
 
 
 @pytest.mark.parametrize(

@@ -50,6 +50,17 @@ def test_without_a_solver_only_the_value_is_known(
     assert not found.contested.any()
 
 
+def test_scores_of_an_odd_number_of_empty_squares(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Who moves first has the last stone but one then: 35 are empty, a win at once is 18."""
+    monkeypatch.setattr(position_files, "solver_from", lambda game, ply: None)
+    found = solvers.read_positions(file_of(tmp_path, "1727471 18\n1727471 -17\n"), USUAL)
+    np.testing.assert_array_equal(found.value, [1, -1])
+    with pytest.raises(ConfigError, match="a score from -17 to 18 is expected"):
+        solvers.read_positions(file_of(tmp_path, "1727471 -18\n"), USUAL)
+
+
 @pytest.mark.parametrize(
     ("line", "expected"),
     [

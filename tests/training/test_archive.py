@@ -3,6 +3,7 @@
 import dataclasses
 import functools
 import itertools
+from types import SimpleNamespace
 from typing import Any
 
 import jax
@@ -10,8 +11,10 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from jaxzero.games.playouts import starts
 from jaxzero.settings.config import ConfigError
 from jaxzero.training import archive, episodes, learner, past
+from jaxzero.training.openings import Openings
 from jaxzero.training.selfplay import Trajectory
 from tests import small
 from tests.training.common import games_and_batch
@@ -139,6 +142,38 @@ def test_a_lost_game_is_tried_again_where_the_value_fell_most() -> None:
             np.testing.assert_array_equal(state.stones, after.stones[b])
         some += len(chosen)
     assert 4 < batches("losses")[-1][1].total <= some  # without moves that win at once
+
+
+def test_a_move_that_ends_the_game_is_no_beginning(monkeypatch: pytest.MonkeyPatch) -> None:
+    own, [(games, _, _), *_] = spec("losses"), batches("losses")
+    last = games.plies - 1
+    moves = games.action[last, np.arange(12)]
+    chosen = jnp.asarray(last), jnp.asarray(moves), jnp.ones(12, bool)
+    monkeypatch.setattr(archive, "retries", lambda _: chosen)
+    empty = archive.begin(own.selfplay, own.game)
+    assert empty is not None
+    on_device = jax.tree.map(jnp.asarray, games)
+    after = archive.learn(own.selfplay, own.game, empty, on_device, jax.random.key(0))
+    assert after.total == 0
+
+
+def test_who_begins_in_the_archive_was_not_rolled_back() -> None:
+    states = jax.tree.map(jnp.array, starts(spec("visited").game, 4))
+    held = archive.Archive(states, jnp.full((4,), 2, jnp.int32), jnp.int32(4))
+    others = Openings(states, jnp.zeros((4,), jnp.int32), rolled_back=jnp.ones((4,), bool))
+    keys = jax.random.split(jax.random.key(0), 4)
+    for share, expected in ((1.0, False), (0.0, True)):
+        begun = archive.draw(held, keys, share, others)
+        assert (begun.rolled_back == expected).all()
+        assert (begun.plies == (0 if expected else 2)).all()
+
+
+def test_games_that_are_not_played_begin_nowhere() -> None:
+    own = spec("losses")
+    empty = archive.begin(own.selfplay, own.game)
+    assert empty is not None
+    games: Any = SimpleNamespace(start=jnp.array([2, 4, 9]), active=jnp.array([True, True, False]))
+    assert archive.describe(empty, games)["selfplay/start_plies"] == 3
 
 
 def test_games_that_began_elsewhere_are_told_apart_and_by_the_first_player() -> None:

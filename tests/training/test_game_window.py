@@ -4,12 +4,18 @@ import dataclasses
 
 import jax
 import jax.numpy as jnp
+import pytest
 
 from jaxzero.settings.config import default_config, section
 from jaxzero.training import game_window
 from jaxzero.training.spec import ReplaySettings
 from jaxzero.training.windows import Batch
 from tests import small
+
+
+def window_of_24_games():
+    changes = {"replay.minimum_games": (24,), "replay.window": 3}  # of 8 games each
+    return game_window.Games(small.small_spec(changes))
 
 
 def test_the_oldest_games_leave():
@@ -28,8 +34,7 @@ def test_the_oldest_games_leave():
 
 
 def test_a_full_window_makes_room_for_a_batch():
-    changes = {"replay.minimum_games": (24,), "replay.window": 3}  # of 8 games each
-    window = game_window.Games(small.small_spec(changes))
+    window = window_of_24_games()
 
     def play(progress, key):
         count = jnp.int32(5)
@@ -41,3 +46,19 @@ def test_a_full_window_makes_room_for_a_batch():
         found.append((int(held.filled.oldest), int(held.filled.newest)))
     assert found == [(1, 3), (2, 4)]
     assert int(window.source(held, jnp.int32(2), jnp.int32(9)).count) == 3 * 5
+
+
+def test_batches_of_an_iteration_are_different_games_and_are_counted_together():
+    window = window_of_24_games()
+
+    def play(progress, key):
+        drawn = jax.random.uniform(key)
+        held, counts = window.room(window.spec.positions), {"count/x": drawn, "newest": drawn}
+        return Batch(held, jnp.int32(5), jnp.int32(8), progress + 1, counts)
+
+    key = jax.random.key(0)
+    batch, _ = window.take_in(window.begin(), play, jnp.int32(0), jnp.int32(1), key)
+    drawn = [float(jax.random.uniform(jax.random.fold_in(key, number))) for number in (1, 2, 3)]
+    assert int(batch.progress) == 3
+    assert float(batch.metrics["newest"]) == pytest.approx(drawn[-1])
+    assert float(batch.metrics["count/x"]) == pytest.approx(sum(drawn))

@@ -168,3 +168,22 @@ def test_games_that_were_played_change_ratings_and_counts() -> None:
 def test_a_new_generation_begins_without_points() -> None:
     before = dataclasses.replace(made_up(), given=jnp.float32(7))
     assert league.next_generation(OWN, SPEC.search, before, jax.random.key(0)).given == 0
+
+
+def test_the_best_players_are_described() -> None:
+    played = made_up()
+    found = league.describe(OWN, played)
+    alive = np.flatnonzero(played.born >= 0)
+    best = sorted(alive, key=lambda i: -float(played.rating[i]))[: OWN.league_players]
+    rating = np.asarray(played.rating)[best]
+    assert found["league/players"] == 15
+    assert found["league/newest"] == pytest.approx(np.mean(np.asarray(played.born)[best] == 2))
+    assert found["league/rating_best"] == rating[0]
+    assert found["league/rating_mean"] == pytest.approx(rating.mean())
+    assert found["league/rating_deviation"] == pytest.approx(rating.std())
+    for i, name in enumerate(OWN.league_evolves):
+        values, spreads = (np.asarray(x)[best, i] for x in (played.values, played.spreads))
+        assert found[f"league/{name}"] == pytest.approx(values.mean(), abs=1e-6)
+        assert found[f"league/{name}_deviation"] == pytest.approx(values.std(), abs=1e-6)
+        assert found[f"league/{name}_best"] == values[0]
+        assert found[f"league/{name}_spread"] == pytest.approx(spreads.mean(), abs=1e-6)

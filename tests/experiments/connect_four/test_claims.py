@@ -143,6 +143,7 @@ def test_published_curves_stand_at_what_a_network_had_cost() -> None:
         other = drawn[name][0]
         np.testing.assert_allclose(line.hours[1:], other.hours[:-1], err_msg=name)
         np.testing.assert_array_equal(line.accuracy, other.accuracy)
+        np.testing.assert_array_equal(line.diversity[1:], other.diversity[:-1], err_msg=name)
         assert (np.diff(line.hours) > 0).all(), name
     # The fact sheet's table: mean accuracy of network 8 and 20, diversity of iteration 28.
     for name, at_8, at_20 in (

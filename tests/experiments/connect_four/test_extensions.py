@@ -1,17 +1,23 @@
 """The study of paper 002's section 4 from its settings to its report, tiny, on a small board."""
 
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
+import jax.numpy as jnp
+import numpy as np
 import pytest
 from ml_collections import ConfigDict
 
 from experiments import connect_four_extensions as study
 from experiments.configs.connect_four_extensions import ARMS, POPULATIONS, PRESETS, get_config
-from experiments.connect_four import extension_arms, solved_accuracy
-from jaxzero import workdir
+from experiments.connect_four import extension_arms, solved_accuracy, solved_positions
+from jaxzero import solvers, workdir
+from jaxzero.games import make_game
+from jaxzero.search import SearchOptions
 from jaxzero.settings import config as config_lib
 from jaxzero.settings.config import ConfigError
+from jaxzero.solvers import Labelled
 from tests import small
 from tests.experiments.connect_four.test_efficiency import TINY
 
@@ -96,6 +102,54 @@ def test_all_arms_are_measured_with_one_search(simulations: int) -> None:
     assert {one.search.num_simulations for one in own} == {343, 350, 2000}  # leagues, kld
     words = {solved_accuracy.search_in_words(one) for one in own}
     assert words == {solved_accuracy.search_in_words(config)}
+
+
+def test_no_position_both_chooses_and_tests(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    config = tiny({"study.test_positions": 20, "study.fitness_positions": 5})
+    game = make_game(config.game)
+    states = solvers.sample(game, positions=6, plies=range(14, 16), seed=0)
+    some = Labelled(game, states, np.zeros((6, 5), np.int16), np.arange(6))
+    monkeypatch.setattr(solved_accuracy, "_of_random_games", lambda *_, **__: some)
+    monkeypatch.setattr(solved_accuracy, "_of_recipe", lambda _, chosen: chosen)
+    found = solved_accuracy.fitness_positions(config, tmp_path, some.take(slice(2)))
+    np.testing.assert_array_equal(found.plies, [2, 3, 4, 5])
+    usual = small.changed(config, {"game": solved_positions.GAME})
+    assert solved_accuracy.test_positions(usual, tmp_path) == slice(20)
+    assert solved_accuracy.fitness_positions(usual, tmp_path, some) == slice(20, 25)
+
+
+@pytest.mark.parametrize(("kind", "c"), [("puct", solved_accuracy.C_PUCT), ("selfplay", 7.0)])
+def test_accuracies_are_those_of_the_iteration_and_the_member(
+    kind: str, c: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    config = tiny({"study.marked_with": kind, "search.c_puct": 7.0})
+    opened: Any = SimpleNamespace(
+        config=config,
+        members=[SimpleNamespace(config=config)] * 2,
+        spec=SimpleNamespace(arena_search=SearchOptions(capacity=9)),
+    )
+
+    def networks(_: Any, iteration: int) -> Any:
+        return jnp.array([10.0 * iteration, 10.0 * iteration + 1])
+
+    def answers_of(_: Any, networks: Any, *__: Any, c_puct: float, **___: Any) -> Any:
+        assert c_puct == c
+        return networks.tolist(), (networks + 0.5).tolist()
+
+    def accuracy(_: Any, one: float) -> Any:
+        return {"all": {"strong": one, "weak": one + 100, "result": -one}}
+
+    monkeypatch.setattr(solved_accuracy.runs, "networks", networks)
+    monkeypatch.setattr(solved_accuracy, "answers_of", answers_of)
+    monkeypatch.setattr(solved_accuracy.solvers, "answer_accuracy", accuracy)
+    positions: Any = None
+    found = solved_accuracy._measure(opened, [1, 3], positions)
+    assert list(found) == [1, 3]
+    assert found[3] == [
+        {"search": x + 0.5, "weak": x + 100.5, "network": x, "result": -x} for x in (30.0, 31.0)
+    ]
 
 
 @pytest.mark.slow

@@ -62,6 +62,13 @@ def test_slopes_are_found() -> None:
     assert np.isnan(elo_model.slopes(fixed.values, fixed.elo)).tolist() == [True] + [False] * 3
 
 
+def test_what_is_explained_does_not_depend_on_where_ratings_are_zero() -> None:
+    noisy = made_up({"I": 80.0, "E": 40.0, "m": 20.0, "ep": -5.0}, noise=10)
+    moved = dataclasses.replace(noisy, elo=noisy.elo + 1000)
+    both = [elo_model.fit(data)["explained"] for data in (noisy, moved)]
+    assert both[0] == pytest.approx(both[1])
+
+
 def test_intervals_cover_the_truth() -> None:
     truth = {"I": 50.0, "E": 30.0, "m": 20.0, "ep": 10.0}
     covered, widths = [], []

@@ -1,4 +1,4 @@
-"""Shares of a study: the flag, and which groups a merge copies."""
+"""Shares of a study: the flag, which groups a merge copies and which devices it names."""
 
 import sys
 from pathlib import Path
@@ -43,6 +43,14 @@ def test_a_merge_may_come_too_early(tmp_path: Path) -> None:
     (late / group_training.DONE).write_bytes(done)
     assert merged() == (["E=4_seed0", "E=8_seed0"], [])
     assert merged() == (["E=4_seed0", "E=8_seed0"], [])
+
+
+def test_a_merge_names_the_devices_of_all_shares(tmp_path: Path) -> None:
+    shares = [tmp_path / str(i) for i in range(3)]
+    for share, device in zip(shares, ("one", "two", "one"), strict=True):
+        share.mkdir()
+        workdir.write_json(share / workdir.ENVIRONMENT, {"device": device, "commit": share.name})
+    assert merge._environment(shares) == {"device": "one; two", "commit": "0"}
 
 
 def test_rows_of_a_run_that_lies_in_two_groups_are_taken_once(tmp_path: Path) -> None:

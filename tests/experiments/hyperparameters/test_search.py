@@ -3,6 +3,7 @@
 import json
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -11,7 +12,7 @@ from ml_collections import ConfigDict
 from experiments import hyperparameter_search
 from experiments.configs.hyperparameter_search import PRESETS, REPLACED, get_config
 from experiments.costs import clock
-from experiments.hyperparameters import group_training, trials
+from experiments.hyperparameters import group_training, search_grid, trials
 from experiments.hyperparameters.group_training import Place
 from experiments.strength import fixed_opponents
 from jaxzero import workdir
@@ -215,6 +216,33 @@ def test_another_boards_grid_is_refused_and_one_without_networks(tmp_path: Path)
         workdir.write_json(tmp_path / workdir.RESULTS, results)
         with pytest.raises(ConfigError, match=told):
             hyperparameter_search.validate(config)
+
+
+def test_fronts_are_measured_from_the_same_corner(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    players = [
+        {"name": f"g{i}", "training": f"t{i}", "seed": 0, "iterations": 2, "seconds": {"total": s}}
+        for i, s in enumerate((10.0, 20.0, 30.0))
+    ]
+    rated = {"name": "same_simulations", "players": players, "elo": [0.0, 100.0, 50.0]}
+    theirs = {"correlation": {"players": players}, "tournaments": [rated]}
+    workdir.write_json(tmp_path / workdir.RESULTS, theirs)
+    elo = {"search/a": 150.0, "search/b": 400.0, "grid/g0": 100.0, "grid/g1": 300.0}
+
+    def pool(_: Any, listed: Any, *__: Any, **___: Any) -> Any:
+        found = [elo[player.name] for player in listed]
+        played = SimpleNamespace(ratings=SimpleNamespace(elo=[*found, -500.0]))  # random, last
+        return SimpleNamespace(play=lambda *_: played, entry=lambda *_: {})
+
+    monkeypatch.setattr(search_grid, "make_pool", pool)
+    front = [
+        {"name": "a", "values": {"I": 1}, "seconds": 5.0},
+        {"name": "b", "values": {"I": 3}, "seconds": 40.0},
+    ]
+    _, found = search_grid.against_grid(tiny({"study.grid": str(tmp_path)}), tmp_path, front, None)
+    assert [one["name"] for one in found["players"]] == list(elo)  # g2 is beaten twice
+    assert found["area"] == {"search": (40 - 5) * (150 - 100), "grid": (40 - 20) * (300 - 100)}
 
 
 def test_a_missing_package_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -178,6 +178,15 @@ def test_arms_that_were_trained_apart_are_read_as_one(tmp_path: Path) -> None:
     assert drawn == ["recorded_cpu_first.svg"]
 
 
+def test_of_an_arm_in_two_studies_the_first_counts() -> None:
+    first, second = (Study("s", made_up(("plain",)), {}) for _ in range(2))
+    for curve in second.results["ladder"]["runs"].values():
+        curve["elo"] = [0.0, 0.0]
+    [joined] = arms_results.together([first, second])
+    assert joined.results["runs"] == first.results["runs"]
+    assert joined.results["ladder"]["runs"] == first.results["ladder"]["runs"]
+
+
 def test_of_many_arms_the_summary_has_those_that_matter() -> None:
     names = [
         "plain",

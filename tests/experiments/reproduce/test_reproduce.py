@@ -136,6 +136,18 @@ def test_a_part_that_another_process_has_ended_is_finished(tmp_path: Path) -> No
     assert parts.state_of(part, tmp_path).state == parts.FINISHED
 
 
+def test_a_part_that_a_signal_ends_before_it_can_save_is_stopped(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    program = tmp_path / "program"
+    program.write_text("#!/bin/sh\nkill -TERM $$\n")
+    program.chmod(0o755)
+    monkeypatch.setattr(sys, "executable", str(program))
+    part = Fake("fake", "one")
+    assert parts.run([part, Fake("fake", "two")], "quick", tmp_path / "runs", 0) == 143
+    assert parts.state_of(part, tmp_path / "runs") == parts.State(parts.STOPPED, 143)
+
+
 def test_minutes_end_a_part_and_the_same_command_resumes(tmp_path: Path) -> None:
     made = paper(Fake("fake", "slow", pause=0.02), Fake("fake", "next"))
     assert parts.run(made.parts, "quick", tmp_path, 0.2 / 60) == 0
