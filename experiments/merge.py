@@ -19,7 +19,7 @@ from experiments.hyperparameters.group_training import BROKEN, DONE, GROUPS
 from experiments.shell import arguments
 from experiments.shell.study import StudyRun
 from jaxzero import runs, workdir
-from jaxzero.runs import runner
+from jaxzero.runs import hardware, runner
 from jaxzero.runs.processes import say
 from jaxzero.settings import config as config_lib
 from jaxzero.settings.config import ConfigError
@@ -45,9 +45,9 @@ def merge(shares: Sequence[Path], directory: Path, command: str | None = None) -
                 "of one study"
             )
     study, flat = STUDIES[name], {k: v for k, v in stored[0].items() if k != "study"}
-    here = {"execution.shard": "1/1", "execution.distributed": False, "execution.devices": 0}
-    config = config_lib.from_flat(flat | here)
+    config = config_lib.from_flat(flat | {"execution.shard": "1/1", "execution.distributed": False})
     runner.prepare(config)
+    config.execution.devices = min(config.execution.devices, hardware.look().count)
     study.validate(config)
     _refuse_twice(shares)
     if directory.resolve() in [share.resolve() for share in shares]:

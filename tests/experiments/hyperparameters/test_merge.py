@@ -7,9 +7,12 @@ import pytest
 from ml_collections import ConfigDict
 
 from experiments import merge
+from experiments.configs.hyperparameter_sweep import get_config
 from experiments.hyperparameters import group_training
 from experiments.shell import cli
 from jaxzero import workdir
+from jaxzero.settings import config as config_lib
+from jaxzero.settings.config import ConfigError
 
 
 def made_up_share(directory: Path, run: str) -> Path:
@@ -64,6 +67,17 @@ def test_rows_of_a_run_that_lies_in_two_groups_are_taken_once(tmp_path: Path) ->
         workdir.append_rows(group / workdir.METRICS, rows)
     found = [(row["run"], row["iteration"]) for row in group_training.rows_of(tmp_path)]
     assert found == [("a", 1), ("b", 1), ("a", 2), ("b", 2)]
+
+
+def test_shares_of_several_hosts_and_devices_are_merged_on_one(tmp_path: Path) -> None:
+    settings = {"execution.distributed": True, "execution.devices": 64, "execution.shard": "1/2"}
+    config = config_lib.changed(get_config("quick"), settings)
+    share = tmp_path / "share"
+    share.mkdir()
+    stored = workdir.plain(config_lib.flatten(config)) | {"study": "hyperparameter_sweep"}
+    workdir.write_json(share / workdir.CONFIG, stored)
+    with pytest.raises(ConfigError, match="lacks"):
+        merge.merge([share], tmp_path / "whole")
 
 
 def test_a_share_is_a_flag(
