@@ -77,7 +77,8 @@ def groups_of(found: Sequence[tuple[str, Path, Mapping[str, Any]]]) -> list[Grou
 def _group(name: str, entries: Sequence[tuple[str, str, int, dict[int, dict[str, Any]]]]) -> Group:
     """Means over the iterations that as many runs have as any: others compare different runs."""
     reached = Counter(i for *_, metrics in entries for i in metrics)
-    shown = [i for i, runs in reached.items() if runs == max(reached.values())]
+    most = max(reached.values())
+    shown = [i for i, runs in reached.items() if runs == most]
     whole = [{i: entry[-1][i] for i in shown if i in entry[-1]} for entry in entries]
     collected: dict[str, dict[int, list[float]]] = {}
     for metrics in whole:

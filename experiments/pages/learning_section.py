@@ -104,8 +104,7 @@ def sentences(group: Group) -> list[str]:
         return group.at(name, last)
 
     lines = []
-    moves = (("search", "Search"), ("target", "The target that training receives"))
-    for name, what in moves:
+    for name, what in (("search", "Search"), ("target", "The target that training receives")):
         if now(name) <= now("network") + CLEARLY:
             lines.append(
                 f"{what} does not improve on the network: after iteration {last} it is right in "

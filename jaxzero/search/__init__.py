@@ -52,7 +52,7 @@ def search(
     Raises:
       ValueError: an option that `SearchOptions` does not know, or an impossible value of one.
     """
-    if not c_puct >= 0:  # nor NaN
+    if isinstance(c_puct, int | float) and not c_puct >= 0:  # nor NaN; it may be traced
         raise ValueError(f"c_puct={c_puct}: a constant of exploration is 0 or more")
     if num_simulations < 1:
         raise ValueError(f"num_simulations={num_simulations}: a search needs at least 1")

@@ -88,6 +88,12 @@ def test_a_network_of_the_wrong_shape_is_refused() -> None:
         )
 
 
+def test_c_may_be_traced() -> None:
+    states = stack([oracle_game(SMALL).init()] * 2)
+    game, evaluate, key = game_named(SMALL), scaled_network(SMALL, 1.0), jax.random.key(0)
+    jax.eval_shape(lambda c: search(game, evaluate, key, states, c_puct=c), 1.0)
+
+
 @pytest.mark.parametrize("options", [{"draw_value": -0.5}, {"backs_up_draws": True}], ids=str)
 def test_draws_are_asked_of_networks_that_know_them(options: dict[str, Any]) -> None:
     ask(**options)
