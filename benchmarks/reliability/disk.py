@@ -11,6 +11,7 @@ from jaxzero.settings.config import ConfigError
 _PAGE = 4096  # bytes that such a file system hands out at once
 _STRIDE = 617  # numbers visit all sizes, far apart: a prime
 _ROOM = "size=1g,nr_inodes=100000"
+_PATIENCE = (60, 5)  # seconds, and times those of the whole study
 
 
 def fill(study: str, number: int) -> tuple[Mapping[str, int], str | None]:
@@ -31,14 +32,15 @@ def fill(study: str, number: int) -> tuple[Mapping[str, int], str | None]:
         happened, room = "no room for bytes", 1 + (3 * turn + place) * _STRIDE % pages
         limits = f"size={room * _PAGE},nr_inodes=100000"
     directory = studies.FOLDER / study / f"full_{number}"
+    patience = _PATIENCE[0] + _PATIENCE[1] * studies.needs(study)["seconds"]
     with _file_system(directory, limits):
         process = studies.begin(study, directory)
         try:
-            status = process.wait(studies.PATIENCE)
+            status = process.wait(patience)
+            wrong = studies.refused(status, directory) if status else None
         except subprocess.TimeoutExpired:
             process.kill()
-            status = process.wait()
-        wrong = studies.refused(status, directory) if status else None
+            status, wrong = process.wait(), f"goes on after {patience:.0f} s"
         _mount(directory, f"remount,{_ROOM}")
         wrong = wrong or studies.resumed(study, directory)
     if wrong is None:

@@ -71,6 +71,8 @@ class Checkpoints:
                 max_to_keep=keep,
                 create=not read_only,
                 read_only=read_only,
+                # saved before `save` returns, so that no thread waits for what a full disk prevents
+                enable_async_checkpointing=False,
                 multiprocessing_options=_alone()
                 if read_only
                 else ocp.options.MultiprocessingOptions(),
@@ -99,7 +101,6 @@ class Checkpoints:
         try:
             with _without_background_log():
                 self._manager.save(iteration, args=ocp.args.StandardSave(to_plain(state)))
-                self._manager.wait_until_finished()
             if jax.process_index() == 0:
                 folder = self._directory / str(iteration)
                 workdir.write_json(folder / DIGEST, _digests(folder))
@@ -238,7 +239,7 @@ _quiet = _Quiet()
 
 @contextlib.contextmanager
 def _without_background_log() -> Iterator[None]:
-    """orbax's writers report errors that `wait_until_finished` raises again.
+    """orbax's writers report errors that saving raises again.
 
     After such an error it stays quiet until something is saved again: writers that were still at
     work report later.

@@ -154,7 +154,7 @@ def test_reading_changes_nothing(copy: Path) -> None:
 
 def test_a_full_disk_is_one_line_and_what_was_saved_stays(copy: Path) -> None:
     lines = [
-        "import resource, signal",
+        "import resource, signal, threading",
         "from pathlib import Path",
         "import numpy as np",
         "from jaxzero.runs.checkpoints import Checkpoints",
@@ -162,7 +162,10 @@ def test_a_full_disk_is_one_line_and_what_was_saved_stays(copy: Path) -> None:
         "signal.signal(signal.SIGXFSZ, signal.SIG_IGN)",
         "resource.setrlimit(resource.RLIMIT_FSIZE, (5000, 5000))",  # as a disk that is full
         "draw = np.random.default_rng(0).random",
-        "checkpoints.save(4, {f'{i}': draw(3000) for i in range(30)})",
+        "try:",
+        "    checkpoints.save(4, {f'{i}': draw(3000) for i in range(30)})",
+        "finally:",
+        "    print([t.name for t in threading.enumerate() if 'asyncio' not in t.name])",
     ]
     done = subprocess.run(
         [sys.executable, "-c", "\n".join(lines)], capture_output=True, text=True, check=False
@@ -172,6 +175,7 @@ def test_a_full_disk_is_one_line_and_what_was_saved_stays(copy: Path) -> None:
     assert "make room and run the same command again" in last
     assert "ERROR:" not in done.stderr  # of its writers, which fail by themselves
     assert "Event loop is closed" not in done.stderr
+    assert done.stdout.strip() == "['MainThread']"  # none waits for what was never written
     assert Checkpoints.steps(copy) == [2, 3]
     again = Checkpoints(copy)
     assert again.newest_whole(pytest.fail) == 3
