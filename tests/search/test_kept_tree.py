@@ -9,7 +9,7 @@ import jax
 import numpy as np
 import pytest
 
-from jaxzero.search import SearchOptions, core, subtree
+from jaxzero.search import SearchOptions, core, subtree, whole_tree
 from tests.oracles.mcts import Tree
 from tests.oracles.mcts_games import Position
 from tests.search.common import (
@@ -144,18 +144,23 @@ def test_lanes_that_are_not_active_keep_their_trees() -> None:
     assert after.visit_counts[0].sum() == 40
 
 
-def test_advance_numbers_nodes_without_gaps() -> None:
+@functools.cache
+def searched() -> tuple[Any, Any]:
+    """Trees of the start position, and moves; draws that are the values: they must move alike."""
     name, options = "connect_four_5x5", options_of(capacity=256)
     run, trees = kept_search(name, options), first_trees(name, options)
     states = stack([oracle_game(name).init()] * GAMES)
     keys = jax.random.split(jax.random.key(0), GAMES)
     nobody = np.zeros(GAMES, bool)
     result = run(keys, states, trees, nobody, ~nobody)
-    tree = result.tree  # where draws move, values did
     extra = dataclasses.replace(
-        tree.extra_data, draws=tree.children_values, raw_draws=tree.raw_values
+        result.tree.extra_data, draws=result.tree.children_values, raw_draws=result.tree.raw_values
     )
-    moved, exists = jax.device_get(advance(tree.replace(extra_data=extra), result.action))
+    return result.tree.replace(extra_data=extra), result.action
+
+
+def test_advance_numbers_nodes_without_gaps() -> None:
+    moved, exists = jax.device_get(advance(*searched()))
     assert exists.all()
     np.testing.assert_array_equal(moved.extra_data.draws, moved.children_values)
     np.testing.assert_array_equal(moved.extra_data.raw_draws, moved.raw_values)
@@ -170,6 +175,31 @@ def test_advance_numbers_nodes_without_gaps() -> None:
             assert children[parents[child], action] == child
             assert parents[child] < child
         assert not moved.children_visits[lane, size:].any()
+
+
+def test_a_root_and_a_node_change_places() -> None:
+    tree, action = searched()
+    extra = dataclasses.replace(tree.extra_data, known=tree.children_visits)
+    tree, lanes = tree.replace(extra_data=extra), np.arange(GAMES)
+    place = tree.children_index[lanes, 0, action]
+    exchange = jax.jit(whole_tree.put_root)
+    moved = exchange(tree, place)
+    for old, new in zip(
+        jax.tree.leaves(tree), jax.tree.leaves(exchange(moved, place)), strict=True
+    ):
+        np.testing.assert_array_equal(old, new)
+    old, new = jax.device_get((tree, moved))
+    np.testing.assert_array_equal(new.children_values[:, 0], old.children_values[lanes, place])
+    np.testing.assert_array_equal(new.embeddings.stones[:, 0], old.embeddings.stones[lanes, place])
+    assert (new.extra_data.to_move[:, 0] == 1).all()
+    np.testing.assert_array_equal(new.extra_data.draws, new.children_values)
+    np.testing.assert_array_equal(new.extra_data.raw_draws, new.raw_values)
+    np.testing.assert_array_equal(new.extra_data.known, new.children_visits)
+    for lane in range(GAMES):  # ways up and down agree, and end at what was the root
+        for node in range(int(new.extra_data.size[lane])):
+            parent, move = new.parents[lane, node], new.action_from_parent[lane, node]
+            assert (parent < 0) == (node == place[lane])
+            assert parent < 0 or new.children_index[lane, parent, move] == node
 
 
 def test_a_tree_without_word_on_what_is_kept_is_refused() -> None:

@@ -58,8 +58,20 @@ def test_puct_trees(name: str) -> None:
     result = search_all(name, various_positions(name), 60)
     finished = [check_tree(name, result, lane, 60) for lane in range(LANES)]
     assert max(most for most, _ in finished) >= 10
-    assert sum(every for _, every in finished) == result.diagnostics.finished_leaves
-    assert result.diagnostics.simulations == LANES * 60
+    counts, tree = result.diagnostics, result.tree
+    assert sum(every for _, every in finished) == counts.finished_leaves
+    assert counts.simulations == LANES * 60
+    assert (
+        counts.useful_evaluations
+        == counts.nodes.sum()
+        == LANES + 60 * LANES - sum(every for _, every in finished)
+    )
+    depth = np.ones(tree.node_visits.shape, int)  # of the edges from each node; parents come first
+    for node in range(1, depth.shape[1]):
+        depth[:, node] = 1 + depth[np.arange(LANES), tree.parents[:, node]]
+    visits = tree.children_visits.sum(-1)  # every simulation left one on each edge of its way
+    assert counts.depth_sum == visits.sum()
+    assert counts.depth_max == depth[visits > 0].max()
 
 
 @pytest.mark.parametrize("name", [*GUMBEL_GAMES, "othello_4x4"])
