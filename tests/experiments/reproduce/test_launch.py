@@ -7,6 +7,7 @@ import sys
 import threading
 import time
 from pathlib import Path
+from unittest import mock
 
 import pytest
 from submitit.core.utils import FailedJobError
@@ -108,6 +109,17 @@ def stopping(folder: Path, name: str) -> threading.Thread:
     thread = threading.Thread(target=stop)
     thread.start()
     return thread
+
+
+def test_local_jobs_take_the_gpus_in_turn() -> None:
+    executor = mock.Mock()
+    for index in range(3):
+        launch._take_gpu(executor, index, Hardware("gpu", "a server", 2, None))
+    asked = [call.kwargs for call in executor.update_parameters.call_args_list]
+    assert [one["visible_gpus"] for one in asked] == [(0,), (1,), (0,)]
+    assert {one["gpus_per_node"] for one in asked} == {1}
+    launch._take_gpu(executor, 0, LAPTOP)
+    assert executor.update_parameters.call_count == 3
 
 
 def test_a_part_that_fails_is_a_status_and_stopping_saves(tmp_path: Path) -> None:
