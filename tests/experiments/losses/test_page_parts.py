@@ -4,13 +4,25 @@ import dataclasses
 import math
 
 import numpy as np
+import pytest
 
 from experiments.losses import tables
-from experiments.pages import record, style
+from experiments.pages import draw, record, style
 from experiments.pages.bands import band_of, thinned
 from experiments.pages.page import inline
 from experiments.pages.study import Study, load
-from experiments.pages.wording import duration, moving_first, number, percent, plus_minus
+from experiments.pages.wording import (
+    ABSENT,
+    NONE,
+    duration,
+    error_of_mean,
+    mean_and_error,
+    mean_and_sd,
+    moving_first,
+    number,
+    percent,
+    plus_minus,
+)
 from experiments.published import Curve
 from experiments.strength import tournament_figures
 from jaxzero.ratings import displayed_scale
@@ -102,6 +114,30 @@ def test_wording():
     assert [duration(s) for s in (41.2, 812.3, 9000.0)] == ["41.2 s", "13.5 min", "2.5 h"]
 
 
+def test_spreads_are_those_of_samples():
+    values = [1.0, 2.0, 6.0]  # mean 3, variance (4 + 1 + 9) / 2
+    assert error_of_mean(values) == pytest.approx(math.sqrt(7 / 3))
+    assert mean_and_error(values, 2) == plus_minus(3.0, 1.5275, 2)
+    assert mean_and_sd(values) == plus_minus(3.0, 2.6458)
+    assert mean_and_sd([4.0]) == mean_and_error([4.0]) == "4"
+
+
+def test_work_is_summed_where_all_of_it_is_known():
+    counts = {
+        "a": {"evaluations": 1000, "gradient_steps": 5},
+        "b": {"evaluations": 500, "gradient_steps": 6, "games": 9},
+    }
+    few, many = ({"count/evaluations": n, "count/useful_evaluations": 100} for n in (100, 900))
+    study = Study("s", {"cost": {"runs": counts}}, {"a": {1: few, 2: many}})
+    table = record.work(study)
+    assert table is not None
+    assert table.rows == (
+        ("a", "1,000", "5", ABSENT, percent(200 / 1000)),  # of all, not of each iteration
+        ("b", "500", "6", "9", NONE),
+        ("all runs", "1,500", "11", ABSENT, NONE),
+    )
+
+
 def test_an_inlined_svg_has_ids_of_its_own():
     svg = '<?xml?><svg width="72pt" height="36pt"><metadata>x</metadata><g id="a"/>'
     svg += '<use href="#a" clip-path="url(#a)"/></svg>'
@@ -120,6 +156,38 @@ def test_a_thinned_curve_keeps_its_ends_and_its_gaps():
     assert thinned(curve, 10).iterations.tolist() == [0, 4, 7, *range(8, 33, 4)]
     assert thinned(curve, 10, last=60).iterations.tolist() == [0, 6, 7, 12, 18, 24, 30, 32]
     assert thinned(curve, 33).iterations.tolist() == list(range(33))
+
+
+def test_single_seeds_are_thinned_where_they_would_bloat_a_page():
+    _, [axes] = style.new_figure(panel=(2.0, 2.0))
+    x = np.arange(60_000.0)
+    lines = [axes.plot(x, 2 * x, label=name)[0] for name in (style.SEED, style.SEED, "mean")]
+    style.lighten(axes.figure)
+    assert [len(line.get_xdata()) for line in lines] == [20_000, 20_000, 60_000]
+    for line in lines:
+        np.testing.assert_array_equal(line.get_ydata(), 2 * np.asarray(line.get_xdata()))
+        assert line.get_xdata()[0] == 0
+
+
+@pytest.mark.parametrize(("top", "height"), [(8.0, 8.0), (50.0, 3.0)])
+def test_what_is_far_above_the_rest_is_cut_off_and_said(top, height):
+    _, [axes] = style.new_figure(panel=(2.0, 2.0))
+    draw.limit_height(axes, [np.append(np.ones(99), top), np.array([np.nan])])
+    assert axes.get_ylim() == pytest.approx((0.0, 1.06 * height))
+    said = [text.get_text() for text in axes.texts]
+    assert said == ([] if height == top else ["↑ off the scale: up to 50"])
+
+
+def test_levels_stand_where_they_are_and_their_names_side_by_side():
+    _, [axes] = style.new_figure(panel=(2.0, 2.0))
+    axes.set_ylim(0, 100)
+    draw.levels(axes, [("b", 50.5), ("a", 50.0), ("c", 80.0)])
+    assert [line.get_ydata()[0] for line in axes.lines] == [50.0, 50.5, 80.0]
+    heights = {text.get_text(): text.xy[1] for text in axes.texts}
+    assert heights == pytest.approx({"a": 50.0, "b": 54.5, "c": 80.0})
+    assert axes.get_ylim() == (0, 100)
+    assert draw.beside(2.0, 3, width=1.0).tolist() == [1.5, 2.0, 2.5]
+    assert draw.beside(2.0, 1).tolist() == [2.0]
 
 
 def test_moving_first_is_worth_as_much_as_a_player_as_far_ahead():
