@@ -1,6 +1,7 @@
 """The dashboards show what the studies send; nothing here asks a server."""
 
 import sys
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -45,6 +46,9 @@ def test_workspace_and_report_are_what_the_lists_say() -> None:
     runs = next(block for block in quick.blocks if type(block).__name__ == "PanelGrid").runsets[0]
     [only] = runs._to_model().filters["filters"]
     assert (only["key"]["name"], only["value"]) == ("group", "loss_ablation/quick")
+    view = dashboards.workspace("team", "games", "loss_ablation/quick")
+    assert view.name == "loss_ablation/quick"
+    assert view.runset_settings.filters == "Group == 'loss_ablation/quick'"
 
 
 def configs(panels: list[Any]) -> list[dict[str, Any]]:
@@ -56,6 +60,26 @@ def test_a_missing_library_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "wandb_workspaces.reports.v2", None)
     with pytest.raises(ConfigError, match=r'not installed, pip install -e "\.\[dashboards\]"$'):
         dashboards.main(["games"])
+
+
+def test_both_are_made_where_they_are_asked_for_and_saved(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pytest.importorskip("wandb_workspaces", reason="needs the extra dashboards")
+    wandb = pytest.importorskip("wandb")
+    saved = []
+
+    def make(kind: str, *where: str) -> Any:
+        return SimpleNamespace(save=lambda: saved.append((kind, *where)), url=f"https://{kind}")
+
+    monkeypatch.setattr(wandb, "Api", lambda: SimpleNamespace(default_entity="me"))
+    for kind in ("workspace", "report"):
+        monkeypatch.setattr(dashboards, kind, lambda *where, kind=kind: make(kind, *where))
+    dashboards.main(["games"])
+    assert saved == [("workspace", "me", "games", ""), ("report", "me", "games", "")]
+    assert capsys.readouterr().out.split() == ["https://workspace", "https://report"]
+    dashboards.main(["team/games", "--group=arms/quick"])
+    assert saved[2:] == [(kind, "team", "games", "arms/quick") for kind in ("workspace", "report")]
 
 
 def test_nobody_is_logged_in(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -12,6 +12,7 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import pytest
 from ml_collections import ConfigDict
@@ -59,6 +60,18 @@ def records_of(folder: Path) -> list[dict[str, Any]]:
     command = [sys.executable, "-m", "wandb", "leet", "inspect", "--json", str(file)]
     printed = subprocess.run(command, capture_output=True, text=True, check=True).stdout
     return [json.loads(line) for line in printed.splitlines()]
+
+
+def test_wandb_keeps_the_best_value_of_what_has_one() -> None:
+    sent, run = object.__new__(wandb_runs.WandbRuns), mock.Mock()
+    sent._runs, sent._defined = {"a": run}, {}
+    best = {"loss/sum": "last,min", "validation/move": "last,max", "elo/ladder/a": "last,max"}
+    names = [*best, "elo/final", "seconds"]
+    for iteration in (3, 4):
+        sent._log("a", dict.fromkeys(names, 1.0), iteration)
+    defined = {call.args[0]: call.kwargs for call in run.define_metric.call_args_list}
+    assert defined == {n: {"step_metric": "iteration", "summary": best.get(n)} for n in names}
+    assert [call.kwargs["step"] for call in run.log.call_args_list] == [3, 4]
 
 
 def read_events(folder: Path) -> Any:
