@@ -11,7 +11,7 @@ from experiments import connect_four_supervised
 from experiments.claims import papers as claimed
 from experiments.connect_four import efficiency_report, extension_figures, supervised_rows
 from experiments.connect_four.claims import PREFIX
-from experiments.reproduce import forecast, papers, plan
+from experiments.reproduce import forecast, papers, parts, plan
 from experiments.reproduce.papers import PAPERS, SCALES, Exhibit, Paper
 from jaxzero.runs.hardware import Hardware
 from jaxzero.settings.config import ConfigError
@@ -189,6 +189,17 @@ def test_the_plan_forecasts_and_says_where_it_is_cut(tmp_path: Path) -> None:
     assert one == pytest.approx(2 * two, rel=1e-3)
     assert four == pytest.approx(two / 2, rel=1e-3)
     assert forecast.of(made[0].part, "paper", "cpu", 999).hours > two / 999  # 32 runs keep 32 busy
+
+
+def test_what_is_finished_takes_none_of_the_minutes() -> None:
+    states = (parts.FINISHED, parts.UNTOUCHED, parts.STOPPED)
+    made = [
+        plan.Planned(Fake("fake", name), state, forecast.Forecast(1, 1.0), None)
+        for name, state in zip("abc", states, strict=True)
+    ]
+    shown = plan.shown(made, 60.0)
+    assert [row[1] for row in shown.rows] == [parts.FINISHED, parts.UNTOUCHED, "not reached"]
+    assert shown.note.startswith("About 2.0 h are left")
 
 
 @pytest.mark.parametrize(
