@@ -1,6 +1,7 @@
 """Both networks as callers see them: sizes, heads, settings, dtypes, populations."""
 
 from functools import partial
+from types import SimpleNamespace
 
 import jax
 import jax.numpy as jnp
@@ -18,18 +19,20 @@ from jaxzero.networks import (
 )
 from jaxzero.networks.dtypes import cast_kernels
 from jaxzero.networks.output import head
+from tests.oracles import plain_networks
 
 SHAPE = (6, 7, 2)
 SMALL = {
     "convnet": {"channels": 8, "hidden": (16, 12)},
     "resnet": {"blocks": 1, "filters": 8, "stem_filters": 4, "head_filters": 2},
 }
+HEADS = {"reply_head": True, "move_value_head": True}
 CURRICULUM = {"style": "curriculum", "value_head": "scalar", "value_hidden": 8}
 VARIANTS = [
     ("convnet", {}),
     ("convnet", {"value_head": "wdl", "bias_before_norm": False}),
     ("resnet", {}),
-    ("resnet", {"squeeze_excite": True, "reply_head": True, "expose_features": True}),
+    ("resnet", {"squeeze_excite": True, "squeeze_reduction": 2, "expose_features": True, **HEADS}),
     ("resnet", CURRICULUM),
 ]
 
@@ -133,6 +136,32 @@ def test_heads_have_their_shapes_types_and_ranges(name, settings):
         assert output.policy_features is output.outcome_features is None
 
 
+@pytest.mark.parametrize(("name", "settings"), VARIANTS)
+def test_it_says_what_its_layers_say_one_after_another(name, settings):
+    network, variables = _small(name, **settings)
+    rng = np.random.default_rng(0)  # none has the value it begins with; variances are positive
+    variables = jax.tree.map(
+        lambda x: jnp.asarray(rng.uniform(-0.4, 0.4, x.shape) + 0.5 * (x.ndim < 2), x.dtype),
+        variables,
+    )
+    boards = _boards(9)
+    output = _apply(network, variables, boards)
+    for field, expected in plain_networks.evaluate(network, variables, boards).items():
+        assert expected.std() > 0.01, field
+        found = getattr(output, field)
+        np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-4, err_msg=field)
+
+
+@pytest.mark.parametrize(
+    ("settings", "layer"),
+    [({}, "stem_conv"), ({}, "block_0_conv_0"), ({}, "policy"), (CURRICULUM, "value_hidden")],
+)
+def test_residual_networks_begin_as_pytorchs_do(settings, layer):
+    kernel = _small("resnet", **settings)[1]["params"][layer]["kernel"]
+    bound = 1 / np.sqrt(kernel[..., 0].size)
+    assert 0.95 * bound < abs(kernel).max() <= bound
+
+
 def test_outcome_order_is_win_draw_loss():
     value, draw = read_outcome(jnp.array([[9.0, 0, 0], [0, 9.0, 0], [0, 0, 9.0]]))
     np.testing.assert_allclose(value, [1, 0, -1], atol=1e-3)
@@ -198,7 +227,7 @@ def test_convolutions_agree_in_the_whole_network(name, settings, other, train):
     ("name", "settings"),
     [
         ("convnet", {}),
-        ("resnet", {"reply_head": True, "move_value_head": True}),
+        ("resnet", HEADS),
         ("resnet", CURRICULUM),
     ],
 )
@@ -263,6 +292,7 @@ def test_convnet_takes_any_board_from_5x5(shape):
         ),
         ("convnet", {"channels": 0}, "channels must be positive integers, got 0"),
         ("convnet", {"channels": 2.5}, "channels must be positive integers, got 2.5"),
+        ("convnet", {"channels": True}, "channels must be positive integers, got True"),
         ("convnet", {"hidden": (8, -1)}, "hidden must be positive integers"),
         ("convnet", {"dtype": "float8"}, "unknown dtype 'float8'"),
     ],
@@ -271,6 +301,14 @@ def test_unusable_settings_raise_one_line(name, settings, message):
     with pytest.raises(ValueError, match=message) as caught:
         make_network(name, num_actions=7, observation_shape=SHAPE, **settings)
     assert "\n" not in str(caught.value)
+
+
+def test_boards_and_moves_are_needed():
+    for shape in ((6, 7), (6, 0, 2)):
+        with pytest.raises(ValueError, match=r"observation_shape must be \(H, W, C\), got \(6"):
+            make_network("resnet", num_actions=7, observation_shape=shape)
+    with pytest.raises(ValueError, match="num_actions must be positive, got 0"):
+        make_network("resnet", num_actions=0, observation_shape=SHAPE)
 
 
 def test_networks_made_alike_are_equal_and_hashable():
@@ -284,6 +322,16 @@ def test_dtype_names():
     assert default_dtype("tpu") is jnp.bfloat16
     assert resolve_dtype("auto", "cpu") is resolve_dtype("float32") is jnp.float32
     assert resolve_dtype("bfloat16", "cpu") is jnp.bfloat16
+
+
+@pytest.mark.parametrize(
+    ("capability", "dtype"),
+    [("7.5", jnp.float32), ("8.0", jnp.bfloat16), ("10.0", jnp.bfloat16), ("?", jnp.float32)],
+)
+def test_gpus_that_emulate_bfloat16_compute_in_float32(capability, dtype, monkeypatch):
+    gpu = SimpleNamespace(compute_capability=capability)
+    monkeypatch.setattr(jax, "devices", lambda platform: [gpu])
+    assert default_dtype("gpu") is default_dtype("cuda") is dtype
 
 
 def test_the_convolution_called_auto():
