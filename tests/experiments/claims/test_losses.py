@@ -5,8 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from experiments.claims import effort, inference, losses, measured
-from experiments.claims.decision import Decided
+from experiments.claims import decision, effort, inference, losses, measured, papers, section
+from experiments.claims.decision import CONTRADICTED, UNDECIDED, Decided, Tested
+from experiments.claims.papers import Contrast
+from experiments.claims.wording import words_of
 from experiments.pages.study import Run, Study
 from jaxzero.settings.config import ConfigError
 from tests.experiments.made_up import TARGETS
@@ -115,6 +117,9 @@ def test_a_trend_over_boards(tmp_path: Path) -> None:
     findings = losses.decide(measured.load(runs))
     spent = [effort.fraction(group.studies[0]) or 0.0 for group in findings.groups[:2]]
     assert findings.compute(falls, falls.tests[0].contrast) == min(spent) < max(spent)
+    least, most = sorted(findings.compute(falls, test.contrast) or 0.0 for test in falls.tests)
+    assert section._computing(findings, [falls]) == section._percent(least)
+    assert section._percent(least) != section._percent(most)
 
 
 def test_what_is_missing_is_named_and_the_rest_reported(tmp_path: Path) -> None:
@@ -155,6 +160,37 @@ def test_entries_of_one_model_are_no_seeds_and_all_models_beside_them_decide(
     assert verdicts(run)["value_best", "published"].verdict == "reproduced"
     gains = found["training_elo_value_fastest", "published"]  # training Elo is each run's own
     assert all(test.estimate is not None for test in gains.tests)
+
+
+def test_a_claim_is_told_by_its_contrast_that_needs_most() -> None:
+    [claim] = [c for c in papers.claims(papers.LOSSES) if c.id == "value_best"]
+    found = inference.Estimate(10.0, 30.0, 6, 5.0)
+    tests = tuple(
+        Tested(contrast, found, 1.0, 0.05, verdict, needed)
+        for contrast, verdict, needed in zip(
+            claim.contrasts, (UNDECIDED, UNDECIDED, CONTRADICTED), (9, 400, None), strict=False
+        )
+    )
+    assert section._needed(Decided(claim, tests[:2])) == "400"
+    unknown = Tested(tests[0].contrast, found, 1.0, 0.05, UNDECIDED, None)
+    assert section._needed(Decided(claim, (*tests[:2], unknown))) == "over 1,000"
+    assert section._needed(Decided(claim, tests)) == "\N{EN DASH}"
+    boards = list(dict.fromkeys(contrast.board for contrast in claim.contrasts))
+    assert section._boards(Decided(claim, tests)) == f"{boards[0]} (1 of {len(boards)})"
+    every = tuple(Tested(c, None, 1.0, 0.05, UNDECIDED, None) for c in claim.contrasts)
+    assert section._boards(Decided(claim, every)) == ", ".join(boards)
+
+
+def test_a_number_that_a_paper_compares_with_is_subtracted_and_said() -> None:
+    contrast = Contrast(("value",), (), statistic="final_value_loss", direction="less", than=0.1)
+    values = {0: 0.35, 1: 0.05}
+    assert decision.differences(contrast, lambda _: values) == pytest.approx([0.25, -0.05])
+    assert words_of(contrast) == "last value loss: \N{SCRIPT SMALL L}ᵥ < 0.1"
+    board = "connect_four_5x5"
+    theirs = measured.published_value("final_value_loss", board, "sum")
+    assert theirs is not None
+    contrast = Contrast(("sum",), (), board, statistic="final_value_loss", than=0.1)
+    assert losses.published_effect(contrast) == pytest.approx(theirs - 0.1)
 
 
 def test_a_switch_set_apart_is_a_semantics_of_its_own(tmp_path: Path) -> None:

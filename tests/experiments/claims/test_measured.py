@@ -12,6 +12,9 @@ def test_falls_of_losses_late_and_over_epochs() -> None:
     assert measured.STATISTICS["late_loss_fall"](study, run) == pytest.approx(2.0)
     fall = measured.STATISTICS["second_half_value_loss_fall"](study, run)
     assert fall == pytest.approx(0.4)
+    nine = {i: {"loss/minimised": float(i * i)} for i in range(1, 10)}  # from 6.75, so from 7
+    late = measured.STATISTICS["late_loss_fall"](Study("s", {}, {"a": nine}), run)
+    assert late == pytest.approx(49 - 81)
     epochs = {
         i: {"loss_epochs/policy": [3.0, 1.0, 2.0 - i], "loss_epochs/value": [1.0, 0.5]}
         for i in (1, 2)

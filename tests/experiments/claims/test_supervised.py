@@ -103,6 +103,20 @@ def test_the_same_settings_on_other_positions_are_not_compared() -> None:
     assert row["verdict"] == "not addressed"
 
 
+def test_versions_are_compared_though_their_positions_differ() -> None:
+    first = {"blocks": 5, "moves": 0.7}
+    second = {"blocks": 5, "version": 2, "moves": 0.8, "sha256": "one of each game"}
+    [row] = verdicts("one_per_game_is_better", study=study(first, second))
+    [moves] = [t for t in row["contrasts"] if t["seeds"] and t["statistic"] == "moves"]
+    assert moves["effect"] == pytest.approx(10)
+
+
+def test_a_study_is_one_of_few_up_to_ten_thousand_positions() -> None:
+    group = {"blocks": 2, "version": 1, "labels": "corrected"}
+    few = [supervised.kind(group, 0.5, count)["few"] for count in (8_000, 10_000, 10_001)]
+    assert few == [True, True, False]
+
+
 def test_what_several_directories_address_is_decided_for_each() -> None:
     name = "features_help_supervised"
     better, worse = ({"features": "move1", "moves": moves} for moves in (0.9, 0.7))

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from experiments import published
-from experiments.claims import papers, supervised
+from experiments.claims import papers, sides, supervised
 from experiments.claims import section as claims_section
 from experiments.configs.connect_four_efficiency import OTHER_ARMS, PAPER_ARMS
 from experiments.connect_four import claims, learning_lines
@@ -85,6 +85,15 @@ def test_what_was_not_run_is_not_addressed_and_says_what_it_needs() -> None:
     assert any(row[2:4] == ("not addressed", "needs runs of cyclic") for row in table.rows)
     searched = claims.rows({"study": "connect_four_search", "trials": []})
     assert {row["verdict"] for row in searched} == {"not addressed"}
+
+
+def test_a_published_effect_needs_a_number_of_every_side() -> None:
+    contrast = papers.Contrast(("a", "b"), ("c",))
+    known = {"a": {0: 1.0, 1: 3.0}, "b": {0: 4.0}, "c": {0: 2.5}}
+    assert sides.effect(contrast, lambda _, name: known[name]) == pytest.approx((2 + 4) / 2 - 2.5)
+    for absent in ({}, {0: float("nan")}):
+        values = known | {"c": absent}
+        assert sides.effect(contrast, lambda _, name, values=values: values[name]) is None
 
 
 def test_a_network_that_grows_drops_at_its_steps() -> None:
