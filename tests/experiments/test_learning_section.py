@@ -93,6 +93,20 @@ def test_of_the_data_shares_and_passes() -> None:
     assert learning_curves.novelty({"iteration": 0}, batch_size=64) == {}
 
 
+def test_values_of_runs_are_compared_bin_by_bin_by_what_was_in_them(tmp_path: Path) -> None:
+    write(tmp_path / "one", FOUND, ("sum",))
+    found, contested = workdir.read_json(tmp_path / "one" / learning.FILE), (150, 120)
+    last = found["iterations"]["20"]["sum_seed1"]
+    last |= {f"{PREFIX}calibration_predicted": [0.1, 0.9], f"{PREFIX}calibration_exact": [0.3, 0.7]}
+    last |= {f"{PREFIX}calibration_share": [0.25, 0.75]}
+    runs = [("", tmp_path / "one", found | {"contested": n}) for n in contested]
+    [group] = learning_curves.groups_of(runs)
+    # The first run has everything in the first bin, at 0.5; each counts as often as positions do.
+    np.testing.assert_allclose(group.bins[:, 0], [(0.5 + 0.25 * 0.1) / 1.25, 0.9])
+    np.testing.assert_allclose(group.bins[:, 1], [(0.5 + 0.25 * 0.3) / 1.25, 0.7])
+    assert group.contested == 120  # whose error is larger
+
+
 def write(directory: Path, found: dict[str, Any], targets: tuple[str, ...]) -> None:
     """A run directory with two seeds of each target, equal but for 0.1 of the search."""
     directory.mkdir(parents=True)

@@ -123,7 +123,8 @@ def test_the_end_of_a_recorded_game(tmp_path):
     game = make_game("connect_four_5x5")
     longer = [0, 1, 0, 1, 0, 1, 2, 1]  # the second player's column
     shorter = [0, 1, 0, 1, 0, 1, 0, -1]  # the first player's, one move earlier
-    actions = np.array([longer, shorter], np.int16).T[:, None, :]
+    mirrored = [4, 3, 4, 3, 4, 3, 4, -1]  # as short, but not the last of them
+    actions = np.array([mirrored, longer, shorter], np.int16).T[:, None, :]
     np.savez_compressed(tmp_path / "final.npz", actions=actions)
     stones = drawings.example_end(game, tmp_path / "final.npz")
     assert stones is not None

@@ -11,6 +11,7 @@ from experiments.pages import draw, record, style
 from experiments.pages.bands import band_of, thinned
 from experiments.pages.page import inline
 from experiments.pages.study import Study, load
+from experiments.pages.tables import Table
 from experiments.pages.wording import (
     ABSENT,
     NONE,
@@ -112,6 +113,9 @@ def test_wording():
     assert number(math.inf, 2) == "∞"
     assert plus_minus(1.5, None, 1) == "1.5"
     assert [duration(s) for s in (41.2, 812.3, 9000.0)] == ["41.2 s", "13.5 min", "2.5 h"]
+    assert [duration(s) for s in (89.0, 90.0, 5399.0, 5400.0)] == [
+        "89 s", "1.5 min", "90.0 min", "1.5 h",
+    ]  # fmt: skip
 
 
 def test_spreads_are_those_of_samples():
@@ -136,6 +140,16 @@ def test_work_is_summed_where_all_of_it_is_known():
         ("b", "500", "6", "9", NONE),
         ("all runs", "1,500", "11", ABSENT, NONE),
     )
+
+
+def test_words_of_a_table_stand_left_and_numbers_right():
+    made = Table("", ("a", "words", "n"), (("1", "x", "10"), ("222", "yy", "3")), text_columns=2)
+    assert made.text().splitlines() == [
+        "a    words   n",
+        "1    x      10",
+        "222  yy      3",
+    ]
+    assert made.text((0, 2)).splitlines() == ["a     n", "1    10", "222   3"]
 
 
 def test_an_inlined_svg_has_ids_of_its_own():
@@ -197,6 +211,13 @@ def test_moving_first_is_worth_as_much_as_a_player_as_far_ahead():
 
 def test_twenty_eight_curves_can_be_told_apart():
     assert len({tuple(style.line(place).values()) for place in range(28)}) == 28
+
+
+def test_a_run_is_short_that_lacks_its_last_iteration():
+    runs = [{"name": name, "target": "sum", "seed": seed} for seed, name in enumerate("ab")]
+    rows = {"a": {1: {}, 2: {}}, "b": {2: {}, 3: {}}}
+    study = Study("s", {"runs": runs, "config": {"train": {"iterations": 3}}}, rows)
+    assert "1 of 2 runs stopped before iteration 3: a at 2." in study.missing
 
 
 def test_the_value_loss_has_the_unit_of_its_head():
