@@ -2,6 +2,7 @@
 
 python fake.py [die|illegal|hang|mute|null|ponder] [EVERY]: misbehaves at every EVERY-th position.
 python fake.py orthodox|atomic: knows no variant, or another one.
+python fake.py told: answers only at level 7 with 300 nodes to depth 4 in a second.
 """
 
 import os
@@ -12,7 +13,8 @@ import chess.variant
 
 how = sys.argv[1] if len(sys.argv) > 1 else ""
 every = int(sys.argv[2]) if len(sys.argv) > 2 else 1
-board, asked = chess.variant.RacingKingsBoard(), 0
+board, asked, level = chess.variant.RacingKingsBoard(), 0, ""
+told = {"nodes": "300", "depth": "4", "movetime": "1000"}
 for line in sys.stdin:
     words = line.split()
     if line.startswith("uci\n") or words == ["uci"]:
@@ -29,8 +31,11 @@ for line in sys.stdin:
             board.push_uci(move)
     elif words[:2] == ["position", "startpos"]:
         board = chess.variant.RacingKingsBoard()
+    elif words[:4] == ["setoption", "name", "Skill", "Level"]:
+        level = words[-1]
     elif words[:1] == ["go"]:
         asked += 1
+        as_told = level == "7" and dict(zip(words[1::2], words[2::2], strict=True)) == told
         if how and asked % every == 0:
             if how == "die":
                 os._exit(3)
@@ -38,6 +43,7 @@ for line in sys.stdin:
                 time.sleep(1000)
         first = min(m.uci() for m in board.legal_moves)
         answers = {"illegal": "a1a1", "mute": "(none)", "null": "0000"}
+        answers["told"] = first if as_told else "0000"
         answers["ponder"] = f"{first} ponder a1a1"
         print("bestmove", answers[how] if how and asked % every == 0 else first, flush=True)
     elif words[:1] == ["quit"]:

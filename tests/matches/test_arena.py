@@ -99,6 +99,7 @@ def test_colour_swapped_pairs_share_their_openings() -> None:
               enumerate(map(tuple, pairs))}  # fmt: skip
     assert all(len(found) > 2 for found in starts.values())
     assert (openings[:, 0] != openings[:, 1]).any()
+    assert (openings[0] != openings[1]).any()  # every ply is drawn anew
 
 
 def test_a_player_whose_moves_are_none_ends_the_match() -> None:

@@ -42,6 +42,13 @@ def test_positions_are_answered_by_several_processes() -> None:
 def test_a_match_is_played_by_the_rules_in_both_colours() -> None:
     players = random_players(GAME)
     compiled, given = compile_player(GAME, players), {"pairs": 2, "opening_plies": 2}
+    start, choose, push = compiled
+    keys = []
+
+    def with_key(params: object, memory: object, key: jax.Array, *rest: object) -> object:
+        keys.append(tuple(jax.random.key_data(key).tolist()))
+        return choose(params, memory, key, *rest)
+
     with engines() as opened:
         match, other = (
             play_match(
@@ -50,12 +57,13 @@ def test_a_match_is_played_by_the_rules_in_both_colours() -> None:
                 players.params[0],
                 opened,
                 jax.random.key(seed),
-                compiled=compiled,
+                compiled=(start, with_key, push),
                 **given,
             )
             for seed in (0, 1)
         )
     assert [program._cache_size() for program in compiled] == [1, 1, 1]  # compiled once
+    assert len(set(keys)) == len(keys) > 8  # every turn draws its own moves
     assert (match.actions != other.actions).any()
     assert match.first.tolist() == [True, False, True, False]
     for game in range(4):
@@ -64,6 +72,16 @@ def test_a_match_is_played_by_the_rules_in_both_colours() -> None:
         assert end.is_terminal
         assert end.outcome[0 if match.first[game] else 1] == match.outcome[game]
     np.testing.assert_array_equal(match.actions[:2, 0], match.actions[:2, 1])  # one opening each
+
+
+def test_engines_are_told_their_level_and_their_limits() -> None:
+    with engines("told", skill=7, nodes=300, depth=4) as opened:
+        [answer] = [future.result() for future in opened.ask([MODIFIED])]
+    assert answer
+    assert not opened.problems
+    with engines("told", skill=7, nodes=4, depth=300) as opened:
+        [answer] = [future.result() for future in opened.ask([MODIFIED])]
+    assert answer is None
 
 
 @pytest.mark.parametrize(
@@ -153,6 +171,16 @@ def test_leaving_answers_no_more_positions(monkeypatch: pytest.MonkeyPatch) -> N
         monkeypatch.setattr(opened, "_move", move)
         opened.ask([MODIFIED] * 20)
     assert len(asked) <= 4
+
+
+def test_an_engine_is_found_where_debian_puts_games(monkeypatch: pytest.MonkeyPatch) -> None:
+    def which(name: str, path: str = "") -> str | None:
+        return f"/usr/games/{name}" if "/usr/games" in path.split(":") else None
+
+    monkeypatch.setattr(uci.shutil, "which", which)
+    assert uci.find(("fish", "--quiet")) == ("/usr/games/fish", "--quiet")
+    with pytest.raises(ConfigError, match="no engine is named"):
+        uci.find(())
 
 
 def test_what_is_missing_is_said_in_one_line(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -74,6 +74,9 @@ def test_parts_play_the_games_of_the_whole() -> None:
     for wanted in (3, 100):
         assert_equal(play(kinds, NAME, 3, wanted), whole, f"{wanted} parts")
     assert whole.played.all()
+    random = arena.ordered_pairs(5).min(-1) > 2
+    after_openings = np.asarray(whole.actions)[2:4, random]
+    assert (after_openings[0] != after_openings[1]).any()  # every ply draws its own move
 
 
 def test_kept_trees_follow_their_games_through_the_parts() -> None:
@@ -95,6 +98,15 @@ def test_kept_trees_follow_their_games_through_the_parts() -> None:
     np.testing.assert_array_equal(parts.actions, whole.actions)
     np.testing.assert_array_equal(parts.outcome, whole.outcome)
     assert parts.cost.useful_evaluations == whole.cost.useful_evaluations > 0
+
+
+def test_the_forecast_is_of_the_longest_games() -> None:
+    alternating, other = make_game(NAME), make_game("reversi_4x4")
+    each = 2 * 3  # games of one player at a time
+    for game, turns in ((alternating, alternating.max_plies), (other, 2 * other.max_plies)):
+        found = round_robin.forecast(game, [0, 9, 4], 3)
+        assert found.games == 3 * each
+        assert found.evaluations == (0, turns * each * (9 + 1), turns * each * (4 + 1))
 
 
 def test_a_bar_counts_the_games(capsys: pytest.CaptureFixture[str]) -> None:

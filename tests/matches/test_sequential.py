@@ -3,13 +3,14 @@
 import functools
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 import pytest
 
 from jaxzero.games import make_game
 from jaxzero.matches import arena, sequential
 from jaxzero.matches.wilson import BETTER, CLOSE, GOING_ON, WORSE, Rule
-from jaxzero.players import random_players
+from jaxzero.players import Cost, random_players
 from tests.matches.test_wilson import newcombe
 
 GAME = make_game("connect_four_3x3_line3")
@@ -18,12 +19,24 @@ RULES = {"wide": Rule(0.6, 0.3), "sure": Rule(0.8, 0.1), "quick": Rule(0.5, 0.2)
 SLOW = [pytest.param(rule, marks=pytest.mark.slow) for rule in ("sure", "quick")]
 
 
+def counting_players():
+    """Two random ones; their moves are what they cost."""
+    players = random_players(GAME, 2)
+
+    def choose(params, memory, keys, states, live):
+        made = live.sum(dtype=jnp.float32)
+        turn = players.choose(params, memory, keys, states, live)
+        return turn._replace(cost=Cost(3 * made, made))
+
+    return players._replace(choose=choose)
+
+
 @functools.cache
 def played(rule, batch, limit, seed):
     run = jax.jit(
         lambda key, limit: sequential.play(
             GAME,
-            [random_players(GAME, 2)],
+            [counting_players()],
             key,
             RULES[rule],
             most=MOST,
@@ -72,6 +85,9 @@ def test_it_stops_where_plain_python_stops(rule):
         np.testing.assert_array_equal(found.counts, counts)
         assert int(found.distinct) == distinct
         seen.add(said)
+        begun = min(-(-int(counts.sum()) // 2 // 5) * 5, MOST)  # five pairs at a time
+        chosen = (everything(seed)[1][1:, :, :begun] >= 0).sum()  # behind an opening of one ply
+        assert (found.cost.useful_evaluations, found.cost.evaluations) == (chosen, 3 * chosen)
     assert seen - {GOING_ON}
 
 
