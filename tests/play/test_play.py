@@ -1,17 +1,19 @@
 """The command: whole games against trained networks and others, watched games, and refusals."""
 
+import dataclasses
 import io
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from ml_collections import ConfigDict
 
-from jaxzero import workdir
+from jaxzero import runs, workdir
 from jaxzero.play import command
 from jaxzero.play.display import records
-from jaxzero.play.terminal import spectator
+from jaxzero.play.terminal import board_players, spectator
 from jaxzero.play.terminal.console import Console
 from jaxzero.runs import Member, runner
 from jaxzero.tracking import Tracker
@@ -99,6 +101,24 @@ def test_an_untrained_network_with_other_simulations(run_directory: Path) -> Non
     rows = [line.split() for line in said.split("\n") if line[:1] in "12345" and "%" in line]
     assert sum(int(row[2]) for row in rows) == 3
     assert sum(float(row[1].removesuffix("%")) for row in rows) == pytest.approx(100, abs=0.3)
+
+
+def test_a_network_searches_with_the_m_and_c_of_its_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[tuple[int, float]] = []
+
+    def search(spec: Any, options: Any, fixed: Any, m: int, network: Any, c: Any, *at: Any) -> Any:
+        assert options.capacity == m + 1
+        asked.append((m, float(c)))
+        return {"action": np.int32(2)}
+
+    monkeypatch.setattr(board_players, "_search_with_network", search)
+    run = runs.open_run("pretrained:connect_four_5x5")
+    own = small.changed(run.members[0].config, {"search.c_puct": 3.5, "search.num_simulations": 9})
+    run = dataclasses.replace(run, members=(dataclasses.replace(run.members[0], config=own),))
+    for m in (None, 4):
+        player = board_players.of_run(run, 0, simulations=m)
+        assert player.analyse(None, None).action == 2  # type: ignore[arg-type]
+    assert asked == [(9, 3.5), (4, 3.5)]
 
 
 def test_opponents_without_a_network() -> None:

@@ -4,9 +4,13 @@ import base64
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
-from jaxzero.play.web import widget
+from jaxzero.games import make_game
+from jaxzero.play.display import session
+from jaxzero.play.terminal.board_players import Analysis
+from jaxzero.play.web import answers, widget
 from jaxzero.play.web.server import Site
 from tests.browser import watched
 
@@ -33,6 +37,27 @@ def test_a_question_that_breaks_is_answered_and_shown(
     with pytest.raises(KeyError, match="fortune"):
         shown._answer(shown, {"id": 1, "question": "fortune", "given": {}}, [])
     assert sent == [{"id": 1, "said": {"error": "no answer: the notebook shows why"}}]
+
+
+def test_an_analysis_is_told_from_the_side_that_is_to_move() -> None:
+    now = session.replay(make_game("connect_four_5x5"), (2,) * 5)  # the column is full
+    found = Analysis(
+        action=3,
+        value=0.31,
+        network_value=-0.6,
+        prior=np.array([0.1, 0.2, 0.4, 0.25, 0.05], np.float32),
+        visits=np.array([1, 0, 0, 5, 3], np.int32),
+        q=np.array([-0.5, 0.0, 0.0, 0.25, 0.0], np.float32),
+        lines=np.array([[3, 1, -1], [4, -1, -1], [-1, -1, -1]], np.int32),
+    )
+    said = answers._in_words(now, found)
+    assert (said["move"], said["toMove"], said["value"], said["first"]) == ("4", 1, 0.31, -0.31)
+    assert (said["words"], said["visits"]) == ("+0.31, a little better", 9)
+    rows = [(row["move"], row["visits"], row["value"]) for row in said["rows"]]
+    assert rows == [("4", 5, 0.25), ("5", 3, 0.0), ("1", 1, -0.5), ("2", 0, None)]
+    assert [row["prior"] for row in said["rows"]] == pytest.approx([0.25, 0.05, 0.1, 0.2])
+    assert said["lines"] == [["4", "2"], ["5"]]
+    assert said["network"] == {"move": "4", "words": "-0.60, clearly worse"}
 
 
 @pytest.fixture
