@@ -26,7 +26,7 @@ class GameWindowState:
     games: jax.Array  # int32[W], games in each slot of the ring
 
 
-class Games(Window):
+class GameWindow(Window):
     """At least `replay.minimum_games` games, of which the oldest share leaves after training."""
 
     def begin(self) -> Held:

@@ -11,11 +11,11 @@ from flax import struct
 
 from jaxzero.games.distinct import effective_size, hash_rows
 from jaxzero.training import episodes, growth, learner, past
-from jaxzero.training.game_window import Games
+from jaxzero.training.game_window import GameWindow
 from jaxzero.training.gate import gate
 from jaxzero.training.learner import Learner
 from jaxzero.training.past import Past
-from jaxzero.training.position_window import Positions
+from jaxzero.training.position_window import PositionWindow
 from jaxzero.training.replay import Examples, Source
 from jaxzero.training.spec import Hyper, Spec
 from jaxzero.training.windows import Batch, Held, Window
@@ -55,8 +55,8 @@ class RunState:
 def window_of(spec: Spec) -> Window:
     """The window that is asked for: of positions, of games, or of iterations."""
     if spec.replay.window_positions:
-        return Positions(spec)
-    return Games(spec) if spec.replay.minimum_games else Window(spec)
+        return PositionWindow(spec)
+    return GameWindow(spec) if spec.replay.minimum_games else Window(spec)
 
 
 def init(spec: Spec, seed: jax.Array) -> RunState:

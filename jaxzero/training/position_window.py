@@ -24,7 +24,7 @@ _ITSELF = ("observation", "legal")  # of a position; its other fields are target
 
 
 @struct.dataclass
-class PositionWindow:
+class PositionWindowState:
     """Positions, the newest first."""
 
     examples: Examples  # [C], of which the first `count` are in use
@@ -34,7 +34,7 @@ class PositionWindow:
     total: jax.Array  # int32, positions seen so far, repeated ones included
 
 
-class Positions(Window):
+class PositionWindow(Window):
     """The newest `replay.window_positions` positions, fewer at first if the window is slow."""
 
     def begin(self) -> Held:
@@ -57,15 +57,15 @@ class Positions(Window):
         return source(held.examples)
 
 
-def source(window: PositionWindow) -> Source:
+def source(window: PositionWindowState) -> Source:
     """All positions in use."""
     return Source(window.count, lambda index: jax.tree.map(lambda x: x[index], window.examples))
 
 
-def empty(like: Examples) -> PositionWindow:
+def empty(like: Examples) -> PositionWindowState:
     """A window without positions: room for C like these."""
     capacity = like.value.shape[0]
-    return PositionWindow(
+    return PositionWindowState(
         examples=jax.tree.map(jnp.zeros_like, like),
         hashes=jnp.zeros((capacity, 2), jnp.uint32),
         seen=jnp.full((capacity,), -1, jnp.int32),
@@ -75,13 +75,13 @@ def empty(like: Examples) -> PositionWindow:
 
 
 def add(
-    window: PositionWindow,
+    window: PositionWindowState,
     examples: Examples,
     count: jax.Array,
     *,
     size: jax.Array | int,
     duplicate_weight: float,
-) -> tuple[PositionWindow, jax.Array]:
+) -> tuple[PositionWindowState, jax.Array]:
     """Takes in an iteration's positions in their order, then forgets all but the newest.
 
     Args:
@@ -96,7 +96,7 @@ def add(
     capacity, incoming = window.seen.shape[0], examples.value.shape[0]
     is_new = jnp.arange(incoming) < count
     seen = jnp.where(is_new, window.total + jnp.arange(incoming), -1)
-    together = PositionWindow(
+    together = PositionWindowState(
         examples=jax.tree.map(lambda a, b: jnp.concatenate([a, b]), window.examples, examples),
         hashes=jnp.concatenate([window.hashes, hash_rows(examples.observation)]),
         seen=jnp.concatenate([window.seen, seen]),
@@ -110,7 +110,7 @@ def add(
     after = jnp.minimum(kept, jnp.minimum(size, capacity)).astype(jnp.int32)
     used = jnp.arange(capacity) < after
     return (
-        PositionWindow(
+        PositionWindowState(
             examples=jax.tree.map(lambda x: x[order], together.examples),
             hashes=together.hashes[order],
             seen=jnp.where(used, together.seen[order], -1),
@@ -121,7 +121,7 @@ def add(
     )
 
 
-def _merged(window: PositionWindow, weight: float) -> PositionWindow:
+def _merged(window: PositionWindowState, weight: float) -> PositionWindowState:
     """Equal positions as one, in the place of the newest of them; the others are unused.
 
     Sorted by hash and then by age, equal positions are neighbours. They count as equal only if

@@ -1,8 +1,7 @@
 """The window: which games are learned from.
 
-`Window` is the papers' own, the last rs iterations (Wang 2020). One that counts positions (Clausen
-2021, `position_window.Positions`) or games (West 2020, `game_window.Games`) does some of its steps
-otherwise.
+`Window` is the papers' own, the last rs iterations (Wang 2020). One that counts positions
+(`PositionWindow`, Clausen 2021) or games (`GameWindow`, West 2020) does some steps otherwise.
 """
 
 import dataclasses

@@ -15,7 +15,7 @@ from tests import small
 
 def window_of_24_games():
     changes = {"replay.minimum_games": (24,), "replay.window": 3}  # of 8 games each
-    return game_window.Games(small.small_spec(changes))
+    return game_window.GameWindow(small.small_spec(changes))
 
 
 def test_the_oldest_games_leave():

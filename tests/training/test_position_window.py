@@ -9,7 +9,7 @@ import pytest
 
 from jaxzero.settings.config import default_config, section
 from jaxzero.training import losses, position_window, replay
-from jaxzero.training.position_window import PositionWindow, size_at
+from jaxzero.training.position_window import PositionWindowState, size_at
 from jaxzero.training.replay import Examples
 from jaxzero.training.spec import ReplaySettings
 
@@ -75,7 +75,7 @@ def test_against_a_dict(weight: float) -> None:
         compare(window, by_hand, f"step {step}")
 
 
-def compare(window: PositionWindow, by_hand: ByHand, what: str) -> None:
+def compare(window: PositionWindowState, by_hand: ByHand, what: str) -> None:
     assert window.count == len(by_hand.known), what
     assert window.total == by_hand.total
     for i, (key, row) in enumerate(by_hand.known.items()):  # newest first
