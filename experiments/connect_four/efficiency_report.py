@@ -33,7 +33,7 @@ from experiments.pages.tables import Table, table
 from experiments.pages.wording import NONE, game_title, maybe, mean_and_error, number, plural
 from jaxzero import workdir
 from jaxzero.settings import config as config_lib
-from jaxzero.training import schedules
+from jaxzero.training import optimiser
 from jaxzero.training.spec import TrainSettings
 
 PUBLISHED = "clausen_efficiency"
@@ -201,10 +201,10 @@ def cycle() -> Figure:
     train = config_lib.section(TrainSettings, config_lib.default_config().train, schedule="cyclic")
     progress = np.linspace(0, 1, 201)
     rates = [
-        0.2 * float(schedules.learning_rate_factor(train, jnp.int32(1), jnp.float32(p)))
+        0.2 * float(optimiser.learning_rate_factor(train, jnp.int32(1), jnp.float32(p)))
         for p in progress
     ]
-    momenta = [float(schedules.momentum(train, jnp.float32(p))) for p in progress]
+    momenta = [float(optimiser.momentum(train, jnp.float32(p))) for p in progress]
     for axes, values, label in zip(
         panels, (rates, momenta), ("learning rate", "momentum"), strict=True
     ):

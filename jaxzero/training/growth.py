@@ -11,8 +11,8 @@ import optax
 
 from jaxzero.networks import widening
 from jaxzero.training import learner
-from jaxzero.training.averages import Averaged
 from jaxzero.training.learner import Learner
+from jaxzero.training.optimiser import Averaged
 from jaxzero.training.spec import GrowthSettings, Spec
 
 

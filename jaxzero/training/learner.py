@@ -17,9 +17,8 @@ from flax import struct
 from jaxzero.loops import DATA_AXIS, in_chunks, masked, repeat
 from jaxzero.networks import NetworkOutput, dtypes, init_variables, widening
 from jaxzero.search.evaluation import ChunkedEvaluate, Evaluate
-from jaxzero.training import features, losses, replay, schedules
-from jaxzero.training.averages import Averaged
-from jaxzero.training.optimiser import make_optimizer
+from jaxzero.training import features, losses, optimiser, replay
+from jaxzero.training.optimiser import Averaged, make_optimizer
 from jaxzero.training.replay import Examples, Source
 from jaxzero.training.spec import Hyper, Spec
 
@@ -247,14 +246,14 @@ def fit(
                 place = i * spec.train.batch_size + jnp.arange(spec.train.batch_size)
                 index = order[place % jnp.maximum(total, 1)]  # fewer than a minibatch come again
             progress = (e * steps + i) / (hyper.epochs * steps)
-            rate = schedules.learning_rate_factor(spec.train, iteration, progress)
+            rate = optimiser.learning_rate_factor(spec.train, iteration, progress)
             new, (policy, value) = train_step(
                 spec,
                 dataclasses.replace(hyper, learning_rate=hyper.learning_rate * rate),
                 old,
                 draw(spec, source, index),
                 dropout_key,
-                momentum=schedules.momentum(spec.train, progress),
+                momentum=optimiser.momentum(spec.train, progress),
             )
             row = jnp.stack(
                 [

@@ -10,7 +10,7 @@ import pytest
 
 from jaxzero.loops import MEMBER_AXIS
 from jaxzero.runs import population
-from jaxzero.training import learner, replay, schedules
+from jaxzero.training import learner, optimiser, replay
 from jaxzero.training.spec import Spec
 from tests import small
 from tests.small import assert_equal
@@ -141,8 +141,8 @@ def test_rate_and_momentum_run_over_all_epochs_of_an_iteration(
     found, _ = fit_of(one)(hyper, start, window_of(one, 0, 40), jax.random.key(0))
     assert found["steps"] == 2 * 5
     for k, row in enumerate(found["seen"][:10]):
-        rate = schedules.learning_rate_factor(one.train, jnp.int32(2), jnp.float32(k / 10))
-        momentum = schedules.momentum(one.train, jnp.float32(k / 10))
+        rate = optimiser.learning_rate_factor(one.train, jnp.int32(2), jnp.float32(k / 10))
+        momentum = optimiser.momentum(one.train, jnp.float32(k / 10))
         np.testing.assert_allclose(row, [0.2 * rate, momentum], rtol=1e-5)
 
 

@@ -10,9 +10,8 @@ import pytest
 from jaxzero.settings import config as config_lib
 from jaxzero.settings.config import ConfigError
 from jaxzero.training import growth, learner
-from jaxzero.training.averages import Averaged
 from jaxzero.training.learner import Learner
-from jaxzero.training.optimiser import make_optimizer
+from jaxzero.training.optimiser import Averaged, make_optimizer
 from jaxzero.training.spec import GrowthSettings, Spec
 from tests import small
 from tests.small import assert_close

@@ -6,7 +6,7 @@ import jax.numpy as jnp
 import pytest
 
 from jaxzero.settings.config import default_config, section
-from jaxzero.training import schedules
+from jaxzero.training import optimiser
 from jaxzero.training.spec import TrainSettings
 
 
@@ -15,13 +15,13 @@ def settings(schedule: str, **changes: Any) -> TrainSettings:
 
 
 def rate(schedule: TrainSettings, iteration: int, progress: float) -> float:
-    factor = schedules.learning_rate_factor(schedule, jnp.int32(iteration), jnp.float32(progress))
+    factor = optimiser.learning_rate_factor(schedule, jnp.int32(iteration), jnp.float32(progress))
     return 0.2 * float(factor)
 
 
 def test_constant() -> None:
     assert rate(settings("constant"), 3, 0.5) == 0.2
-    assert schedules.momentum(settings("constant"), jnp.float32(0.5)) == 0.9
+    assert optimiser.momentum(settings("constant"), jnp.float32(0.5)) == 0.9
 
 
 def test_the_baselines_steps() -> None:
@@ -37,7 +37,7 @@ def test_linear() -> None:
     places = ((1, 0.0), (1, 0.5), (4, 0.5), (10, 0.0), (30, 0.5))
     found = [rate(schedule, i, p) for i, p in places]
     assert found == pytest.approx([0.2, 0.19, 0.13, 0.02, 0.02])
-    assert schedules.momentum(schedule, jnp.float32(0.5)) == 0.9
+    assert optimiser.momentum(schedule, jnp.float32(0.5)) == 0.9
 
 
 def test_a_cycle() -> None:
@@ -46,7 +46,7 @@ def test_a_cycle() -> None:
     places = (0.0, 0.175, 0.35, 0.525, 0.7, 0.85, 1.0)
     found = [rate(schedule, 1, p) for p in places]
     assert found == pytest.approx([0.02, 0.11, 0.2, 0.11, 0.02, 0.0115, 0.003], abs=1e-6)
-    momenta = [float(schedules.momentum(schedule, jnp.float32(p))) for p in places]
+    momenta = [float(optimiser.momentum(schedule, jnp.float32(p))) for p in places]
     assert momenta == pytest.approx([0.95, 0.9, 0.85, 0.9, 0.95, 0.95, 0.95])
 
 
