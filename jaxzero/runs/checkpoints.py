@@ -16,7 +16,7 @@ import orbax.checkpoint as ocp
 from jax.experimental import multihost_utils
 
 from jaxzero import workdir
-from jaxzero.runs import heap
+from jaxzero.runs import memory
 from jaxzero.settings.config import ConfigError
 
 _NOTHING, _ALL_DAMAGED = -1, -2  # in place of an iteration
@@ -104,7 +104,7 @@ class Checkpoints:
             if jax.process_index() == 0:
                 folder = self._directory / str(iteration)
                 workdir.write_json(folder / DIGEST, _digests(folder))
-            heap.trim()  # of what writing took; else some of it stays after each save
+            memory.trim()  # of what writing took; else some of it stays after each save
         except (OSError, ValueError) as error:
             reason = _disk_trouble(error)
             if reason is None:

@@ -1,9 +1,11 @@
-"""How much memory a population will need, from shapes alone: nothing is compiled or allocated.
+"""How much memory a population will need, and giving back what a process does not need any more.
 
-Exact where arrays have names (state, window, tree); an estimate where XLA decides (activations).
+The forecast is made from shapes alone: nothing is compiled or allocated. It is exact where arrays
+have names (state, window, tree), an estimate where XLA decides (activations).
 """
 
 import contextlib
+import ctypes
 import dataclasses
 import os
 import resource
@@ -225,6 +227,18 @@ def _machine() -> int:
                     place = file.parent / folder.relative_to("/") / file.name
                     limits.append(int(place.read_text()))
     return min(limits)
+
+
+def trim() -> None:
+    """Gives the system back what is free: compiling a program leaves a gigabyte and more.
+
+    Does something with the GNU C library only, which otherwise keeps it for later.
+    """
+    try:
+        give_back = ctypes.CDLL(None).malloc_trim
+    except (AttributeError, OSError, TypeError):  # another C library; Windows
+        return
+    give_back(0)
 
 
 def in_words(predicted: Forecast, available: int | None) -> str:

@@ -9,7 +9,7 @@ import jax
 import numpy as np
 from jax.sharding import Mesh
 
-from jaxzero.runs import heap, population
+from jaxzero.runs import memory, population
 from jaxzero.runs.opened import CHANNELS
 from jaxzero.runs.processes import say
 from jaxzero.training import growth
@@ -46,11 +46,11 @@ class Stages:
         if kind == self._kind:
             return states
         started = time.monotonic()
-        heap.trim()
+        memory.trim()
         say("compiling...")
         program = self._program(self._spec, restart=restart)
         self._compiled = program.iterate.lower(hypers, states, held).compile()
-        heap.trim()
+        memory.trim()
         self._kind = kind
         self.seconds += time.monotonic() - started
         say(f"compiled in {time.monotonic() - started:.1f} s")

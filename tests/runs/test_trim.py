@@ -6,7 +6,7 @@ import platform
 import psutil
 import pytest
 
-from jaxzero.runs import heap
+from jaxzero.runs import memory
 
 BLOCK, MANY = 4096, 50_000  # 195 MiB, in pieces that the C library keeps
 
@@ -21,11 +21,11 @@ def test_what_is_free_is_given_back() -> None:
     for block in blocks[:-1]:  # the last one, on top of them, stays
         libc.free(ctypes.c_void_p(block))
     held = psutil.Process().memory_info().rss
-    heap.trim()
+    memory.trim()
     assert psutil.Process().memory_info().rss < held - MANY * BLOCK / 2
     libc.free(ctypes.c_void_p(blocks[-1]))
 
 
 def test_nothing_happens_with_another_library(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ctypes, "CDLL", lambda name: object())
-    heap.trim()
+    memory.trim()
