@@ -2,9 +2,8 @@
 
 from jaxzero.solvers.accuracy import (
     certain,
-    chosen_moves,
     move_accuracy,
-    network_choices,
+    policy_accuracy,
     uniform,
     value_accuracy,
 )
@@ -14,9 +13,10 @@ from jaxzero.solvers.answers import (
     answer_accuracy,
     ask,
     asker,
+    chosen_moves,
     mistakes,
     network_alone,
-    policy_accuracy,
+    network_choices,
     with_search,
 )
 from jaxzero.solvers.boards import Solver, own_and_other, solver_of, stones_placed

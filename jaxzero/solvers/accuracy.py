@@ -1,87 +1,13 @@
 """How well moves and values agree with the truth about positions."""
 
-from collections.abc import Callable
 from typing import Any
 
-import jax
-import jax.numpy as jnp
 import numpy as np
 
-from jaxzero.games import Game
-from jaxzero.games.base import State
-from jaxzero.loops import in_chunks
-from jaxzero.players import Players
-from jaxzero.search.evaluation import Evaluate
 from jaxzero.solvers.labels import Labelled
 
 STAGES = ("early", "middle", "late")
-_IMPOSSIBLE = -1e9  # finite: a row of -inf would be NaN
-_AT_ONCE = 2048  # positions that are looked at together: a search has a tree for each
-
-
-def chosen_moves(players: Players, states: State, key: jax.Array) -> np.ndarray:
-    """What players choose, compiled as one program; nothing is remembered between positions.
-
-    Args:
-      players: P of them.
-      states: unfinished, leaves [N, ...].
-      key: consumed; all players get the same ones.
-
-    Returns:
-      int32[P, N], actions.
-    """
-    count = _count(states)
-
-    @jax.jit
-    def choose(params: Any, states: State, keys: jax.Array) -> jax.Array:
-        def one(params: Any) -> jax.Array:
-            def part(states: State, keys: jax.Array) -> jax.Array:
-                size = _count(states)
-                live = jnp.ones((size,), bool)
-                return players.choose(params, players.remember(size), keys, states, live).action
-
-            return in_chunks(part, _AT_ONCE, states, keys)
-
-        return jax.lax.map(one, params)  # not vmap: a search is slow below one
-
-    return np.asarray(choose(players.params, states, jax.random.split(key, count)))
-
-
-def network_choices(
-    game: Game, evaluate_with: Callable[[Any], Evaluate], variables: Any, states: State
-) -> tuple[np.ndarray, np.ndarray]:
-    """What networks alone say, compiled as one program.
-
-    Args:
-      evaluate_with: variables of one network -> evaluate.
-      variables: of P networks, leaves [P, ...].
-      states: unfinished, leaves [N, ...].
-
-    Returns:
-      int32[P, N], the legal action of the highest logit, and float32[P, N], the value for the
-      player to move.
-    """
-
-    @jax.jit
-    def ask(variables: Any, states: State) -> tuple[jax.Array, jax.Array]:
-        def one(variables: Any) -> tuple[jax.Array, jax.Array]:
-            def part(states: State) -> tuple[jax.Array, jax.Array]:
-                logits, value = evaluate_with(variables)(jax.vmap(game.observe)(states))[:2]
-                return likeliest_action(game, states, logits), value.astype(jnp.float32)
-
-            return in_chunks(part, _AT_ONCE, states)
-
-        return jax.lax.map(one, variables)
-
-    actions, values = ask(variables, states)
-    return np.asarray(actions), np.asarray(values)
-
-
-def likeliest_action(game: Game, states: State, logits: jax.Array) -> jax.Array:
-    """int32[B]: the legal action of the highest logit, [B, A]."""
-    legal = jax.vmap(game.legal_actions)(states)
-    best = jnp.where(legal, logits.astype(jnp.float32), _IMPOSSIBLE).argmax(-1)
-    return best.astype(jnp.int32)
+DIFFICULTIES = ("one_best", "two_best", "more_best")  # by the number of best moves
 
 
 def certain(labelled: Labelled, actions: np.ndarray) -> np.ndarray:
@@ -124,6 +50,39 @@ def move_accuracy(labelled: Labelled, policy: np.ndarray) -> dict[str, dict[str,
     )
 
 
+def policy_accuracy(
+    labelled: Labelled, policy: np.ndarray, results: np.ndarray | None = None
+) -> dict[str, dict[str, float]]:
+    """How often moves are best or keep the result, and results are right, in expectation.
+
+    Args:
+      policy: float[N, A], probabilities; of `certain` or `uniform`.
+      results: float[N], expected ones, -1, 0 or 1, NaN where not asked; None: of no position.
+
+    Returns:
+      For `all` positions, by stage of the game (thirds of the plies) and by difficulty (number of
+      best moves): `positions`; `strong`, share of moves that are best; `weak`, share that keep the
+      result; `result`, share of results that are right (NaN if not asked, or no positions).
+    """
+    strong = (policy * labelled.strong).sum(axis=1)
+    weak = (policy * labelled.weak).sum(axis=1)
+    right = np.full(len(strong), np.nan)
+    if results is not None:
+        right = np.where(np.isnan(results), np.nan, results == labelled.value)
+    return means_of(groups(labelled), strong=strong, weak=weak, result=right)
+
+
+def groups(labelled: Labelled) -> dict[str, np.ndarray]:
+    """bool[N] for `all`, every stage and every difficulty."""
+    best = np.minimum(labelled.strong.sum(axis=1), len(DIFFICULTIES))
+    every = {"all": np.ones(len(best), bool)}
+    return (
+        every
+        | stages(labelled.plies)
+        | {name: best == i + 1 for i, name in enumerate(DIFFICULTIES)}
+    )
+
+
 def means_of(groups: dict[str, np.ndarray], **values: np.ndarray) -> dict[str, dict[str, float]]:
     """For each group, bool[N]: its `positions` and the means of values [N], NaN if it is empty."""
     return {
@@ -162,10 +121,6 @@ def value_accuracy(
             for i in range(bins)
         ]
     return accuracy
-
-
-def _count(states: State) -> int:
-    return jax.tree.leaves(states)[0].shape[0]
 
 
 def _mean(x: np.ndarray) -> float:

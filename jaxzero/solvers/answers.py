@@ -1,4 +1,4 @@
-"""Asking networks about labelled positions: moves and results, alone and with search, in parts.
+"""Asking players and networks about positions: moves, values and results, in parts.
 
 Clausen 2021 counts a move as correct if it leads to the quickest win or the slowest loss
 ("strong"), and a result as known if the likeliest of win, draw and loss is the true one.
@@ -16,14 +16,16 @@ from jaxzero.games import Game
 from jaxzero.games.base import State
 from jaxzero.loops import in_chunks
 from jaxzero.networks import likeliest_result
+from jaxzero.players import Players
 from jaxzero.search import core
 from jaxzero.search.evaluation import Evaluate
 from jaxzero.search.options import SearchOptions
-from jaxzero.solvers.accuracy import certain, likeliest_action, means_of, stages
+from jaxzero.solvers.accuracy import certain, policy_accuracy
 from jaxzero.solvers.bounds import ILLEGAL
 from jaxzero.solvers.labels import Labelled
 
-DIFFICULTIES = ("one_best", "two_best", "more_best")  # by the number of best moves
+_AT_ONCE = 2048  # positions that are looked at together: a search has a tree for each
+_IMPOSSIBLE = -1e9  # finite: a row of -inf would be NaN
 
 # (states [B], keys [B]) -> int32[B] actions, float32[B] results -1, 0, 1 (NaN: not asked)
 Respond = Callable[[State, jax.Array], tuple[jax.Array, jax.Array]]
@@ -134,14 +136,7 @@ def asker(
     Returns:
       Variables of P networks, leaves [P, ...] -> P times `Answers` [N].
     """
-    keys = jax.random.split(key, jax.tree.leaves(states)[0].shape[0])
-
-    @jax.jit
-    def everything(variables: Any, states: State, keys: jax.Array) -> tuple[jax.Array, jax.Array]:
-        def one(variables: Any) -> tuple[jax.Array, jax.Array]:
-            return in_chunks(respond_with(variables), at_once, states, keys)
-
-        return jax.lax.map(one, variables)  # not vmap: a search is slow below one
+    keys, everything = _keys(key, states), _of_each(respond_with, at_once)
 
     def ask_all(variables: Any) -> list[Answers]:
         actions, results = map(np.asarray, everything(variables, states, keys))
@@ -150,38 +145,83 @@ def asker(
     return ask_all
 
 
-def answer_accuracy(labelled: Labelled, answers: Answers) -> dict[str, dict[str, float]]:
-    """How often answers are right.
+def chosen_moves(players: Players, states: State, key: jax.Array) -> np.ndarray:
+    """What players choose, compiled as one program; nothing is remembered between positions.
+
+    Args:
+      players: P of them.
+      states: unfinished, leaves [N, ...].
+      key: consumed; all players get the same ones.
 
     Returns:
-      For `all` positions, by stage of the game (thirds of the plies) and by difficulty (number of
-      best moves): `positions`; `strong`, share of moves that are best; `weak`, share that keep the
-      result; `result`, share of results that are right (NaN if not asked, or no positions).
+      int32[P, N], actions.
     """
+
+    def respond_with(params: Any) -> Callable[[State, jax.Array], jax.Array]:
+        def respond(states: State, keys: jax.Array) -> jax.Array:
+            live = jnp.ones(keys.shape[:1], bool)
+            return players.choose(params, players.remember(len(live)), keys, states, live).action
+
+        return respond
+
+    choose = _of_each(respond_with, _AT_ONCE)
+    return np.asarray(choose(players.params, states, _keys(key, states)))
+
+
+def network_choices(
+    game: Game, evaluate_with: Callable[[Any], Evaluate], variables: Any, states: State
+) -> tuple[np.ndarray, np.ndarray]:
+    """What networks alone say, compiled as one program.
+
+    Args:
+      evaluate_with: variables of one network -> evaluate.
+      variables: of P networks, leaves [P, ...].
+      states: unfinished, leaves [N, ...].
+
+    Returns:
+      int32[P, N], the legal action of the highest logit, and float32[P, N], the value for the
+      player to move.
+    """
+
+    def respond_with(variables: Any) -> Callable[[State], tuple[jax.Array, jax.Array]]:
+        def respond(states: State) -> tuple[jax.Array, jax.Array]:
+            logits, value = evaluate_with(variables)(jax.vmap(game.observe)(states))[:2]
+            return likeliest_action(game, states, logits), value.astype(jnp.float32)
+
+        return respond
+
+    actions, values = _of_each(respond_with, _AT_ONCE)(variables, states)
+    return np.asarray(actions), np.asarray(values)
+
+
+def likeliest_action(game: Game, states: State, logits: jax.Array) -> jax.Array:
+    """int32[B]: the legal action of the highest logit, [B, A]."""
+    legal = jax.vmap(game.legal_actions)(states)
+    best = jnp.where(legal, logits.astype(jnp.float32), _IMPOSSIBLE).argmax(-1)
+    return best.astype(jnp.int32)
+
+
+def _of_each(respond_with: Callable[[Any], Callable[..., Any]], at_once: int) -> Callable[..., Any]:
+    """What each of P says of all positions, compiled: (variables [P, ...], [N, ...]) -> [P, N]."""
+
+    @jax.jit
+    def everything(variables: Any, *given: Any) -> Any:
+        def one(variables: Any) -> Any:
+            return in_chunks(respond_with(variables), at_once, *given)
+
+        return jax.lax.map(one, variables)  # not vmap: a search is slow below one
+
+    return everything
+
+
+def _keys(key: jax.Array, states: State) -> jax.Array:
+    """One for each of the states [N]."""
+    return jax.random.split(key, jax.tree.leaves(states)[0].shape[0])
+
+
+def answer_accuracy(labelled: Labelled, answers: Answers) -> dict[str, dict[str, float]]:
+    """How often answers are right, see `policy_accuracy`."""
     return policy_accuracy(labelled, certain(labelled, answers.actions), answers.results)
-
-
-def policy_accuracy(
-    labelled: Labelled, policy: np.ndarray, results: np.ndarray | None = None
-) -> dict[str, dict[str, float]]:
-    """The same of move probabilities float[N, A], in expectation: of `solvers.uniform`, say."""
-    strong = (policy * labelled.strong).sum(axis=1)
-    weak = (policy * labelled.weak).sum(axis=1)
-    right = np.full(len(strong), np.nan)
-    if results is not None:
-        right = np.where(np.isnan(results), np.nan, results == labelled.value)
-    return means_of(groups(labelled), strong=strong, weak=weak, result=right)
-
-
-def groups(labelled: Labelled) -> dict[str, np.ndarray]:
-    """bool[N] for `all`, every stage and every difficulty."""
-    best = np.minimum(labelled.strong.sum(axis=1), len(DIFFICULTIES))
-    every = {"all": np.ones(len(best), bool)}
-    return (
-        every
-        | stages(labelled.plies)
-        | {name: best == i + 1 for i, name in enumerate(DIFFICULTIES)}
-    )
 
 
 def mistakes(
