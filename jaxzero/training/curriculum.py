@@ -49,8 +49,7 @@ def begin(own: SelfPlaySettings) -> Progress | None:
 def scheduled(own: SelfPlaySettings, epochs_done: jax.Array) -> jax.Array:
     """float32: zeta after so many epochs (West 2020, Equations 5 and 6)."""
     place = (epochs_done >= jnp.asarray(own.curriculum_epochs)).sum() - 1
-    at_place = jnp.arange(len(own.curriculum_fractions)) == place
-    return jnp.where(at_place, jnp.asarray(own.curriculum_fractions, jnp.float32), 0.0).sum()
+    return jnp.asarray(own.curriculum_fractions, jnp.float32)[place]
 
 
 def next_lesson(

@@ -95,9 +95,7 @@ def _age(filled: GameWindowState) -> jax.Array:
 def goal(own: ReplaySettings, iteration: jax.Array) -> jax.Array:
     """int32: games that the window must hold in an iteration, from 1."""
     place = jnp.clip(iteration - 1, 0, len(own.minimum_games) - 1)
-    return jnp.where(
-        jnp.arange(len(own.minimum_games)) == place, jnp.asarray(own.minimum_games), 0
-    ).sum()
+    return jnp.asarray(own.minimum_games)[place]
 
 
 def leave(own: ReplaySettings, filled: GameWindowState) -> GameWindowState:
