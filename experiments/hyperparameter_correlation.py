@@ -47,22 +47,22 @@ def validate(config: ConfigDict) -> None:
     config_lib.require_any_simulations(config)
 
 
-def plan(config: ConfigDict) -> Plan:
-    """The study before anything is trained."""
-    return setting_study.make_plan(config, make_settings(config))
-
-
 def run(config: ConfigDict, directory: Path, command: str | None = None) -> None:
     """The whole study, its share, or the rest of it: (config, workdir) -> report.html."""
     setting_study.run(
-        STUDY, config, directory, command, validate=validate, plan=plan, conclude=conclude
+        STUDY,
+        config,
+        directory,
+        command,
+        validate=validate,
+        make_settings=make_settings,
+        conclude=conclude,
     )
 
 
-def conclude(study: StudyRun) -> StudySummary:
+def conclude(study: StudyRun, planned: Plan) -> StudySummary:
     """Plays the tournaments; writes results and report. ConfigError: runs are missing or failed."""
     config = study.config
-    planned = plan(config)
     places, _, listed, costs = setting_study.finished(study, planned)
     same = config.study.tournament_simulations
     of_setting = {s.name: int(s.config.search.num_simulations) for s in planned.settings}

@@ -91,22 +91,22 @@ def validate(config: ConfigDict) -> None:
             )
 
 
-def plan(config: ConfigDict) -> Plan:
-    """The study before anything is trained."""
-    return setting_study.make_plan(config, make_settings(config))
-
-
 def run(config: ConfigDict, directory: Path, command: str | None = None) -> None:
     """The whole study, its share, or the rest of it: (config, workdir) -> report.html."""
     setting_study.run(
-        STUDY, config, directory, command, validate=validate, plan=plan, conclude=conclude
+        STUDY,
+        config,
+        directory,
+        command,
+        validate=validate,
+        make_settings=make_settings,
+        conclude=conclude,
     )
 
 
-def conclude(study: StudyRun) -> StudySummary:
+def conclude(study: StudyRun, planned: Plan) -> StudySummary:
     """Plays the tournament; writes results and report. ConfigError: runs are missing or failed."""
     config = study.config
-    planned = plan(config)
     places, rows, listed, costs = setting_study.finished(study, planned)
     seeds = sorted({player.seed for player in listed})
     m = config.study.tournament_simulations

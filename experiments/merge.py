@@ -56,11 +56,11 @@ def merge(shares: Sequence[Path], directory: Path, command: str | None = None) -
     for share in shares:
         _copy_groups(share, directory)
     workdir.write_json(directory / workdir.ENVIRONMENT, _environment(shares))
-    members = group_training.members_of(study.plan(config).trainings)
-    runs.write_members(directory, config, members)
+    planned = setting_study.make_plan(config, study.make_settings(config))
+    runs.write_members(directory, config, group_training.members_of(planned.trainings))
     say(f"merged: {directory}")
     with Tracker(directory, config, name) as tracker:
-        tracker.finish(study.conclude(StudyRun(name, config, directory, command)))
+        tracker.finish(study.conclude(StudyRun(name, config, directory, command), planned))
     setting_study.refuse_failures(directory)
 
 

@@ -99,8 +99,8 @@ def run(
     command: str | None,
     *,
     validate: Callable[[ConfigDict], None],
-    plan: Callable[[ConfigDict], Plan],
-    conclude: Callable[[StudyRun], StudySummary],
+    make_settings: Callable[[ConfigDict], Sequence[Setting]],
+    conclude: Callable[[StudyRun, Plan], StudySummary],
 ) -> None:
     """A whole study, this machine's share, or the rest of it; concluded once everything is trained.
 
@@ -111,15 +111,16 @@ def run(
 
     def check(config: ConfigDict) -> None:
         validate(config)
-        plan(config)
+        make_plan(config, make_settings(config))
 
     study = shell.begin(name, config, directory, command, validate=check, fixed=FIXED)
+    planned = make_plan(config, make_settings(config))
     with Tracker(directory, config, name) as tracker:
-        whole = train(study, plan(config), tracker)
+        whole = train(study, planned, tracker)
         if jax.process_count() > 1:
             say("trained; the same command in one process, not distributed, concludes the study")
         elif whole:
-            tracker.finish(conclude(study))
+            tracker.finish(conclude(study, planned))
         else:
             say(
                 f"share {config.execution.shard} is done; python -m experiments.merge puts shares "

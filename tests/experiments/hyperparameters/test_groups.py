@@ -9,7 +9,7 @@ from ml_collections import ConfigDict
 from experiments import hyperparameter_correlation, hyperparameter_sweep, published
 from experiments.configs import hyperparameter_correlation as correlation_config
 from experiments.configs import hyperparameter_sweep as sweep_config
-from experiments.hyperparameters import groups, settings
+from experiments.hyperparameters import groups, setting_study, settings
 from experiments.hyperparameters.setting_study import Plan
 from experiments.hyperparameters.settings import make_setting
 from jaxzero.runs import population
@@ -29,7 +29,7 @@ def plan_of(study: str, preset: str, mode: str) -> Plan:
     module, configs = STUDIES[study]
     config = small.changed(configs.get_config(preset), {"execution.population": mode})
     module.validate(config)
-    return module.plan(config)
+    return setting_study.make_plan(config, module.make_settings(config))
 
 
 @pytest.mark.parametrize("mode", ["map", "vmap"])

@@ -15,7 +15,7 @@ from experiments import hyperparameter_correlation, hyperparameter_sweep, merge
 from experiments.configs import hyperparameter_correlation as correlation_config
 from experiments.configs import hyperparameter_sweep as sweep_config
 from experiments.costs import clock
-from experiments.hyperparameters import group_training
+from experiments.hyperparameters import group_training, setting_study
 from jaxzero import runs, workdir
 from jaxzero.runs import metrics
 from jaxzero.runs.stopping import Stopped
@@ -225,7 +225,7 @@ def test_a_group_that_breaks_stops_no_other(
     def out_of_memory(*_: Any, **__: Any) -> None:
         raise RuntimeError("RESOURCE_EXHAUSTED: out of memory\nand more")
 
-    planned = hyperparameter_sweep.plan(sweep())
+    planned = setting_study.make_plan(sweep(), hyperparameter_sweep.make_settings(sweep()))
     monkeypatch.setattr(group_training.runner, "train", out_of_memory)
 
     class NoTracker:
