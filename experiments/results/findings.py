@@ -214,27 +214,18 @@ def claims_tables(findings: Sequence[Finding]) -> list[Table]:
     for begins, title in SUBJECTS.items():
         decided = [one for one in findings if one.study.startswith(begins) and one.decided]
         both = any(one.cell(PUBLISHED) for one in decided)
+        published = {"with the published programs' behaviour": lambda one: one.cell(PUBLISHED)}
         columns = {
             "claim": lambda one: style.symbols(one.words.rstrip(".")),
             "papers": lambda one: _papers(one.where),
-            **({"with the published programs' behaviour": as_published} if both else {}),
-            CORRECTED: as_corrected,
+            **(published if both else {}),
+            CORRECTED: lambda one: one.cell(CORRECTED),
             "seeds": seeds,
             "runs": lambda one: f"[{one.group}](recorded.md#{one.group})",
         }
         if decided:
             tables.append(table(title, decided, columns))
     return tables
-
-
-def as_published(one: Finding) -> str | None:
-    """The verdict on the published behaviour."""
-    return one.cell(PUBLISHED)
-
-
-def as_corrected(one: Finding) -> str | None:
-    """The verdict on the corrected behaviour."""
-    return one.cell(CORRECTED)
 
 
 def counted(findings: Sequence[Finding]) -> str:
