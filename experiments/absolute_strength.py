@@ -194,7 +194,7 @@ def _networks(
 ) -> list[dict[str, Any]]:
     """All members that did not fail after one iteration; no moves where none is known to be bad."""
     members, groups = contestants.finite_members(run), contestants.label_members(run)
-    players = contestants.members_of(run, members, at, settings.simulations)
+    players = contestants.players_of(run, members, at, settings.simulations)
     alone, values = solvers.network_choices(
         run.spec.game,
         functools.partial(learner.acting, run.spec),
@@ -255,7 +255,7 @@ def main(words: Sequence[str] | None = None) -> None:
     workdir.write_json(directory / FILE, measured)
     print(table(measured))
     say(f"written: {directory / FILE}")
-    next_command.show(run)
+    next_command.after_measuring(run)
 
 
 if __name__ == "__main__":

@@ -75,7 +75,7 @@ def climb(directories: Sequence[Path], settings: LadderSettings) -> list[dict[st
     print(summary(opened, directories, ladders))
     for run in opened:
         say(f"written: {run.directory / FILE}")
-        next_command.show(run)
+        next_command.after_measuring(run)
     return ladders
 
 

@@ -11,7 +11,7 @@ import scipy
 from experiments.claims import decision, inference
 from experiments.claims.inference import Estimate
 from experiments.claims.papers import Contrast
-from experiments.pages.study import floats
+from experiments.pages.bands import floats
 
 
 class Rated(NamedTuple):

@@ -98,7 +98,7 @@ def measure(config: ConfigDict, directory: Path, arms: Mapping[str, Run]) -> lis
             run = arms[arm]
             before = problems.copy()
             key = jax.random.fold_in(jax.random.key(config.seed), at)
-            params = contestants.members_of(run, range(len(run.members)), at, None).params
+            params = contestants.players_of(run, range(len(run.members)), at, None).params
             results = play(params, key, bar)
             new = [
                 {
@@ -129,7 +129,7 @@ def _against(
     config: ConfigDict, run: Run, stack: ExitStack, problems: collections.Counter[str]
 ) -> Measure:
     """How the members of a run are measured; both arms have equal programs of players."""
-    players = contestants.members_of(run, range(len(run.members)), run.iterations[0], None)
+    players = contestants.players_of(run, range(len(run.members)), run.iterations[0], None)
     pairs = config.study.games // 2
     if config.study.reference == ENGINE:
         engines = stack.enter_context(Engines(engine_settings(config), _VARIANT))

@@ -14,7 +14,7 @@ def suggest(what: str, module: str, *words: object) -> None:
     say(f"next, {what}: {shlex.join(['python', '-m', module, *map(str, words)])}")
 
 
-def show(run: Run) -> None:
+def after_measuring(run: Run) -> None:
     """After something was measured of a run: the report that shows it, or the network."""
     if run.study == "loss_ablation":
         suggest("to show it", "experiments.report", run.directory)

@@ -176,7 +176,7 @@ def label_members(run: Run) -> dict[str, str]:
     }
 
 
-def members_of(run: Run, members: Sequence[int], at: int, asked: int | None) -> Players:
+def players_of(run: Run, members: Sequence[int], at: int, asked: int | None) -> Players:
     """Members of a run, by number, after an iteration, with m of their own or as asked."""
     return network_players(
         run.spec,

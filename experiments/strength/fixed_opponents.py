@@ -134,7 +134,7 @@ def _tasks(
     tasks = []
     for place, (run, iterations) in enumerate(zip(opened, points, strict=True)):
         members = contestants.finite_members(run)
-        candidates = contestants.members_of(run, members, iterations[0], settings.simulations)
+        candidates = contestants.players_of(run, members, iterations[0], settings.simulations)
         most = max(contestants.simulations_of(run, i, settings.simulations) for i in members)
         program = (run.spec, len(members), most)
         if program not in ladders:

@@ -22,7 +22,7 @@ from jaxzero.training import iteration
 from jaxzero.training.spec import Spec
 
 
-def networks_of(trained: Trained, members: Sequence[Member]) -> tuple[list[Entry], Any]:
+def final_networks(trained: Trained, members: Sequence[Member]) -> tuple[list[Entry], Any]:
     """The final networks, then the untrained one of each seed: entries and learners [P].
 
     Runs that failed are left out.
@@ -134,7 +134,7 @@ def of_trained(config: ConfigDict, trained: Trained, members: Sequence[Member]) 
     return Pool(
         config,
         trained.spec,
-        *networks_of(trained, members),
+        *final_networks(trained, members),
         (f"mcts_{study.rollout_simulations}", "random"),
         most=max(study.tournament_simulations, study.low_simulations),
     )

@@ -47,13 +47,13 @@ def test_a_measured_run_is_shown_where_a_report_shows_it(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     run = SimpleNamespace(directory=tmp_path / "a run", study="loss_ablation")
-    next_command.show(cast(Run, run))
+    next_command.after_measuring(cast(Run, run))
     line = capsys.readouterr().err.strip()
     assert line == f"next, to show it: python -m experiments.report '{tmp_path}/a run'"
     run.study, run.config = "train", SimpleNamespace(game="gobang_5x5")
     run.directory.mkdir()
     (run.directory / "members.json").write_text("{}")
-    next_command.show(cast(Run, run))
+    next_command.after_measuring(cast(Run, run))
     assert capsys.readouterr().err == f"next: python -m jaxzero.play '--run={tmp_path}/a run'\n"
 
 

@@ -234,7 +234,7 @@ def test_switches_of_the_tournament(on: bool, monkeypatch: pytest.MonkeyPatch) -
     rated: list[bool] = []
     config = tiny({"switches.elo_first_listed_advantage": on})
     trained: Any = SimpleNamespace(spec=spec_with("elo_first_listed_advantage", on))
-    monkeypatch.setattr(pool, "networks_of", lambda *_: ([], None))
+    monkeypatch.setattr(pool, "final_networks", lambda *_: ([], None))
     monkeypatch.setattr(pool.Pool, "match", lambda *_: None)
     monkeypatch.setattr(pool, "rate", lambda *_, published: rated.append(published))
     loss_ablation.play_tournaments(config, pool.of_trained(config, trained, []))
@@ -244,7 +244,7 @@ def test_switches_of_the_tournament(on: bool, monkeypatch: pytest.MonkeyPatch) -
 def test_the_published_tournament_is_one_more(monkeypatch: pytest.MonkeyPatch) -> None:
     entries = [Entry(f"{t}_seed{s}", "trained", t, s) for t in ("sum", "value") for s in (0, 1)]
     entries.append(Entry("untrained_seed0", "untrained", None, 0))
-    monkeypatch.setattr(pool, "networks_of", lambda *_: (entries, jnp.arange(5)))
+    monkeypatch.setattr(pool, "final_networks", lambda *_: (entries, jnp.arange(5)))
     monkeypatch.setattr(pool.Pool, "play", lambda self, *_: self._networks.tolist())
     for on in (False, True):
         spec = spec_with("tournament_one_model_per_target", on)

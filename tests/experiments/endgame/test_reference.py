@@ -34,7 +34,7 @@ def against(monkeypatch: pytest.MonkeyPatch, name: str, game: Game | None) -> An
     """Plays the networks of two runs, made up."""
     config = changed(get_config("quick"), {"study.reference": name})
     run = SimpleNamespace(members=[0, 1], iterations=(0,), spec=SimpleNamespace(game=game))
-    monkeypatch.setattr(reference.contestants, "members_of", lambda *_: None)
+    monkeypatch.setattr(reference.contestants, "players_of", lambda *_: None)
     return reference._against(config, run, ExitStack(), collections.Counter())  # type: ignore[arg-type]
 
 

@@ -159,7 +159,7 @@ def test_of_a_player_that_is_added_only_its_own_games_are_played(
     monkeypatch.setattr(reference, "_against", against)
     monkeypatch.setattr(reference.fixed_opponents, "choose_points", lambda *_: [0, 3])
     monkeypatch.setattr(
-        reference.contestants, "members_of", lambda *given: SimpleNamespace(params=given[2])
+        reference.contestants, "players_of", lambda *given: SimpleNamespace(params=given[2])
     )
     config = changed(get_config("quick"), TINY)
     run: Any = SimpleNamespace(members=[Member("m", "", 0, config)])

@@ -216,7 +216,7 @@ def test_a_failed_run_is_in_no_tournament() -> None:
     stacked = population.stack(states)
     failed = {"sum_seed1": "loss/policy is nan in epoch 1 of iteration 2"}
     trained = Trained(small.small_spec(), stacked, 0.0, 0.0, failed=failed)
-    entries, networks = pool.networks_of(trained, members)
+    entries, networks = pool.final_networks(trained, members)
     names = ["sum_seed0", "value_seed0", "value_seed1", "untrained_seed0", "untrained_seed1"]
     assert [entry.name for entry in entries] == names
     for place, number in enumerate((0, 2, 3)):
