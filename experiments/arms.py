@@ -77,9 +77,12 @@ def _check_defect(config: ConfigDict, name: str) -> None:
         raise ConfigError(f"config.game={config.game}: its programs had no such defect")
 
 
+resolve = loss_ablation.resolve
+
+
 def run(config: ConfigDict, directory: Path, command: str | None = None) -> None:
     """All arms, or the rest of them, and their comparison: results.json, report.html."""
-    config = loss_ablation.resolve(config)
+    config = resolve(config)
     study = shell.begin(STUDY, config, directory, command, validate=validate)
     for name in config.study.arms:
         train(study, name)

@@ -96,11 +96,10 @@ def validate(config: ConfigDict) -> None:
     if config.game != GAME:
         raise ConfigError(f"config.game={config.game!r}: the solved positions are of {GAME}")
     if config.network.name != "resnet" or config.network.value_head != "wdl":
-        raise ConfigError(
-            f"config.network.name={config.network.name!r} with value_head="
-            f"{config.network.value_head!r}: this study needs resnet with wdl, which tells draws "
-            "from doubt"
-        )
+        pair = f"{config.network.name!r} with value_head={config.network.value_head!r}"
+        raise ConfigError(f"config.network.name={pair}: this study needs resnet with wdl")
+    if (schedule := config.train.schedule) != "constant":
+        raise ConfigError(f"config.train.schedule={schedule!r}: this study has its own, leave it")
     for name in ("positions", "teacher_positions") if _has_teacher(config) else ("positions",):
         count = config.study[name]
         if config.train.batch_size > count * solved_positions.SHARES[0]:

@@ -87,7 +87,7 @@ def validate(config: ConfigDict) -> None:
         if values and not companions.acts(meant, key):
             raise ConfigError(
                 f"config.study.{field}={tuple(values)}: changes nothing here, config.{key} acts "
-                f"with {companions.in_words(key, known, 'config.')}: set that, or this to ()"
+                f"{companions.how_it_acts(key, known)}, or this to ()"
             )
 
 

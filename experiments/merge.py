@@ -69,10 +69,9 @@ def _settings(share: Path) -> dict[str, Any]:
     if not path.is_file():
         raise ConfigError(f"{share} is no run directory: give the --workdir of a share")
     stored = workdir.read_json(path)
-    if stored.get("study") not in STUDIES:
-        raise ConfigError(
-            f"{share} holds a {stored.get('study')}: shares are of {', '.join(STUDIES)}"
-        )
+    study = stored.get("study") if isinstance(stored, dict) else None
+    if study not in STUDIES:
+        raise ConfigError(f"{share} holds a {study}: shares are of {', '.join(STUDIES)}")
     return stored
 
 
@@ -109,9 +108,10 @@ def _copy_groups(share: Path, directory: Path) -> None:
 def _environment(shares: Sequence[Path]) -> dict[str, Any]:
     """The first share's; devices of all."""
     paths = [share / workdir.ENVIRONMENT for share in shares]
-    all_of_them = [workdir.read_json(path) if path.is_file() else {} for path in paths]
-    devices = dict.fromkeys(str(each.get("device")) for each in all_of_them)
-    return all_of_them[0] | {"device": "; ".join(devices)}
+    found = [workdir.read_json(path) for path in paths if path.is_file()]
+    if not found:
+        return {}
+    return found[0] | {"device": "; ".join(dict.fromkeys(each["device"] for each in found))}
 
 
 def main(words: Sequence[str] | None = None) -> None:

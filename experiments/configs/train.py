@@ -56,6 +56,9 @@ GPU: dict[str, Any] = {
     "study.final_games": 400,
 }
 
+# Games that need more memory than others.
+_LESS: dict[str, dict[str, Any]] = {"racing_kings": {"selfplay.episodes": 512}}
+
 # Boards with eight symmetric images, each an example: few passes, for they are nearly the same.
 _EIGHT_IMAGES = {
     "selfplay.episodes": 256,
@@ -114,6 +117,8 @@ GAMES: dict[str, dict[str, Any]] = {
         "network.head_filters": 8,  # each costs 64 weights for every one of its 4,096 moves
         "selfplay.temperature_plies": 12,
         "selfplay.opening_plies": 8,
+        "selfplay.episodes": 64,
+        "replay.max_examples": 40_000,  # each has a target for every move, 20 kB
         "train.iterations": 60,
         "study.opponents": ("random", "greedy"),  # random games of its rollouts are long
     },
@@ -154,7 +159,7 @@ PRESETS: dict[str, Preset] = {
     "gpu": _preset("any --config.game, one large GPU", _ANY, GPU),
     **{name: _preset("two CPU cores", {"game": name}, LAPTOP, own) for name, own in GAMES.items()},
     **{
-        f"{name}.gpu": _preset("one large GPU", {"game": name}, own, GPU)
+        f"{name}.gpu": _preset("one large GPU", {"game": name}, own, GPU | _LESS.get(name, {}))
         for name, own in GAMES.items()
     },
 }

@@ -9,6 +9,7 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 
 from jaxzero import workdir
+from jaxzero.runs.failures import Failures
 from jaxzero.training.examination import PREFIX
 
 _GROUPS: Final = 6  # that one figure shows
@@ -23,9 +24,9 @@ class Group(NamedTuple):
     contested: int  # positions in which their moves were judged
     # metric -> iteration -> mean over the runs, names without their first word
     means: Mapping[str, Mapping[int, float]]
-    # (predicted, exact, share) of the last iteration's value, float[K, 3], runs together
+    # (predicted, exact) of the last iteration's value, float[K, 2], runs together
     bins: np.ndarray
-    longest: int  # the last iteration that any of them reached
+    left_out: Sequence[int]  # iterations that only some of them reached
 
     @property
     def iterations(self) -> list[int]:
@@ -45,7 +46,8 @@ def groups_of(found: Sequence[tuple[str, Path, Mapping[str, Any]]]) -> list[Grou
     for name, place, one in found:
         rows = workdir.read_rows(place / workdir.METRICS)
         config = workdir.read_json(place / workdir.CONFIG)
-        targets = {row["run"]: row["target"] for row in rows}
+        gone = Failures(place).reasons
+        targets = {row["run"]: row["target"] for row in rows if row["run"] not in gone}
         for run, target in targets.items():
             metrics: dict[int, dict[str, Any]] = {
                 int(i): dict(by_run[run])
@@ -101,8 +103,8 @@ def _group(name: str, entries: Sequence[tuple[str, str, int, dict[int, dict[str,
         name,
         min(entry[2] for entry in entries),
         {key: {i: float(np.mean(v)) for i, v in by.items()} for key, by in collected.items()},
-        np.column_stack([pooled, weights.mean(0)]),
-        max(reached),
+        pooled,
+        tuple(sorted(reached.keys() - shown)),
     )
 
 

@@ -121,7 +121,7 @@ def sentences(group: Group) -> list[str]:
             f"iteration {last}, {percent(group.at('network', first))} after {first}, of "
             f"{plural(group.contested, 'contested position')}."
         )
-    if not lines and group.contested:
+    if not lines and group.contested and last > first:
         lines.append(
             f"It learns: from iteration {first} to {last} the network alone went from "
             f"{percent(group.at('network', first))} to {percent(now('network'))} of contested "
@@ -132,10 +132,11 @@ def sentences(group: Group) -> list[str]:
         )
     if not group.contested:
         lines.append("No position is contested: moves are not judged.")
-    if group.longest > last:
+    if group.left_out:
+        several = "iterations" if len(group.left_out) > 1 else "iteration"
         lines.append(
-            f"Some runs ended after iteration {last}, or have no network of later ones: what the "
-            f"others have until {group.longest} is left out."
+            f"Not all runs have networks of the same iterations: those after {several} "
+            f"{', '.join(map(str, group.left_out))} are left out."
         )
     return [head + line for line in lines]
 

@@ -84,6 +84,13 @@ def run(study: Program, name: str) -> None:
                 "they resume from the newest checkpoint, if any",
                 1,
             )
+        if "RESOURCE_EXHAUSTED" in str(error):
+            _stop(
+                f"error: the device's memory is not enough ({str(error).splitlines()[0]}): lower "
+                "what the line 'predicted memory' names first, or end other programs on this "
+                "device; the same command resumes from what is saved",
+                1,
+            )
         if not jax.distributed.is_initialized():
             raise
         traceback.print_exc()

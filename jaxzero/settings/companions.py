@@ -133,6 +133,13 @@ def idle_in_words(name: str, prefix: str = "") -> str:
     return " and ".join(_said(o, values, prefix) for o, *values in _IDLE.get(name, ()))
 
 
+def how_it_acts(name: str, known: Container[str]) -> str:
+    """For a refusal: `with ...: set that`, `with ..., and not with ...: change that`."""
+    with_them, without = in_words(name, known, "config."), idle_in_words(name, "config.")
+    ways = [with_them and f"with {with_them}", without and f"not with {without}"]
+    return f"{', and '.join(filter(None, ways))}: {'change' if without else 'set'} that"
+
+
 def described(key: Key, known: Container[str]) -> str:
     """A key's meaning, what it acts with of the known keys, and what it needs."""
     others = in_words(key.name, known)
@@ -183,11 +190,9 @@ def refuse_idle(
         if is_off(value):
             continue
         if not acts(config, name):
-            with_them, without = in_words(name, values, "config."), idle_in_words(name, "config.")
-            ways = [with_them and f"with {with_them}", without and f"not with {without}"]
             raise ConfigError(
                 f"config.{name}={value!r}: changes nothing here, it acts "
-                f"{', and '.join(filter(None, ways))}: set that, or leave it out"
+                f"{how_it_acts(name, values)}, or leave it out"
             )
         if switch in switches and not switches[switch]:
             raise ConfigError(

@@ -6,6 +6,7 @@ XLA shares between cores within an operation lose time to each other where netwo
 """
 
 import contextlib
+import importlib.util
 import os
 import platform
 import shutil
@@ -93,12 +94,24 @@ def idle_accelerator(*, backend: str | None = None, root: Path = Path("/")) -> s
         ("an NVIDIA GPU", _has_nvidia_gpu, 'pip install -e ".[cuda12]" (or cuda13)'),
         ("a TPU", _has_tpu, 'pip install -e ".[tpu]"'),
     ):
+        if present(root) and (plugin := _plugin(kind)):
+            return (
+                f"warning: {kind} is present and {plugin} is installed, but it did not start and "
+                "JAX computes on the CPU (its message is above): the driver may be too old, "
+                "compare `nvidia-smi`; cuda12 takes older ones than cuda13"
+            )
         if present(root):
             return (
                 f"warning: {kind} is present, but JAX computes on the CPU: {extras}, or set "
                 "JAX_PLATFORMS=cpu to mean it"
             )
     return None
+
+
+def _plugin(kind: str) -> str | None:
+    """The installed plugin by which JAX uses an NVIDIA GPU; None: there is none."""
+    names = ("jax_cuda12_plugin", "jax_cuda13_plugin") if "GPU" in kind else ()
+    return next((name for name in names if importlib.util.find_spec(name)), None)
 
 
 def _has_nvidia_gpu(root: Path) -> bool:

@@ -132,7 +132,7 @@ class WandbRuns:
         for metric in sorted(values.keys() - defined):
             best = (summary for pattern, summary in BEST.items() if fnmatch(metric, pattern))
             run.define_metric(metric, step_metric=STEP, summary=next(best, None))
-        defined |= values.keys()
+        defined.update(values)
         run.log({STEP: iteration} | values, step=iteration)
 
     def _media(self, summary: StudySummary) -> dict[str, Any]:

@@ -247,6 +247,16 @@ def test_a_wrong_word_is_answered_in_one_line(
     assert not directory.exists()
 
 
+def test_too_little_memory_is_one_line(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    study = Study(RuntimeError("RESOURCE_EXHAUSTED: Out of memory while trying\nand more"))
+    words = f"--config={CONFIG}:quick", f"--workdir={tmp_path}"
+    assert command(monkeypatch, study, *words) == 1
+    [line] = capsys.readouterr().err.splitlines()
+    assert line.startswith("error: the device's memory is not enough (RESOURCE_EXHAUSTED: Out of ")
+
+
 def test_the_workdir_is_needed(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

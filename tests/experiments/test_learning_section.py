@@ -11,7 +11,7 @@ import pytest
 from experiments.pages import learning_curves, learning_section
 from experiments.pages.learning_curves import Group
 from jaxzero import workdir
-from jaxzero.runs import learning
+from jaxzero.runs import failures, learning
 from jaxzero.training.examination import PREFIX
 
 AT = (0, 10, 20)
@@ -30,7 +30,7 @@ GOOD: dict[str, tuple[float, ...]] = {
 
 def sentences(name: str = "", **changes: tuple[float, ...]) -> str:
     means = {key: dict(zip(AT, v, strict=True)) for key, v in (GOOD | changes).items()}
-    return " ".join(learning_section.sentences(Group(name, 150, means, np.zeros((0, 3)), 20)))
+    return " ".join(learning_section.sentences(Group(name, 150, means, np.zeros((0, 2)), ())))
 
 
 def test_a_run_that_learns_is_said_to_learn_with_its_numbers() -> None:
@@ -159,6 +159,20 @@ def test_runs_are_shown_by_loss_or_together_where_they_are_too_many(tmp_path: Pa
     assert [row[0] for row in four.tables[1].rows] == ["a", "b", "c", "d"]
 
 
+def test_failed_runs_leave_nothing_out(tmp_path: Path) -> None:
+    write(tmp_path / "one", FOUND, ("sum",))
+    whole = learning_section.section_of(tmp_path / "one").tables[0].rows
+    found = workdir.read_json(tmp_path / "one" / learning.FILE)
+    for i in ("10", "20"):
+        del found["iterations"][i]["sum_seed1"]
+    workdir.write_json(tmp_path / "one" / learning.FILE, found)
+    failure = {"sum_seed1": {"iteration": 5, "reason": "losses are not finite"}}
+    workdir.write_json(tmp_path / "one" / failures.FAILED, failure)
+    section = learning_section.section_of(tmp_path / "one")
+    assert [row[1] for row in section.tables[0].rows] == [row[1] for row in whole]
+    assert "Not all runs" not in " ".join(section.text)
+
+
 def test_iterations_that_some_runs_did_not_reach_are_left_out(tmp_path: Path) -> None:
     """Else the last mean would be that of other runs than the first."""
     write(tmp_path / "one", FOUND, ("sum",))
@@ -167,7 +181,7 @@ def test_iterations_that_some_runs_did_not_reach_are_left_out(tmp_path: Path) ->
     workdir.write_json(tmp_path / "one" / learning.FILE, found)
     section = learning_section.section_of(tmp_path / "one")
     assert section.text[0].startswith("The value is not better beyond doubt than a constant: after")
-    assert "what the others have until 20 is left out" in section.text[1]
+    assert "those after iteration 20 are left out" in section.text[1]
     assert [row[1] for row in section.tables[0].rows] == ["0", "10"]
 
 
@@ -175,7 +189,7 @@ def test_without_contested_positions_no_move_is_judged() -> None:
     means = {key: dict(zip(AT, values, strict=True)) for key, values in GOOD.items()}
     for name in ("network", "search", "target"):
         means[name] = dict.fromkeys(AT, math.nan)
-    said = learning_section.sentences(Group("", 0, means, np.zeros((0, 3)), 20))
+    said = learning_section.sentences(Group("", 0, means, np.zeros((0, 2)), ()))
     assert said == ["No position is contested: moves are not judged."]
 
 

@@ -7,7 +7,7 @@ import pytest
 from matplotlib.figure import Figure
 from PIL import Image
 
-from experiments import curriculum, hyperparameter_sweep, loss_ablation, notebook
+from experiments import arms, curriculum, hyperparameter_sweep, loss_ablation, notebook
 from experiments.configs.loss_ablation import PRESETS
 from experiments.pages import page
 from experiments.pages.page import Page, plate, section
@@ -71,6 +71,10 @@ def test_changes_that_change_nothing_are_refused() -> None:
 @pytest.mark.parametrize("preset", PRESETS)
 def test_every_preset_can_be_chosen(preset: str) -> None:
     assert notebook.settings(loss_ablation, preset, {}).train.iterations > 0
+
+
+def test_what_a_preset_leaves_open_is_filled_in() -> None:
+    assert notebook.settings(arms, "paper", {}).train.iterations > 0
 
 
 def test_a_cell_tries_again_what_failed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

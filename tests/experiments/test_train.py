@@ -14,6 +14,8 @@ from experiments.pages import reports
 from experiments.shell.study import StudyRun
 from experiments.strength import examinations, player_folder
 from jaxzero import runs, workdir
+from jaxzero.runs import Member, hardware
+from jaxzero.runs.hardware import Hardware
 from jaxzero.settings.config import ConfigError
 from tests import small
 from tests.browser import check_report
@@ -123,6 +125,10 @@ def test_every_preset_can_be_trained(preset: str) -> None:
     config = get_config(preset)
     config.tracking.wandb = "off"
     train.validate(config)
+    on_gpu = preset.endswith("gpu")
+    machine = Hardware("gpu" if on_gpu else "cpu", "", 1, None)
+    needed = hardware.forecast(config, [Member("a", "sum", 0, config)], machine).total
+    assert needed < (24 if on_gpu else 8) * 2**30
     assert config.train.iterations * 0.6 < config.train.schedule_steps[0] < config.train.iterations
 
 

@@ -51,6 +51,9 @@ def test_a_record_by_hand_needs_no_numbers() -> None:
     assert same.session.actions == found.session.actions
     [coloured] = records.parse(re.sub("first: .*", "first: \x1b[31mEve", GOOD), "x")
     assert coloured.players[0] == "[31mEve"  # nothing that a terminal would obey
+    [tabs] = records.parse(GOOD.replace("moves: 1 2", "moves: 1\t2").replace("one", "a\tb"), "x")
+    assert tabs.session.actions == found.session.actions
+    assert tabs.players[0] == "a b"
 
 
 @pytest.mark.parametrize(

@@ -93,7 +93,7 @@ REFUSED = {"search.forced_playouts", "replay.window_start"}
         (
             {"train.optimizer": "sgd", "train.schedule": "cyclic", "train.momentum": 0.5},
             "train.momentum",
-            "and not with config.train.schedule=cyclic: set that",
+            "and not with config.train.schedule=cyclic: change that",
         ),
         (
             {"selfplay.fast_share": 0.5, "selfplay.fast_noise": 0.5},
@@ -103,7 +103,7 @@ REFUSED = {"search.forced_playouts", "replay.window_start"}
         (
             {"selfplay.share": "cache", "selfplay.tree_c": 1.5, "selfplay.temperature_plies": 7},
             "selfplay.temperature_plies",
-            "acts not with config.selfplay.tree_c and config.search.algorithm=puct: set that",
+            "acts not with config.selfplay.tree_c and config.search.algorithm=puct: change that",
         ),
     ],
 )

@@ -49,6 +49,10 @@ def test_an_idle_gpu_is_warned_of(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     said = devices.idle_accelerator(backend="cpu", root=tmp_path)
     assert said is not None
     assert ".[cuda12]" in said
+    monkeypatch.setattr(devices.importlib.util, "find_spec", lambda name: "cuda13" in name)
+    said = devices.idle_accelerator(backend="cpu", root=tmp_path)
+    assert said is not None
+    assert "jax_cuda13_plugin is installed, but it did not start" in said
     assert devices.idle_accelerator(backend="gpu", root=tmp_path) is None
     monkeypatch.setenv("JAX_PLATFORMS", "cpu")
     assert devices.idle_accelerator(backend="cpu", root=tmp_path) is None

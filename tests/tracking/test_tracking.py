@@ -70,6 +70,7 @@ def test_wandb_keeps_the_best_value_of_what_has_one() -> None:
     for iteration in (3, 4):
         sent._log("a", dict.fromkeys(names, 1.0), iteration)
     defined = {call.args[0]: call.kwargs for call in run.define_metric.call_args_list}
+    assert run.define_metric.call_count == len(defined)  # each once
     assert defined == {n: {"step_metric": "iteration", "summary": best.get(n)} for n in names}
     assert [call.kwargs["step"] for call in run.log.call_args_list] == [3, 4]
 

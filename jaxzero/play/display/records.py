@@ -118,7 +118,8 @@ def _fields(lines: list[str], source: str) -> tuple[dict[str, str], list[str]]:
             raise ConfigError(f"{source}: {line!r} is no line of a record ({', '.join(_KEYS)})")
         if key in fields:
             raise ConfigError(f"{source}: there are two lines '{key}: ...'")
-        fields[key] = "".join(filter(str.isprintable, value)).strip()  # a terminal obeys the others
+        shown = "".join(c if c.isprintable() else " " for c in value)  # a terminal obeys the others
+        fields[key] = " ".join(shown.split())
         if key == "moves":
             missing = [k for k in _KEYS if k not in fields]
             if missing:

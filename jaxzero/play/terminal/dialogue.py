@@ -247,7 +247,7 @@ def _save(table: Table, talk: Talk, rest: str) -> Reply:
 
 
 def _help(table: Table, talk: Talk, rest: str) -> Reply:
-    lines = [f"a move is {table.notation.form}; X moves first"]
+    lines = [f"a move is {table.notation.form}; {mark(0, table.game)} moves first"]
     return talk, lines + [f"{c.usage or name:<10} {c.meaning}" for name, c in COMMANDS.items()]
 
 

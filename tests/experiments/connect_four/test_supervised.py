@@ -193,6 +193,10 @@ def test_it_learns(data: Path) -> None:
         ({"study.versions": (3,)}, "config.study.versions=3"),
         ({"train.batch_size": 128}, "config.train.batch_size=128"),
         (
+            {"train.schedule": "linear", "train.anneal_to": 0.5},
+            "config.train.schedule='linear': this study has its own",
+        ),
+        (
             {"study.features": ("move0_win0",), "study.teacher_positions": 10},
             "8*0 % of them, choose a smaller one or raise config.study.teacher_positions",
         ),

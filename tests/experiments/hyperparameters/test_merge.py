@@ -54,6 +54,9 @@ def test_a_merge_names_the_devices_of_all_shares(tmp_path: Path) -> None:
         share.mkdir()
         workdir.write_json(share / workdir.ENVIRONMENT, {"device": device, "commit": share.name})
     assert merge._environment(shares) == {"device": "one; two", "commit": "0"}
+    (shares[0] / workdir.ENVIRONMENT).unlink()
+    assert merge._environment(shares) == {"device": "two; one", "commit": "1"}
+    assert merge._environment(shares[:1]) == {}
 
 
 def test_rows_of_a_run_that_lies_in_two_groups_are_taken_once(tmp_path: Path) -> None:
