@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from experiments.claims import decision, effort, inference, losses, measured, papers, section
-from experiments.claims.decision import CONTRADICTED, UNDECIDED, Decided, Tested
+from experiments.claims.decision import CONTRADICTED, UNDECIDED, Decided
 from experiments.claims.papers import Contrast
 from experiments.claims.wording import words_of
 from experiments.pages.study import Run, Study
@@ -166,18 +166,18 @@ def test_a_claim_is_told_by_its_contrast_that_needs_most() -> None:
     [claim] = [c for c in papers.claims(papers.LOSSES) if c.id == "value_best"]
     found = inference.Estimate(10.0, 30.0, 6, 5.0)
     tests = tuple(
-        Tested(contrast, found, 1.0, 0.05, verdict, needed)
+        decision.Tested(contrast, found, 1.0, 0.05, verdict, needed)
         for contrast, verdict, needed in zip(
             claim.contrasts, (UNDECIDED, UNDECIDED, CONTRADICTED), (9, 400, None), strict=False
         )
     )
     assert section._needed(Decided(claim, tests[:2])) == "400"
-    unknown = Tested(tests[0].contrast, found, 1.0, 0.05, UNDECIDED, None)
+    unknown = decision.Tested(tests[0].contrast, found, 1.0, 0.05, UNDECIDED, None)
     assert section._needed(Decided(claim, (*tests[:2], unknown))) == "over 1,000"
     assert section._needed(Decided(claim, tests)) == "\N{EN DASH}"
     boards = list(dict.fromkeys(contrast.board for contrast in claim.contrasts))
     assert section._boards(Decided(claim, tests)) == f"{boards[0]} (1 of {len(boards)})"
-    every = tuple(Tested(c, None, 1.0, 0.05, UNDECIDED, None) for c in claim.contrasts)
+    every = tuple(decision.Tested(c, None, 1.0, 0.05, UNDECIDED, None) for c in claim.contrasts)
     assert section._boards(Decided(claim, every)) == ", ".join(boards)
 
 
