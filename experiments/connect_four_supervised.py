@@ -99,7 +99,9 @@ def validate(config: ConfigDict) -> None:
         pair = f"{config.network.name!r} with value_head={config.network.value_head!r}"
         raise ConfigError(f"config.network.name={pair}: this study needs resnet with wdl")
     if (schedule := config.train.schedule) != "constant":
-        raise ConfigError(f"config.train.schedule={schedule!r}: this study has its own, leave it")
+        raise ConfigError(
+            f"config.train.schedule={schedule!r}: this study has its own, leave it out"
+        )
     for name in ("positions", "teacher_positions") if _has_teacher(config) else ("positions",):
         count = config.study[name]
         if config.train.batch_size > count * solved_positions.SHARES[0]:

@@ -49,15 +49,7 @@ def validate(config: ConfigDict) -> None:
 
 def run(config: ConfigDict, directory: Path, command: str | None = None) -> None:
     """The whole study, its share, or the rest of it: (config, workdir) -> report.html."""
-    setting_study.run(
-        STUDY,
-        config,
-        directory,
-        command,
-        validate=validate,
-        make_settings=make_settings,
-        conclude=conclude,
-    )
+    setting_study.run(STUDY, config, directory, command, validate, make_settings, conclude)
 
 
 def conclude(study: StudyRun, planned: Plan) -> StudySummary:

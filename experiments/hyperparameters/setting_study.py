@@ -97,7 +97,6 @@ def run(
     config: ConfigDict,
     directory: Path,
     command: str | None,
-    *,
     validate: Callable[[ConfigDict], None],
     make_settings: Callable[[ConfigDict], Sequence[Setting]],
     conclude: Callable[[StudyRun, Plan], StudySummary],

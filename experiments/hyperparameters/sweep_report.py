@@ -18,7 +18,7 @@ from experiments.pages.bands import Band, band_of
 from experiments.pages.page import Page, plate, section
 from experiments.pages.study import Study, load
 from experiments.pages.tables import Table, table
-from experiments.pages.wording import NONE, duration, number, plus_minus, short
+from experiments.pages.wording import duration, maybe, number, plus_minus, short
 
 PAPER: Final = "wang2021_sweep"
 _SHADES: Final = ("#0072B2", "#333333", "#D55E00")  # minimum, default, maximum
@@ -217,7 +217,7 @@ def table_3(study: Study) -> Table:
             "default": mean(1),
             "maximum": mean(2),
             "span, s": lambda one: _span(one["seconds"]["span"], 1),
-            "noise, s": lambda one: _noise(one["seconds"]["noise"], 1),
+            "noise, s": lambda one: maybe(one["seconds"]["noise"], 1),
             "type": lambda one: one["type"],
             "published hours": lambda one: " / ".join(
                 number(hours, 1) for hours in theirs[one["letter"]]["hours"]
@@ -248,15 +248,11 @@ def table_4(study: Study) -> Table:
             "published loss": lambda one: theirs[one["letter"]]["loss"],
             "published time": lambda one: theirs[one["letter"]]["time"],
             "span of l₊": lambda one: _span(one["loss"]["span"], 3),
-            "noise of l₊": lambda one: _noise(one["loss"]["noise"], 3),
+            "noise of l₊": lambda one: maybe(one["loss"]["noise"], 3),
         },
         "The value with the lowest l₊ in its last iteration, and the cheapest one; insignificant, "
         "similar: the span does not exceed what seeds alone explain (as in the table of times).",
     )
-
-
-def _noise(value: float | None, digits: int) -> str:
-    return NONE if value is None else number(value, digits)
 
 
 def _span(value: float | None, digits: int) -> str:

@@ -135,8 +135,8 @@ def sentences(group: Group) -> list[str]:
     if group.left_out:
         several = "iterations" if len(group.left_out) > 1 else "iteration"
         lines.append(
-            f"Not all runs have networks of the same iterations: those after {several} "
-            f"{', '.join(map(str, group.left_out))} are left out."
+            f"Only some of the runs have networks of {several} "
+            f"{', '.join(map(str, group.left_out))}: left out."
         )
     return [head + line for line in lines]
 

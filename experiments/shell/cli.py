@@ -84,7 +84,7 @@ def run(study: Program, name: str) -> None:
                 "they resume from the newest checkpoint, if any",
                 1,
             )
-        if "RESOURCE_EXHAUSTED" in str(error):
+        if isinstance(error, RuntimeError) and "RESOURCE_EXHAUSTED" in str(error):  # XLA's
             _stop(
                 f"error: the device's memory is not enough ({str(error).splitlines()[0]}): lower "
                 "what the line 'predicted memory' names first, or end other programs on this "

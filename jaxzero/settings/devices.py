@@ -77,6 +77,7 @@ def describe(devices: Sequence[Any] | None = None) -> str:
     return f"{len(devices)} x {name}"
 
 
+_CUDA = ("jax_cuda12_plugin", "jax_cuda13_plugin")  # packages by which JAX uses an NVIDIA GPU
 _GOOGLE = "0x1ae0"  # PCI vendor, also of network cards
 _TPUS = ("0x0062", "0x0063", "0x006f", "0x0076")  # PCI devices: v5p, v5e, v6e, 7x
 
@@ -90,28 +91,23 @@ def idle_accelerator(*, backend: str | None = None, root: Path = Path("/")) -> s
     """
     if (backend or jax.default_backend()) != "cpu" or os.environ.get("JAX_PLATFORMS") == "cpu":
         return None
-    for kind, present, extras in (
-        ("an NVIDIA GPU", _has_nvidia_gpu, 'pip install -e ".[cuda12]" (or cuda13)'),
-        ("a TPU", _has_tpu, 'pip install -e ".[tpu]"'),
+    for kind, present, plugins, extras in (
+        ("an NVIDIA GPU", _has_nvidia_gpu, _CUDA, 'pip install -e ".[cuda12]" (or cuda13)'),
+        ("a TPU", _has_tpu, (), 'pip install -e ".[tpu]"'),
     ):
-        if present(root) and (plugin := _plugin(kind)):
+        if not present(root):
+            continue
+        if plugin := next(filter(importlib.util.find_spec, plugins), None):
             return (
                 f"warning: {kind} is present and {plugin} is installed, but it did not start and "
                 "JAX computes on the CPU (its message is above): the driver may be too old, "
                 "compare `nvidia-smi`; cuda12 takes older ones than cuda13"
             )
-        if present(root):
-            return (
-                f"warning: {kind} is present, but JAX computes on the CPU: {extras}, or set "
-                "JAX_PLATFORMS=cpu to mean it"
-            )
+        return (
+            f"warning: {kind} is present, but JAX computes on the CPU: {extras}, or set "
+            "JAX_PLATFORMS=cpu to mean it"
+        )
     return None
-
-
-def _plugin(kind: str) -> str | None:
-    """The installed plugin by which JAX uses an NVIDIA GPU; None: there is none."""
-    names = ("jax_cuda12_plugin", "jax_cuda13_plugin") if "GPU" in kind else ()
-    return next((name for name in names if importlib.util.find_spec(name)), None)
 
 
 def _has_nvidia_gpu(root: Path) -> bool:

@@ -170,7 +170,7 @@ def test_failed_runs_leave_nothing_out(tmp_path: Path) -> None:
     workdir.write_json(tmp_path / "one" / failures.FAILED, failure)
     section = learning_section.section_of(tmp_path / "one")
     assert [row[1] for row in section.tables[0].rows] == [row[1] for row in whole]
-    assert "Not all runs" not in " ".join(section.text)
+    assert "Only some of the runs" not in " ".join(section.text)
 
 
 def test_iterations_that_some_runs_did_not_reach_are_left_out(tmp_path: Path) -> None:
@@ -181,7 +181,7 @@ def test_iterations_that_some_runs_did_not_reach_are_left_out(tmp_path: Path) ->
     workdir.write_json(tmp_path / "one" / learning.FILE, found)
     section = learning_section.section_of(tmp_path / "one")
     assert section.text[0].startswith("The value is not better beyond doubt than a constant: after")
-    assert "those after iteration 20 are left out" in section.text[1]
+    assert "Only some of the runs have networks of iteration 20: left out." in section.text[1]
     assert [row[1] for row in section.tables[0].rows] == ["0", "10"]
 
 
