@@ -57,7 +57,7 @@ TERMS: dict[str, str] = {
     "result; the same of the best value that does not look at the position",
     "zeta": "share of a game, its end, that is searched and learned from (West 2020)",
     "undecided": "the interval does not exclude what it would have to exclude; see [how claims are "
-    "decided](deviations.md#do-the-claims-hold)",
+    "decided](claims.md)",
     "alone, corrected": "an interval of one contrast by itself; of contrasts that are read "
     "together, wider, by Holm's method",
     "semantics, switch": "`corrected` or `published`: what is right, or what the papers' programs "

@@ -7,7 +7,7 @@ Finished loss studies: several boards, several semantics and further seeds of th
 be given together. Or finished supervised studies of Connect Four: networks of several of them are
 compared where their other settings agree. The claims and what decides each are data,
 experiments/published/claims_losses.json and claims_efficiency.json. Prints the verdicts, and writes
-claims.json. How they are reached, and when the claims were written: docs/deviations.md.
+claims.json. How they are reached, and when the claims were written: docs/claims.md.
 """
 
 import contextlib

@@ -57,8 +57,7 @@ def build(paper: Paper, scale: str, folder: Path) -> Page:
         headline=_tally(counts),
         verdicts=[
             f"{plural(len(own), 'part')} of {len(paper.parts)} made.",
-            f"{inference.FEWEST} seeds are the fewest that decide (docs/deviations.md, 'Do the "
-            "claims hold?').",
+            f"{inference.FEWEST} seeds are the fewest that decide (docs/claims.md).",
         ],
         missing=[f"{part.name}: {parts.state_of(part, folder).state}" for part in lost],
         facts=[("Command", _command(paper, scale, folder))],

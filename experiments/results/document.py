@@ -21,7 +21,7 @@ _RECORDED: Final = """# Results: recorded runs
 
 `python -m experiments.results` makes this page from the data in `docs/results/data`; no number is
 typed by hand. Runs of a section are read together. How verdicts are reached:
-[deviations](../deviations.md#do-the-claims-hold).
+[claims](../claims.md).
 """
 _VERDICTS: Final = """# Results: the papers' claims
 
@@ -64,7 +64,7 @@ _DETAILS: Final = """
   [curriculum](results/curriculum.md), [training](results/training.md).
 * [Why Gumbel self-play got worse, and what mends it](results/gumbel.md).
 * No preset `gpu` or `paper` was run. How claims are decided:
-  [deviations](deviations.md#do-the-claims-hold).
+  [claims](claims.md).
 """
 
 

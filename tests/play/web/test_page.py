@@ -165,7 +165,7 @@ def test_sides_players_and_simulations_change_while_playing(open_page: Open) -> 
     page.get_by_label("Second player", exact=True).select_option("random")
     wait_for_moves(page, 7)  # two players by themselves
     page.click("#pause")
-    page.locator("#pause", has_text="Go on").wait_for()
+    page.locator("#pause", has_text="Resume").wait_for()
     assert "second=random" in page.evaluate("location.hash")
     page.click("#new")
     wait_for_moves(page, 1)
