@@ -225,7 +225,8 @@ def claims(runs: Sequence[Recorded]) -> Iterator[Judged]:
     for run in runs:
         if run.kind != SUPERVISED:
             for tournament, rows in _by_tournament(run).items():
-                yield Judged([run], tournament, rows)
+                if rows:  # one player alone has no claim on two
+                    yield Judged([run], tournament, rows)
 
 
 def _by_tournament(run: Recorded) -> Mapping[str, Sequence[Mapping[str, Any]]]:

@@ -239,3 +239,9 @@ def test_what_changes_the_order_names_all_its_runs() -> None:
     assert row.published is None  # the arm is corrected, but for two defects
     assert {run.name for run in row.runs} >= {"pair_only", "first"}  # the arm, its reference
     assert "gate" not in {run.name for run in row.runs}
+
+
+def test_no_table_of_the_recorded_runs_is_empty() -> None:
+    """One player of the curriculum alone has no claim that compares two."""
+    lines = (data.ROOT / "recorded.md").read_text().splitlines()
+    assert not [line for line in lines if line.startswith("|") and not line.strip("| ")]
