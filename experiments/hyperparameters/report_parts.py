@@ -102,7 +102,7 @@ def strength_table(played: Mapping[str, Any], *, folded: bool = False) -> Table:
         f"{plural(int(played['games']), 'game')}, "
         f"{number(int(played['distinct_games']))} distinct; "
         f"{'each its own number of' if m is None else m} simulations a move, temperature 0; "
-        f"moving first is worth {moving_first(played)}.",
+        f"{moving_first(played)}.",
         text_columns=2,
         folded=folded,
     )

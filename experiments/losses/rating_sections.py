@@ -134,5 +134,5 @@ def _terms(played: dict[str, Any]) -> str:
         if played.get(key) is not None
     ]
     if None not in (played.get("advantage"), played.get("draw_elo")):
-        lines.insert(-1, f"moving first is worth {moving_first(played)}")
+        lines.insert(-1, moving_first(played))
     return f"{'; '.join(lines)}." if lines else ""

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from experiments import published
-from jaxzero.ratings import displayed_scale
+from jaxzero.ratings import DEFAULT_ADVANTAGE, displayed_scale
 
 ABSENT: Final = "not recorded"
 NONE: Final = "\N{EN DASH}"  # where no value can exist
@@ -25,8 +25,14 @@ def unpublished(section: str, game: str) -> str:
 
 
 def moving_first(played: Mapping[str, Any]) -> str:
-    """What it is worth in a tournament, on the scale of the ratings beside it."""
-    return f"{number(played['advantage'] * displayed_scale(played['draw_elo']), 1)} Elo"
+    """What it is worth in a tournament, on the scale of the ratings beside it.
+
+    Rated as published, nothing is known of who moved first: then whom BayesElo favours.
+    """
+    elo = f"{number(played['advantage'] * displayed_scale(played['draw_elo']), 1)} Elo"
+    if math.isclose(played["advantage"], DEFAULT_ADVANTAGE):  # fitted, it never is
+        return f"rated as published: {elo} for the player listed first, whoever moved first"
+    return f"moving first is worth {elo}"
 
 
 def number(value: Any, digits: int = 0) -> str:

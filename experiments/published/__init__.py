@@ -13,8 +13,6 @@ import numpy as np
 
 LOSSES = "wang2021_losses"  # papers 000, 001 and 003
 CLAIMS = "claims_losses"  # what they say of the four losses, and what decides it
-ADVANTAGE = 32.8  # of BayesElo for the first-listed player, in all their ratings (its defaults)
-DRAW_ELO = 97.3
 LISTED = ("random", "sum", "policy", "value", "product")  # their tournaments' order of players
 
 

@@ -1,7 +1,7 @@
 """Fixed opponents: a random player, a greedy one, plain MCTS with rollouts, players that ship."""
 
 from collections.abc import Sequence
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import jax.numpy as jnp
 
@@ -17,6 +17,7 @@ from jaxzero.players import (
     rollouts_of,
     search_players,
 )
+from jaxzero.ratings import DEFAULT_ADVANTAGE, DEFAULT_DRAW_ELO
 from jaxzero.search.options import SearchOptions
 from jaxzero.settings.config import ConfigError, nearest
 
@@ -55,6 +56,14 @@ def listed_as_published(players: Sequence[Entry]) -> list[int]:
         return kinds.index(kind) if kind in kinds else len(kinds)
 
     return sorted(range(len(players)), key=place)
+
+
+def terms(players: Sequence[Entry], *, as_published: bool) -> dict[str, Any]:
+    """What `tournament.rate` and `tournament.fit` are told: BayesElo's defaults, or to fit all."""
+    if not as_published:
+        return {}
+    listed = listed_as_published(players)
+    return {"advantage": DEFAULT_ADVANTAGE, "draw_elo": DEFAULT_DRAW_ELO, "listed": listed}
 
 
 def check(names: Sequence[str], flag: str, game: str) -> tuple[str, ...]:

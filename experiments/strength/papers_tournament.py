@@ -19,8 +19,8 @@ from experiments.pages import draw, style
 from experiments.pages.bands import floats
 from experiments.pages.study import Study
 from experiments.pages.wording import number, unpublished
-from experiments.strength.opponents import Entry, listed_as_published
-from jaxzero.matches.tournament import fit, merge_colours
+from experiments.strength.opponents import Entry, terms
+from jaxzero.matches.tournament import fit
 
 RANDOM: Final = "random"
 _BESIDE = 0.38  # the published mean stands to the right of our box
@@ -72,14 +72,8 @@ def _rated(played: dict[str, Any], *, as_published: bool) -> list[tuple[str, flo
     met = {i for row in rows for i in row[:2]}
     if len(kept) < 2 or len(met) < len(kept):
         return []
-    results = np.array(rows, np.int64)
-    listed = listed_as_published([Entry(**players[old]) for old in kept])
-    rated = fit(
-        merge_colours(results, listed) if as_published else results,
-        len(kept),
-        advantage=published.ADVANTAGE if as_published else "fit",
-        draw_elo=published.DRAW_ELO if as_published else "fit",
-    )
+    entries = [Entry(**players[old]) for old in kept]
+    rated = fit(np.array(rows, np.int64), len(kept), **terms(entries, as_published=as_published))
     trained = [players[old].get("kind") == "trained" for old in kept]
     names = [
         str(players[old]["target"]) if t else RANDOM for old, t in zip(kept, trained, strict=True)

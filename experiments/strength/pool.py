@@ -9,7 +9,6 @@ import jax.numpy as jnp
 import numpy as np
 from ml_collections import ConfigDict
 
-from experiments.published import ADVANTAGE, DRAW_ELO
 from experiments.strength import opponents, tournament_files
 from experiments.strength.opponents import Entry
 from jaxzero.matches import tournament
@@ -142,13 +141,8 @@ def of_trained(config: ConfigDict, trained: Trained, members: Sequence[Member]) 
 
 def rate(match: Match, players: Sequence[Entry], *, published: bool) -> Tournament:
     """Rated with the mover's advantage and the draw rate fitted, or as published."""
-    return tournament.rate(
-        match,
-        len(players),
-        advantage=ADVANTAGE if published else "fit",
-        draw_elo=DRAW_ELO if published else "fit",
-        listed=opponents.listed_as_published(players) if published else None,
-    )
+    terms = opponents.terms(players, as_published=published)
+    return tournament.rate(match, len(players), **terms)
 
 
 def contrast(played: Tournament, plus: Sequence[int], minus: Sequence[int]) -> tuple[float, float]:

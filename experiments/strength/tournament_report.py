@@ -81,7 +81,7 @@ def _facts(results: dict[str, Any], played: dict[str, Any]) -> page.Facts:
     )
     told = played.get("draw_elo_stderr") != 0  # else the games do not determine it
     ratings = (
-        f"Bayesian Elo, mean 0; moving first is worth {moving_first(played)}, "
+        f"Bayesian Elo, mean 0; {moving_first(played)}, "
         f"draw Elo {number(played['draw_elo'], 1)}, "
         + ("both fitted" if told else "BayesElo's, as the games do not tell it")
     )

@@ -13,10 +13,8 @@ from typing import Literal
 import numpy as np
 
 from jaxzero.matches import arena
-from jaxzero.ratings import Ratings, bayes_elo
+from jaxzero.ratings import DEFAULT_DRAW_ELO, Ratings, bayes_elo
 from jaxzero.ratings.likelihood import UndeterminedError
-
-DEFAULT_DRAW_ELO = 97.3  # BayesElo's
 
 
 @dataclasses.dataclass(frozen=True)
@@ -78,18 +76,14 @@ def rate(
     Args:
       match: on the host.
       num_players: P.
-      advantage, draw_elo: of `ratings.bayes_elo`. Where one side never wins, "fit" keeps draw_elo
-        at BayesElo's default (the one used stands in the ratings).
-      listed: rate as Wang 2019, 2020, 2023 did: one row for each pair, whoever moved first, and
-        the advantage to the player who comes first in this list of all players.
+      advantage, draw_elo, listed: of `fit`.
     """
     actions, played = np.asarray(match.actions), np.asarray(match.played)
     counted = is_first_of_its_kind(actions, played)
     rows = result_rows(np.asarray(match.outcome), counted, arena.ordered_pairs(num_players))
-    rated = rows if listed is None else merge_colours(rows, listed)
     return Tournament(
         results=rows,
-        ratings=fit(rated, num_players, advantage=advantage, draw_elo=draw_elo),
+        ratings=fit(rows, num_players, advantage=advantage, draw_elo=draw_elo, listed=listed),
         games=int(played.sum()),
         distinct=int(counted.sum()),
         actions=actions,
@@ -103,12 +97,22 @@ def fit(
     *,
     advantage: float | Literal["fit"] = "fit",
     draw_elo: float | Literal["fit"] = "fit",
+    listed: Sequence[int] | None = None,
 ) -> Ratings:
     """`bayes_elo`, with BayesElo's own draw_elo where the results don't say how likely draws are.
 
     That is so if one side never wins: advantage and draws cannot be told apart. And in a few games
     that ratings without bounds explain best, together with ever more draws.
+
+    Args:
+      rows: int[M, 5], as `Tournament.results`.
+      num_players: P.
+      advantage, draw_elo: of `ratings.bayes_elo`; the ones used stand in the ratings.
+      listed: rate as Wang 2019, 2020, 2023 did: one row for each pair, whoever moved first, and
+        the advantage to the player who comes first in this list of all players.
     """
+    if listed is not None:
+        rows = merge_colours(rows, listed)
     decided_both_ways = rows[:, 2].any() and rows[:, 4].any()
     if draw_elo == "fit" and decided_both_ways:
         with contextlib.suppress(UndeterminedError):

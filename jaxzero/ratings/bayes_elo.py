@@ -25,6 +25,7 @@ from scipy.special import ndtr
 from jaxzero.ratings.likelihood import NATURAL, Float, Likelihood, covariance_at, maximise
 
 Fit = Literal["fit"]
+DEFAULT_ADVANTAGE, DEFAULT_DRAW_ELO = 32.8, 97.3  # the program's, of chess
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,8 +80,8 @@ def displayed_scale(draw_elo: float) -> float:
 
 def bayes_elo(
     results: ArrayLike,
-    advantage: float | Fit = 32.8,
-    draw_elo: float | Fit = 97.3,
+    advantage: float | Fit = DEFAULT_ADVANTAGE,
+    draw_elo: float | Fit = DEFAULT_DRAW_ELO,
     prior: float = 2.0,
     num_players: int | None = None,
 ) -> Ratings:

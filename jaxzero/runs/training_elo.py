@@ -8,7 +8,6 @@ import numpy as np
 from jaxzero.matches import tournament
 from jaxzero.ratings import bayes_elo
 
-_ADVANTAGE: Final = 32.8  # of BayesElo for the first-listed player, in the papers' ratings
 _NEEDED: Final = (
     "arena/opponent",
     *(f"arena/{result}" for result in ("wins", "draws", "losses")),
@@ -49,7 +48,7 @@ def rate(rows: Iterable[Mapping[str, Any]], *, published: bool) -> dict[str, Any
     iterations, numbers = np.unique(results[:, :2], return_inverse=True)
     results[:, :2] = numbers.reshape(-1, 2)
     if published:
-        rated = bayes_elo(results, advantage=_ADVANTAGE, num_players=len(iterations))
+        rated = bayes_elo(results, num_players=len(iterations))
     else:
         rated = tournament.fit(results, len(iterations))
     return {"iterations": iterations.tolist(), "elo": rated.elo, "stderr": rated.stderr}

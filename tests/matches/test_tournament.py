@@ -11,7 +11,7 @@ from jaxzero.games import make_game
 from jaxzero.matches import arena, round_robin, tournament
 from jaxzero.matches.arena import Match
 from jaxzero.players import no_cost, random_players
-from jaxzero.ratings import bayes_elo
+from jaxzero.ratings import DEFAULT_DRAW_ELO, bayes_elo
 from tests.matches.scripted import HIGHEST, LOWEST, MIDDLE, match_of, scripted_players
 
 NAME = "connect_four_4x4"
@@ -120,7 +120,7 @@ def test_a_pool_in_which_the_second_mover_never_wins_is_rated() -> None:
     rated = tournament.rate(made_up_match(outcomes), 3)
     assert np.isfinite(rated.ratings.elo).all()
     assert rated.ratings.advantage > 0
-    assert rated.ratings.draw_elo == tournament.DEFAULT_DRAW_ELO
+    assert rated.ratings.draw_elo == DEFAULT_DRAW_ELO
     assert tournament.rate(made_up_match(outcomes), 3, advantage=0.0).ratings.advantage == 0
 
 

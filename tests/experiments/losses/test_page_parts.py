@@ -26,7 +26,7 @@ from experiments.pages.wording import (
 )
 from experiments.published import Curve
 from experiments.strength import tournament_figures
-from jaxzero.ratings import displayed_scale
+from jaxzero.ratings import bayes_elo, displayed_scale
 
 
 def test_cross_table_scores_add_up(full):
@@ -206,7 +206,14 @@ def test_levels_stand_where_they_are_and_their_names_side_by_side():
 
 def test_moving_first_is_worth_as_much_as_a_player_as_far_ahead():
     played = {"advantage": 100.0, "draw_elo": 350.0}
-    assert moving_first(played) == f"{100 * displayed_scale(350.0):.1f} Elo" == "41.5 Elo"
+    assert moving_first(played) == "moving first is worth 41.5 Elo"
+    assert f"{100 * displayed_scale(350.0):.1f}" == "41.5"
+
+
+def test_what_was_assumed_is_not_called_the_worth_of_moving_first():
+    rated = bayes_elo([[0, 1, 9, 2, 1], [1, 0, 9, 2, 1]])  # its defaults, the papers' ratings
+    said = moving_first({"advantage": rated.advantage, "draw_elo": rated.draw_elo})
+    assert said == "rated as published: 30.4 Elo for the player listed first, whoever moved first"
 
 
 def test_twenty_eight_curves_can_be_told_apart():
