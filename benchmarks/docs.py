@@ -338,7 +338,7 @@ _KINDS: dict[str, Callable[[dict[str, Any]], str]] = {
 def main(words: Sequence[str] | None = None) -> None:
     """Writes the page; it takes no words but `--help`."""
     arguments.Parser(prog="python -m benchmarks.docs", description=__doc__).parse(words)
-    PAGE.write_text(fill(PAGE.read_text(), PAGE.with_suffix("")))
+    PAGE.write_text(fill(PAGE.read_text("utf-8"), PAGE.with_suffix("")), "utf-8")
     print(f"wrote {PAGE}", file=sys.stderr)
 
 

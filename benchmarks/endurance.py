@@ -63,7 +63,7 @@ def read(path: Path) -> list[Sample]:
         return []
     kinds = Sample.__annotations__.values()
     try:
-        with path.open() as file:
+        with path.open(encoding="utf-8") as file:
             rows = list(csv.reader(file, delimiter="\t"))[1:]
             return [Sample(*(k(word) for k, word in zip(kinds, r, strict=True))) for r in rows]
     except (ValueError, csv.Error) as error:
@@ -120,7 +120,7 @@ def _passing_signals_to(process: psutil.Popen) -> Iterator[None]:
 
 def _add(sample: Sample, record: Path) -> None:
     new = not record.exists()
-    with record.open("a", newline="") as file:
+    with record.open("a", encoding="utf-8", newline="") as file:
         out = csv.writer(file, delimiter="\t", lineterminator="\n")
         out.writerows([Sample._fields] if new else [])
         out.writerow([round(v, 2) if isinstance(v, float) else v for v in sample])

@@ -285,7 +285,7 @@ def main(words: Sequence[str] | None = None) -> int:
                 (out / f"{name}.stuck").touch()
     text = table(out)
     with workdir.writing(out):
-        (out / "first_light.md").write_text(text)
+        (out / "first_light.md").write_text(text, "utf-8")
     print(text)
     left_over = {
         name: len(waiting(PIECES[name].cases(asked.small), out / f"{name}.json"))

@@ -159,7 +159,7 @@ def _status(field: str) -> int:
     path = Path("/proc/self/status")
     if not path.exists():
         return 0
-    [line] = [row for row in path.read_text().splitlines() if row.startswith(f"{field}:")]
+    [line] = [row for row in path.read_text("utf-8").splitlines() if row.startswith(f"{field}:")]
     return int(line.split()[1]) * 1024
 
 
@@ -167,7 +167,7 @@ def _forget_peak() -> int:
     """Lets the process's peak of memory start again; returns what it holds now."""
     clear = Path("/proc/self/clear_refs")
     if clear.exists():
-        clear.write_text("5")
+        clear.write_text("5", "utf-8")
     return _status("VmRSS")
 
 

@@ -91,7 +91,7 @@ def probe(
         )
         if done.returncode or not result.exists():
             raise RuntimeError(f"{study}:{preset} did not train: {done.stderr[-2000:]}")
-        return json.loads(result.read_text())
+        return json.loads(result.read_text("utf-8"))
 
 
 def _measure(point: Point) -> Mapping[str, Measured]:

@@ -25,7 +25,7 @@ def on_files(files: Any, config: Any) -> Any:
             target = _target(source, link)
             if target in texts or target.startswith("docs/") or not (ROOT / target).is_file():
                 continue  # of what does not exist, MkDocs warns
-            texts[target] = (ROOT / target).read_text()
+            texts[target] = (ROOT / target).read_text("utf-8")
             shown = texts[target]
             if target.endswith(".py"):
                 shown = f"# {target}\n\n~~~~python\n{shown}~~~~\n"

@@ -47,8 +47,14 @@ TINY: dict[str, Any] = {  # the tests' settings too: compiled once
 _MOVES = 6  # played with the network that the test trains
 
 
-def versions() -> Iterator[str]:
-    """Lines: the code, the machine and its devices."""
+def chosen_flags() -> str:
+    """What the environment asks of JAX; `runner.prepare` adds to it, so this comes before."""
+    names = ("JAX_PLATFORMS", "XLA_FLAGS")
+    return ", ".join(f"{name}={os.environ[name]}" for name in names if name in os.environ)
+
+
+def versions(flags: str) -> Iterator[str]:
+    """Lines: the code, the machine and its devices; `flags`: the `chosen_flags`."""
     found, machine = workdir.environment(), hardware.look()
     room = "unknown memory"
     if machine.memory is not None:
@@ -59,19 +65,14 @@ def versions() -> Iterator[str]:
     yield f"devices: {machine.described}, {machine.platform}, {room}"
     yield from filter(None, [devices.idle_accelerator()])
     yield f"compiled programs are kept in {jax.config.values['jax_compilation_cache_dir']}"
-    flags = (
-        f"{name}={os.environ[name]}"
-        for name in ("JAX_PLATFORMS", "XLA_FLAGS")
-        if name in os.environ
-    )
-    yield f"environment: {', '.join(flags) or 'no flags'}"
+    yield f"environment: {flags or 'no flags'}"
     yield f"players that ship: {', '.join(pretrained.names())}"
 
 
 def extras() -> dict[str, tuple[str, ...]]:
     """Packages by extra: of the checkout, else of what is installed."""
     if _CHECKOUT.is_file():
-        project = tomllib.loads(_CHECKOUT.read_text())["project"]
+        project = tomllib.loads(_CHECKOUT.read_text("utf-8"))["project"]
         found = dict(project["optional-dependencies"])
     else:
         found = {}
@@ -153,8 +154,9 @@ _now = functools.partial(print, flush=True)  # what is said so far is there if t
 
 def main(say: Callable[[str], None] = _now) -> int:
     """Prints everything; exit status 0 if the self-test passes, else 1."""
+    flags = chosen_flags()
     runner.prepare(default_config())
-    for line in versions():
+    for line in versions(flags):
         say(line)
     say("extras:")
     for line in extra_lines():

@@ -3,6 +3,7 @@
 import importlib.metadata
 import sys
 
+import jax
 import pytest
 
 from jaxzero import doctor
@@ -17,11 +18,15 @@ def test_everything_is_said_and_works(monkeypatch: pytest.MonkeyPatch) -> None:
         return real(package)
 
     monkeypatch.setattr(importlib.metadata, "version", without_werkzeug)
+    assert jax.devices()  # begun, with the flags of all tests
+    monkeypatch.setenv("JAX_PLATFORMS", "cpu")
+    monkeypatch.delenv("XLA_FLAGS")  # `prepare` adds its own
     lines: list[str] = []
     assert doctor.main(lines.append) == 0
     said = "\n".join(lines)
     for text in ("jaxzero 0.1.0, commit ", "devices: ", "of memory", "losses: finite", "legal"):
         assert text in said
+    assert "environment: JAX_PLATFORMS=cpu" in lines  # not what jaxzero adds
     assert '  web: missing, pip install -e ".[web]"' in lines
     assert f"  search: optuna {real('optuna')}" in lines
     assert lines[-2:] == [

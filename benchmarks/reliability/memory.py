@@ -55,8 +55,8 @@ def _group(process: subprocess.Popen, limit: int) -> Iterator[None]:
     group = _GROUPS / f"reliability_{process.pid}"
     try:
         group.mkdir()
-        (group / "memory.limit_in_bytes").write_text(str(limit))
-        (group / "cgroup.procs").write_text(str(process.pid))
+        (group / "memory.limit_in_bytes").write_text(str(limit), "utf-8")
+        (group / "cgroup.procs").write_text(str(process.pid), "utf-8")
     except OSError as error:
         process.kill()
         raise ConfigError(f"memory: {error}: run it as root, with control groups") from error

@@ -35,4 +35,4 @@ def fill(text: str, rows: Mapping[str, Any]) -> str:
 
 def write(rows: Mapping[str, Any]) -> None:
     """The page."""
-    PAGE.write_text(fill(PAGE.read_text(), rows))
+    PAGE.write_text(fill(PAGE.read_text("utf-8"), rows), "utf-8")

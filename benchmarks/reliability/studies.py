@@ -92,7 +92,7 @@ def needs(study: str) -> dict[str, float]:
 
 def _sizes(process: subprocess.Popen) -> dict[str, int]:
     """The most so far; nothing of a process that has just ended."""
-    lines = Path(f"/proc/{process.pid}/status").read_text()
+    lines = Path(f"/proc/{process.pid}/status").read_text("utf-8")
     found = {name: re.search(rf"{line}:\s+(\d+) kB", lines) for name, line in _SIZES.items()}
     return {name: 1024 * int(match[1]) for name, match in found.items() if match}
 

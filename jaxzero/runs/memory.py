@@ -219,13 +219,13 @@ def _machine() -> int:
     limits += [n for n in resource.getrlimit(resource.RLIMIT_AS)[:1] if n != resource.RLIM_INFINITY]
     # A group's file may be missing, or say "max".
     with contextlib.suppress(OSError):
-        for line in _GROUPS.read_text().splitlines():
+        for line in _GROUPS.read_text("utf-8").splitlines():
             _, controller, group = line.split(":", 2)
             file = _TREE / _LIMITS.get(controller, "")
             for folder in (Path(group), *Path(group).parents):
                 with contextlib.suppress(OSError, ValueError):
                     place = file.parent / folder.relative_to("/") / file.name
-                    limits.append(int(place.read_text()))
+                    limits.append(int(place.read_text("utf-8")))
     return min(limits)
 
 

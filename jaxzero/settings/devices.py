@@ -127,7 +127,7 @@ def _has_tpu(root: Path) -> bool:
 
 def _word(path: Path) -> str:
     try:
-        return path.read_text().strip()
+        return path.read_text("utf-8").strip()
     except OSError:
         return ""
 
