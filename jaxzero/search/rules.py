@@ -56,11 +56,14 @@ def puct_scores(node: Node, c_puct: jax.Array, options: SearchOptions) -> jax.Ar
 def first_largest(scores: jax.Array) -> jax.Array:
     """int32[B]: `argmax` of scores [A, B] over their first axis, the lowest index among equals.
 
+    0 where a score is NaN: an edge that is not there would make a tree run in a circle for ever.
     Two reductions: XLA's CPU compiler makes a scalar loop of `jnp.argmax`, three times as slow.
     """
-    places = jnp.arange(scores.shape[0], dtype=jnp.int32)[:, None]
+    count = scores.shape[0]
+    places = jnp.arange(count, dtype=jnp.int32)[:, None]
     largest = scores.max(0)
-    return jnp.where(scores == largest[None], places, scores.shape[0]).min(0)
+    first = jnp.where(scores == largest[None], places, count).min(0)
+    return jnp.where(first < count, first, 0)
 
 
 def argmax(scores: jax.Array, options: SearchOptions, keys: jax.Array | None) -> jax.Array:

@@ -126,3 +126,13 @@ def test_a_value_under_a_policy_completes_moves_without_visits() -> None:
     mixed = (-0.4 + 2 * 0.8) / 3  # of the node's own value and the visited move's
     found = rules.value_under(jnp.array([[0.25, 0.75]]), node)
     np.testing.assert_allclose(found, [0.25 * 0.8 + 0.75 * mixed], rtol=1e-5)
+
+
+@pytest.mark.parametrize(
+    "select",
+    [rules.puct(jnp.float32(1.0), MCTXS, None), lambda node, depth: interior(node, MCTXS)],
+)
+def test_where_a_network_diverged_an_edge_that_there_is_is_followed(select: Any) -> None:
+    node, broken = nodes(0, 1.0, 3), jnp.float32(jnp.nan)
+    node = node._replace(q=node.q * broken, raw_value=node.raw_value * broken)
+    assert not select(node, jnp.int32(1)).any()
