@@ -145,7 +145,7 @@ def _is_of(directory: Path, config: ConfigDict) -> bool:
     if not (directory / workdir.CONFIG).exists():
         return False
     wanted = workdir.plain(flatten(config)) | {"study": loss_ablation.STUDY}
-    return not workdir.differing_keys(workdir.read_json(directory / workdir.CONFIG), wanted)
+    return not workdir.differing_keys(workdir.read_config(directory), wanted)
 
 
 def table(candidates: Sequence[Fit], chosen: Fit) -> Table:

@@ -65,12 +65,10 @@ def merge(shares: Sequence[Path], directory: Path, command: str | None = None) -
 
 
 def _settings(share: Path) -> dict[str, Any]:
-    path = share / workdir.CONFIG
-    if not path.is_file():
+    if not (share / workdir.CONFIG).is_file():
         raise ConfigError(f"{share} is no run directory: give the --workdir of a share")
-    stored = workdir.read_json(path)
-    study = stored.get("study") if isinstance(stored, dict) else None
-    if study not in STUDIES:
+    stored = workdir.read_config(share)
+    if (study := stored["study"]) not in STUDIES:
         raise ConfigError(f"{share} holds a {study}: shares are of {', '.join(STUDIES)}")
     return stored
 

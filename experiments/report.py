@@ -24,7 +24,7 @@ def main(words: Sequence[str] | None = None) -> None:
     if reports.study_of(run) == reports.FIRST and (run / workdir.RESULTS).is_file():
         suggest("which claims hold", "experiments.claims", run)
     elif (run / workdir.CONFIG).is_file():
-        say(play_it(run, workdir.read_json(run / workdir.CONFIG)["game"]))
+        say(play_it(run, workdir.read_config(run)["game"]))
 
 
 if __name__ == "__main__":

@@ -156,6 +156,19 @@ def read_json(path: Path) -> Any:
         raise ConfigError(f"{path} is damaged ({error}): put back a copy of it") from error
 
 
+def read_config(directory: Path) -> dict[str, Any]:
+    """What `claim` stored in a run directory: values by dotted key, and its `study`.
+
+    ConfigError: it is damaged, or no study wrote it.
+    """
+    stored = read_json(directory / CONFIG)
+    if not isinstance(stored, dict) or "study" not in stored:
+        raise ConfigError(
+            f"{directory} has a {CONFIG} that no study wrote: choose another directory"
+        )
+    return stored
+
+
 def environment() -> dict[str, Any]:
     """Device, versions and commit, for the record."""
     packages = {name: metadata.version(name) for name in _PACKAGES}
@@ -223,19 +236,14 @@ def claim(workdir: Path, config: ConfigDict, study: str, *, fixed: Sequence[str]
       ConfigError: the workdir belongs to another study or config, or can't be written.
     """
     wanted = plain(flatten(config)) | {"study": study}
-    path = workdir / CONFIG
 
     def refuse_another() -> None:
-        if not path.exists():
+        if not (workdir / CONFIG).exists():
             return
-        stored = read_json(path)
-        if not isinstance(stored, dict) or "study" not in stored:
-            raise ConfigError(
-                f"--workdir={workdir} has a {CONFIG} of another program: choose another directory"
-            )
+        stored = read_config(workdir)
         if differing := differing_keys(stored, wanted, fixed):
-            if stored.get("study") != study:
-                differing = [f"of {stored.get('study')}, not {study}"]
+            if stored["study"] != study:
+                differing = [f"of {stored['study']}, not {study}"]
             elif len(differing) > _NAMED:
                 differing[_NAMED:] = [f"and {len(differing) - _NAMED} more"]
             raise ConfigError(
@@ -249,7 +257,7 @@ def claim(workdir: Path, config: ConfigDict, study: str, *, fixed: Sequence[str]
         _lock(workdir)
         refuse_another()  # again: another command may have come and gone before this had the lock
         if jax.process_index() == 0:
-            write_json(path, wanted)
+            write_json(workdir / CONFIG, wanted)
 
 
 _NAMED = 5  # differing keys that a refusal names

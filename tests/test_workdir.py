@@ -161,7 +161,7 @@ def test_two_processes_may_write_the_same_file(
 def test_the_config_of_another_program_is_left_alone(tmp_path: Path) -> None:
     for content in ('{"architectures": ["a"]}', "[]", "3"):
         (tmp_path / workdir.CONFIG).write_text(content)
-        with pytest.raises(ConfigError, match=r"has a config\.json of another program: choose"):
+        with pytest.raises(ConfigError, match=r"has a config\.json that no study wrote: choose"):
             workdir.claim(tmp_path, default_config(), "loss_ablation")
         assert (tmp_path / workdir.CONFIG).read_text() == content
 

@@ -45,7 +45,7 @@ def groups_of(found: Sequence[tuple[str, Path, Mapping[str, Any]]]) -> list[Grou
     entries = []
     for name, place, one in found:
         rows = workdir.read_rows(place / workdir.METRICS)
-        config = workdir.read_json(place / workdir.CONFIG)
+        config = workdir.read_config(place)
         gone = Failures(place).reasons
         targets = {row["run"]: row["target"] for row in rows if row["run"] not in gone}
         for run, target in targets.items():

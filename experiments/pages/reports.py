@@ -1,5 +1,6 @@
 """Which module makes the page of which study, and the page of a run directory."""
 
+import contextlib
 import importlib
 from pathlib import Path
 from typing import Final
@@ -47,8 +48,12 @@ def study_of(directory: Path) -> str:
             f"{directory} is no run directory (it holds no {workdir.RESULTS} or "
             f"{workdir.METRICS}): give the --workdir of a study"
         )
-    named = [name for name in (workdir.RESULTS, workdir.CONFIG) if name in files]
-    study = (workdir.read_json(directory / named[0]).get("study") if named else None) or FIRST
+    stored = {}
+    if workdir.RESULTS in files:
+        stored = workdir.read_json(directory / workdir.RESULTS)
+    elif workdir.CONFIG in files:
+        stored = workdir.read_config(directory)
+    study = stored.get("study") or FIRST
     if study not in REPORTS:
         raise ConfigError(
             f"{directory} is a run of {study}, which has no report: give the run directory of "
@@ -57,11 +62,17 @@ def study_of(directory: Path) -> str:
     enough = [workdir.RESULTS, *([workdir.METRICS] if study == FIRST else [])]
     if not files & set(enough):
         for above in directory.resolve().parents[:2]:
-            path = above / workdir.CONFIG
-            if path.is_file() and workdir.read_json(path).get("study") == study:
+            if _holds(above, study):
                 raise ConfigError(f"{directory} is a part of {above}: give that")
         raise ConfigError(
             f"{directory} holds no {' or '.join(enough)} yet: the study writes its report when it "
             "ends; if it is not running any more, run its command again"
         )
     return study
+
+
+def _holds(directory: Path, study: str) -> bool:
+    """Whether a directory is a run of a study; another program's are none."""
+    with contextlib.suppress(ConfigError, OSError):
+        return bool(workdir.read_config(directory)["study"] == study)
+    return False

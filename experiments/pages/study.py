@@ -17,7 +17,7 @@ from experiments.pages.wording import plural
 from jaxzero.runs import training_elo
 from jaxzero.runs.failures import FAILED
 from jaxzero.settings.config import TARGETS, ConfigError
-from jaxzero.workdir import CONFIG, METRICS, RESULTS, read_json
+from jaxzero.workdir import CONFIG, METRICS, RESULTS, read_config, read_json
 
 UNKNOWN_GAME = "unknown game"
 # Sections of results that commands write beside them: of as many iterations as the study's own, or
@@ -242,7 +242,6 @@ def load(workdir: Path) -> Study:
     ConfigError: it holds neither `results.json` nor `metrics.jsonl`, or a file is damaged.
     """
     results_path, metrics_path = workdir / RESULTS, workdir / METRICS
-    config_path = workdir / CONFIG
     if not results_path.exists() and not metrics_path.exists():
         raise ConfigError(
             f"{workdir} is no run directory (it holds no results.json or metrics.jsonl): give the "
@@ -254,8 +253,8 @@ def load(workdir: Path) -> Study:
         results = read_json(results_path)
     else:
         notes.append("There is no results.json: the study has not finished.")
-        if config_path.exists():
-            results["config"] = read_json(config_path)
+        if (workdir / CONFIG).exists():
+            results["config"] = read_config(workdir)
     for key, name in BESIDE.items():
         if (workdir / name).exists():
             results[key] = read_json(workdir / name)

@@ -111,7 +111,7 @@ def write(directory: Path, found: dict[str, Any], targets: tuple[str, ...]) -> N
     """A run directory with two seeds of each target, equal but for 0.1 of the search."""
     directory.mkdir(parents=True)
     names = [(target, seed) for target in targets for seed in (0, 1)]
-    workdir.write_json(directory / workdir.CONFIG, {"train.batch_size": 16})
+    workdir.write_json(directory / workdir.CONFIG, {"study": "s", "train.batch_size": 16})
     rows = [
         {"iteration": i, "run": f"{t}_seed{s}", "target": t, "seed": s}
         for t, s in names

@@ -199,7 +199,9 @@ def test_every_study_has_a_report():
 
 @pytest.mark.parametrize("study", ["loss_ablation", "hyperparameter_sweep", "tournament"])
 def test_a_wrong_directory_is_one_line(study, tmp_path, monkeypatch, capsys):
-    begun, other, damaged = (tmp_path / name for name in ("begun", "other", "damaged"))
+    begun, other, damaged, foreign = (
+        tmp_path / name for name in ("begun", "other", "damaged", "foreign")
+    )
     made_up.write(begun, made_up.metrics(("sum",), 1, 1), None)
     (begun / "config.json").write_text(json.dumps({"study": study, "game": "othello_5x5"}))
     if study == "loss_ablation":  # which takes metrics alone
@@ -210,6 +212,9 @@ def test_a_wrong_directory_is_one_line(study, tmp_path, monkeypatch, capsys):
         folder.mkdir(parents=True)
         made_up.write(folder, [], None)
         (folder / "config.json").write_text(json.dumps({"study": "curriculum", "game": "x"}))
+    (part.parent / "config.json").write_text("3")  # of another program, and not asked for
+    made_up.write(foreign, [], None)
+    (foreign / "config.json").write_text("[]")
     made_up.write(damaged, [], None)
     (damaged / "results.json").write_text('{"study":')
     for directory, said in (
@@ -217,6 +222,7 @@ def test_a_wrong_directory_is_one_line(study, tmp_path, monkeypatch, capsys):
         (tmp_path, "is no run directory"),
         (other, "is a run of chess, which has no report: give the run directory of one of arms,"),
         (damaged, "results.json is damaged"),
+        (foreign, "has a config.json that no study wrote: choose another directory"),
         (begun, "run its command again"),
         (part, f"is a part of {part.parents[1]}: give that"),
     ):
