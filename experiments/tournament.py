@@ -129,9 +129,10 @@ def field(settings: TournamentSettings, opened: Sequence[Run]) -> list[Contestan
     found = []
     for run, label in zip(opened, labels, strict=True):
         if settings.members and not contestants.choose_members(run, settings.members):
+            failed = [name for name in contestants.failed_in(run) if name in settings.members]
+            why = f"only {', '.join(failed)}, which failed" if failed else "none of them"
             raise ConfigError(
-                f"--members={','.join(settings.members)}: {run.directory} has none of them, leave "
-                "it out"
+                f"--members={','.join(settings.members)}: {run.directory} has {why}, leave it out"
             )
         found += contestants.field_run(
             run,

@@ -233,6 +233,10 @@ def test_labels_tell_directories_apart(tmp_path: Path) -> None:
         (("second", "--opponents="), "second/sum_seed3@2 would play alone"),
         (("first", "--workdir=second"), "second holds a run of its own"),
         (("first", "--workdir=played"), "holds another run"),
+        (
+            ("first", "some_lost", "--members=value_seed0"),
+            "some_lost has only value_seed0, which failed, leave it out",
+        ),
         (("some_lost", "--members=value_seed0"), "--members='value_seed0': it failed, see failed"),
         (("first", "all_lost"), "all_lost: every run has failed"),
     ],
