@@ -114,9 +114,10 @@ def _of_study(study: str, keys: Sequence[Key]) -> Iterator[str]:
 
 
 def _of_key(key: Key) -> Iterator[str]:
-    """A flag for each word that the key may be, or the flag alone."""
+    """A flag for each word that the key may be, and the flag alone where it may be others."""
     words = key.choices or (("True", "False") if key.kind is bool else ("",))
-    yield from (f"--config.{key.name}={word}" for word in words)
+    unset = (usage.UNSET,) if key.default is None else ()
+    yield from (f"--config.{key.name}={word}" for word in (*words, *unset))
 
 
 def main(words: Sequence[str] | None = None) -> None:

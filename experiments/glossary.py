@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 from experiments import configs
 from experiments.shell import arguments
-from experiments.shell.usage import show
+from experiments.shell.usage import UNSET, show
 from jaxzero.settings import companions
 from jaxzero.settings.config import KEYS
 from jaxzero.settings.keys import Key, table
@@ -100,7 +100,9 @@ def page() -> str:
         Table(("term", "meaning"), tuple(TERMS.items())).markdown(),
         "## Settings",
         "Every key of a run with its default (Table 1 of Wang 2020 and 2023, 6x6 Othello). On the "
-        "command line: `--config.train.epochs=5`; presets change the values (`--help` shows them).",
+        "command line: `--config.train.epochs=5`; presets change the values (`--help` shows them). "
+        f"A key whose default is `{UNSET}` may be without a value: `--config.KEY={UNSET}` takes a "
+        "preset's away.",
     ]
     for section, meaning in SECTIONS.items():
         keys = [key for key in KEYS if key.section == section]

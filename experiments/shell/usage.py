@@ -61,7 +61,8 @@ def page(title: str, command: str, default_config: str, settings: StudySettings)
     parts.append(
         f"settings{f' in preset {shown}' if shown else ''}: letter in Wang 2020 and 2023, key, "
         "value, meaning\n(ranges: docs/glossary.md; several values: "
-        "--config.network.hidden=64,32)"
+        f"--config.network.hidden=64,32;\n{UNSET} takes a preset's value away, where there need be "
+        "none: --config.KEY=unset)"
     )
     for section in dict.fromkeys([*SECTIONS, *(key.section for key in keys.values())]):
         # A preset is chosen behind the file, and stands above.

@@ -25,6 +25,11 @@ CASES = {
     f"{LOSSES} --config.train.epo": f"{LOSSES} --config.train.epochs=",
     f"{LOSSES} --config.search.algorithm=gu": f"{LOSSES} --config.search.algorithm=gumbel ",
     f"{LOSSES} --config.study.tar": f"{LOSSES} --config.study.targets=",
+    f"{LOSSES} --config.switches.keep_tree=u": f"{LOSSES} --config.switches.keep_tree=unset ",
+    f"{LOSSES} --config.execution.evaluate_at": f"{LOSSES} --config.execution.evaluate_at_once=",
+    f"{LOSSES} --config.execution.evaluate_at_once=u": (
+        f"{LOSSES} --config.execution.evaluate_at_once=unset "
+    ),
     "python -m experiments.curriculum --config.study.ref": (
         "python -m experiments.curriculum --config.study.reference="
     ),
