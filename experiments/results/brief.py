@@ -1,4 +1,4 @@
-"""The first table of the page: the main findings of all studies, and the command that made each."""
+"""The first table of the page: the main findings of all studies, and the runs that each is from."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final, NamedTuple
@@ -8,7 +8,7 @@ from experiments.losses import arms_results
 from experiments.losses.arms_effects import VALUE
 from experiments.pages import style
 from experiments.pages.tables import Table, table
-from experiments.pages.wording import NONE, duration, game_title, interval, number
+from experiments.pages.wording import duration, game_title, interval, number
 from experiments.results import findings, shown
 from experiments.results.data import Recorded
 from experiments.results.findings import Finding
@@ -34,6 +34,7 @@ class _Row(NamedTuple):
     corrected: str | None
     seeds: str
     seconds: float | None
+    group: str  # of the runs
     runs: Sequence[Recorded]
 
 
@@ -44,14 +45,14 @@ def rows(groups: Mapping[str, Sequence[Recorded]], claims: Sequence[Finding]) ->
         for one in sorted(tested, key=findings.most_seeds, reverse=True):
             words = style.symbols(one.words.rstrip("."))
             verdicts = one.cell(findings.PUBLISHED), one.cell(findings.CORRECTED)
-            yield _Row(words, *verdicts, findings.seeds(one), one.seconds, one.runs)
+            yield _Row(words, *verdicts, findings.seeds(one), one.seconds, one.group, one.runs)
         if name == MAIN[0]:
             yield from _defects(groups)
 
 
 def _defects(groups: Mapping[str, Sequence[Recorded]]) -> Iterator[_Row]:
     """The arms that decidedly change by how much l_v is above l_+."""
-    for runs in groups.values():
+    for group, runs in groups.items():
         for study, effect in shown.arms_effects(runs):
             if (effect["kind"], effect["target"]) != ("change", _RIVAL) or not _decided(effect):
                 continue
@@ -74,6 +75,7 @@ def _defects(groups: Mapping[str, Sequence[Recorded]]) -> Iterator[_Row]:
                 None if as_published else cell,
                 number(effect["seeds"]),
                 sum(shown.seconds(run.study) or 0.0 for run in own) or None,
+                group,
                 own,
             )
 
@@ -99,11 +101,10 @@ def _has(run: Recorded, arm: str) -> bool:
     return arm in {one["name"] for one in run.study.results["arms"]}
 
 
-def command(runs: Sequence[Recorded]) -> str:
-    """That of the first run, and of how many it is."""
-    words = runs[0].study.results.get("command")
-    share = f" (one of {len(runs)} runs)" if len(runs) > 1 else ""
-    return f"`{words}`{share}" if words else NONE
+def source(group: str, runs: Sequence[Recorded]) -> str:
+    """Where runs stand with their commands, and which they are."""
+    which = f"{len(runs)} runs" if len(runs) > 1 else runs[0].name
+    return f"[{group}](results/recorded.md#{group}): {which}"
 
 
 def main_table(groups: Mapping[str, Sequence[Recorded]], claims: Sequence[Finding]) -> Table:
@@ -117,9 +118,8 @@ def main_table(groups: Mapping[str, Sequence[Recorded]], claims: Sequence[Findin
             "corrected": lambda one: one.corrected,
             "seeds": lambda one: one.seeds,
             "time": lambda one: duration(one.seconds),
-            "command": lambda one: command(one.runs),
+            "runs and their commands": lambda one: source(one.group, one.runs),
         },
         "Of each paper the claims that it rests on, wherever runs are recorded. Time: whole "
-        "studies of losses and of the curriculum, else training alone. All commands: "
-        "[recorded runs](results/recorded.md).",
+        "studies of losses and of the curriculum, else training alone.",
     )

@@ -53,7 +53,7 @@ def test_runs_are_kept_and_make_the_page(tmp_path: Path) -> None:
     [brief] = [line for line in found.splitlines() if "highest tournament Elo" in line]
     [best] = [line for line in decided.splitlines() if "highest tournament Elo" in line]
     assert brief.count("**reproduced**") == 2
-    assert brief.endswith("--workdir=runs/one &#124; more` (one of 2 runs) |")
+    assert brief.endswith("| [laptop](results/recorded.md#laptop): 2 runs |")
     cells = best.split(" | ")
     assert cells[1] == "Wang 2019, 2020, 2023"
     for cell in cells[2:4]:  # both semantics have the same games
