@@ -27,7 +27,8 @@ class Match:
     """Results of a match. M ordered pairs in the order given (of `ordered_pairs`), k games each.
 
     Attributes:
-      outcome: float32[M, k, 2], for the player who moved first and for the other.
+      outcome: float32[M, k, 2], for the player who moved first and for the other. A game that did
+        not end in max_plies is drawn: someone played what is no move, as where a network diverged.
       played: bool[M, k], games that were asked for.
       actions: int16[max_plies, M, k], opening included, -1 after the end.
       cost: evaluations of all players.
