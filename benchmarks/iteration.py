@@ -170,7 +170,7 @@ def _match(spec: Spec, hyper: Hyper, two: Any, key: jax.Array) -> arena.Match:
     two = dataclasses.replace(two, opt_state=())
     return arena.play_match(
         spec.game,
-        [gate.network_players(spec, hyper, two)],
+        [gate.arena_players(spec, hyper, two)],
         key,
         games_per_direction=spec.arena.games // 2,
         opening_plies=spec.arena.opening_plies,

@@ -19,7 +19,7 @@ from jaxzero.runs.hardware import Hardware
 from jaxzero.runs.memory import Forecast, mebibytes
 from jaxzero.settings.config import ConfigError, flatten, nearest
 from jaxzero.settings.switches import resolve_switches
-from jaxzero.tracking import Table
+from jaxzero.tracking import Sheet
 from jaxzero.training.spec import make_spec
 
 _GIB = 2**30
@@ -148,7 +148,7 @@ def _is_of(directory: Path, config: ConfigDict) -> bool:
     return not workdir.differing_keys(workdir.read_config(directory), wanted)
 
 
-def table(candidates: Sequence[Fit], chosen: Fit) -> Table:
+def table(candidates: Sequence[Fit], chosen: Fit) -> Sheet:
     """The sizes for people: what they are, what they need, and why one was taken."""
     rows = []
     for fit in candidates:
@@ -169,7 +169,7 @@ def table(candidates: Sequence[Fit], chosen: Fit) -> Table:
             )
         )
     columns = ("size", "for", "population", "channels", "m", "iterations x games", "memory", "")
-    return Table(columns, tuple(rows))
+    return Sheet(columns, tuple(rows))
 
 
 def training_minutes(config: ConfigDict, units: Cost, *, plies: float, done: int = 0) -> float:

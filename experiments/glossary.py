@@ -14,7 +14,7 @@ from jaxzero.settings import companions
 from jaxzero.settings.config import KEYS
 from jaxzero.settings.keys import Key, table
 from jaxzero.settings.table import SECTIONS
-from jaxzero.tracking import Table
+from jaxzero.tracking import Sheet
 
 TERMS: dict[str, str] = {
     "l_p": "policy loss: cross entropy -pi^T log p of the network's policy p and the target pi, "
@@ -88,7 +88,7 @@ def page() -> str:
         "experiments.glossary > docs/glossary.md` from the tables of keys "
         "(`jaxzero/settings/table.py`, `experiments/configs/`); edit those.",
         "## Letters of Wang 2020 and 2023",
-        Table(
+        Sheet(
             ("letter", "key", "default", "meaning"),
             tuple(
                 (f"`{key.letter}`", f"`{key.name}`", f"`{show(key.default)}`", key.meaning)
@@ -97,7 +97,7 @@ def page() -> str:
             ),
         ).markdown(),
         "## Terms",
-        Table(("term", "meaning"), tuple(TERMS.items())).markdown(),
+        Sheet(("term", "meaning"), tuple(TERMS.items())).markdown(),
         "## Settings",
         "Every key of a run with its default (Table 1 of Wang 2020 and 2023, 6x6 Othello). On the "
         "command line: `--config.train.epochs=5`; presets change the values (`--help` shows them). "
@@ -134,7 +134,7 @@ def _keys(keys: Sequence[Key]) -> str:
                 companions.described(key, known),
             )
         )
-    return Table(("key", "letter", "default", "may be", "meaning"), tuple(rows)).markdown()
+    return Sheet(("key", "letter", "default", "may be", "meaning"), tuple(rows)).markdown()
 
 
 def main(words: Sequence[str] | None = None) -> None:

@@ -18,7 +18,7 @@ from jaxzero.runs import hardware, runner
 from jaxzero.runs.stopping import Stopped
 from jaxzero.settings import companions
 from jaxzero.settings.config import ConfigError, nearest
-from jaxzero.tracking import Table
+from jaxzero.tracking import Sheet
 
 _TIMED = 2.0  # seconds of each phase
 _WIDTH = 760  # pixels of a report's figure
@@ -118,7 +118,7 @@ def table(directory: Path, title: str, columns: Sequence[str] = ()) -> str:
             raise ConfigError(f"column {name!r}: {nearest(name, found.headers)}")
     shown = [found.headers.index(name) for name in columns or found.headers]
     rows = tuple(tuple(row[at] for at in shown) for row in found.rows)
-    return Table(tuple(found.headers[at] for at in shown), rows).markdown() + f"\n\n{found.note}"
+    return Sheet(tuple(found.headers[at] for at in shown), rows).markdown() + f"\n\n{found.note}"
 
 
 def figure(directory: Path, name: str) -> bytes:
@@ -166,7 +166,7 @@ def _minutes(value: float) -> str:
     return f"{value:.0f} minutes" if value < 90 else f"{value / 60:.1f} hours"
 
 
-def ratings(results: Mapping[str, Any], number: int = 0) -> Table:
+def ratings(results: Mapping[str, Any], number: int = 0) -> Sheet:
     """A tournament of `results.json`, strongest first: Elo and its standard error."""
     played = results["tournaments"][number]
     rated = zip(played["players"], played["elo"], played["stderr"], strict=True)
@@ -174,4 +174,4 @@ def ratings(results: Mapping[str, Any], number: int = 0) -> Table:
         ((player["name"], round(elo), round(stderr)) for player, elo, stderr in rated),
         key=lambda row: -row[1],
     )
-    return Table(("player", "Elo", "+-"), tuple(rows))
+    return Sheet(("player", "Elo", "+-"), tuple(rows))

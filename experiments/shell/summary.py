@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from jaxzero.runs import learning
-from jaxzero.tracking import StudySummary, Table
+from jaxzero.tracking import Sheet, StudySummary
 
 _SETTINGS = ("config", "switches", "environment", "runs")  # W&B has them as a run's config
 _NAMED = ("training_elo", "tournaments", "checks")  # handled one by one
@@ -55,7 +55,7 @@ class _Findings:
 
     def __init__(self, runs: Iterable[str]) -> None:
         self.numbers: dict[str, float] = {}
-        self.tables: dict[str, Table] = {}
+        self.tables: dict[str, Sheet] = {}
         self.curves: dict[str, dict[str, dict[int, float]]] = {}
         self.members: dict[str, dict[str, float]] = {name: {} for name in runs}
 
@@ -97,7 +97,7 @@ class _Findings:
         rated = [dict(player) | {"elo": elo, "stderr": stderr} for player, elo, stderr in ratings]
         names = [player["name"] for player in rated]
         self.tables[path] = table(rated)
-        self.tables[f"{path}/results"] = Table(
+        self.tables[f"{path}/results"] = Sheet(
             ("first", "second", "wins", "draws", "losses"),
             tuple(
                 (names[first], names[second], *map(int, counts))
@@ -113,13 +113,13 @@ class _Findings:
         if "superiority" in played:
             rows = zip(names, played["superiority"], strict=True)
             square = tuple((name, *row) for name, row in rows)
-            self.tables[f"{path}/superiority"] = Table(("player", *names), square)
+            self.tables[f"{path}/superiority"] = Sheet(("player", *names), square)
         for key, value in played.items():
             if key not in ("players", "results"):
                 self.take(f"{path}/{key}", value)
 
 
-def table(records: Sequence[Mapping[str, Any]]) -> Table:
+def table(records: Sequence[Mapping[str, Any]]) -> Sheet:
     """Records as rows; columns are all keys with plain values, in order of appearance.
 
     What a record holds in a mapping has its path as key, `network/weak/mean`.
@@ -128,7 +128,7 @@ def table(records: Sequence[Mapping[str, Any]]) -> Table:
     columns = dict.fromkeys(
         key for record in records for key, value in record.items() if _is_plain(value)
     )
-    return Table(tuple(columns), tuple(tuple(record.get(c) for c in columns) for record in records))
+    return Sheet(tuple(columns), tuple(tuple(record.get(c) for c in columns) for record in records))
 
 
 def _numbers(path: str, node: Any) -> dict[str, float]:

@@ -59,7 +59,7 @@ def listed_as_published(players: Sequence[Entry]) -> list[int]:
 
 
 def terms(players: Sequence[Entry], *, as_published: bool) -> dict[str, Any]:
-    """What `tournament.rate` and `tournament.fit` are told: BayesElo's defaults, or to fit all."""
+    """Arguments of `tournament.rate` and `tournament.fit`: BayesElo's defaults, or none."""
     if not as_published:
         return {}
     listed = listed_as_published(players)

@@ -21,6 +21,7 @@ from jaxzero.settings.config import ConfigError
 
 INSTALL = "apt-get install fairy-stockfish"
 _GRACE = 5.0  # seconds beyond a move's time before a process counts as hung
+_STARTS = 20.0  # seconds that a process has to start and to take its options
 _POLL = 0.2  # seconds between looks at whether a process has ended unseen
 _TRIES = 3  # processes that may fail at one position
 # It logs a traceback for each move to ponder on that does not fit the move played, as Skill Level
@@ -122,7 +123,7 @@ class Engines:
         return move.uci()
 
     def _start(self) -> Any:
-        engine = self._chess.engine.SimpleEngine.popen_uci(list(self._command), timeout=_GRACE)
+        engine = self._chess.engine.SimpleEngine.popen_uci(list(self._command), timeout=_STARTS)
         options: dict[str, Any] = {"Threads": 1, "Skill Level": self._settings.skill}
         offered = engine.protocol.options
         known = {k: v for k, v in options.items() if v is not None and k in offered}
@@ -131,7 +132,7 @@ class Engines:
                 raise self._chess.engine.EngineError("it has no Skill Level: set none")
             if self._variant not in _variants(offered.get("UCI_Variant")):
                 raise self._chess.engine.EngineError("it does not know that variant")
-            self._result(engine, engine.protocol.configure(known), _GRACE)
+            self._result(engine, engine.protocol.configure(known), _STARTS)
         except BaseException:  # else its thread would keep this process from ending
             _stop(engine)
             raise

@@ -224,9 +224,14 @@ def improved_policy(
 
     def one(node: Node, may: jax.Array) -> jax.Array:
         q = q_transform(options)(as_single_node_tree(node, jnp.zeros_like(node.q)), jnp.int32(0))
-        return jnp.where(may, jax.nn.softmax(jnp.where(may, node.log_prior + q, ILLEGAL)), 0.0)
+        return _improved(node, q, may)
 
     return jax.vmap(one)(node._replace(log_prior=log_prior), may)
+
+
+def _improved(node: Node, q: jax.Array, may: jax.Array) -> jax.Array:
+    """float32[A], of one node: softmax of log prior and sigma(q), 0 where a move may not be."""
+    return jnp.where(may, jax.nn.softmax(jnp.where(may, node.log_prior + q, ILLEGAL)), 0.0)
 
 
 def gumbel_policy(
@@ -247,8 +252,7 @@ def gumbel_policy(
         score = gumbel + node.log_prior - node.log_prior.max() + q
         most_visited = may & (node.visits == jnp.where(may, node.visits, 0).max())
         action = jnp.argmax(jnp.where(most_visited, score, -jnp.inf)).astype(jnp.int32)
-        improved = jax.nn.softmax(jnp.where(may, node.log_prior + q, ILLEGAL))
-        policy = improved = jnp.where(may, improved, 0.0)
+        policy = improved = _improved(node, q, may)
         if options.gumbel_target == "visits":
             visits = jnp.where(may, node.visits, 0)
             policy = jnp.where(visits.any(), visits / jnp.maximum(visits.sum(), 1.0), improved)

@@ -28,6 +28,7 @@ from jaxzero.settings.table import KEYS, TARGETS
 __all__ = [
     "KEYS",
     "LETTERS",
+    "NO_TENSORBOARD",
     "SEMANTICS",
     "SWITCHES",
     "TARGETS",
@@ -56,6 +57,10 @@ LETTERS: dict[str, Key] = {
     letter: next(key for key in KEYS if key.letter == letter)
     for letter in ("I", "E", "T'", "m", "c", "rs", "ep", "bs", "lr", "d", "n", "u")
 }
+NO_TENSORBOARD = (
+    "config.tracking.tensorboard=True: tensorboardX is not installed, "
+    'pip install -e ".[tensorboard]" or set it to False'
+)
 T = TypeVar("T")
 
 
@@ -197,10 +202,7 @@ def require_extras(config: ConfigDict) -> None:
             'pip install -e ".[wandb]" or set it to off'
         )
     if config.tracking.tensorboard and not _installed("tensorboardX"):
-        raise ConfigError(
-            "config.tracking.tensorboard=True: tensorboardX is not installed, "
-            'pip install -e ".[tensorboard]" or set it to False'
-        )
+        raise ConfigError(NO_TENSORBOARD)
 
 
 def _installed(package: str) -> bool:

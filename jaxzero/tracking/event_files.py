@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from jaxzero.settings.config import ConfigError
+from jaxzero.settings.config import NO_TENSORBOARD, ConfigError
 from jaxzero.tracking.summary import Row, StudySummary, scalars
 
 FOLDER = "tensorboard"
@@ -35,10 +35,7 @@ class EventFiles:
             self._protocol: Any = importlib.import_module("tensorboardX.proto.event_pb2")
             self._files: Any = importlib.import_module("tensorboardX.event_file_writer")
         except ImportError as error:
-            raise ConfigError(
-                "config.tracking.tensorboard=True: tensorboardX is not installed, "
-                'pip install -e ".[tensorboard]" or set it to False'
-            ) from error
+            raise ConfigError(NO_TENSORBOARD) from error
         self._folder = directory / FOLDER
         self._writers: dict[str, Any] = {}
         self._flushed = time.monotonic()

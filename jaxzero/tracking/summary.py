@@ -12,7 +12,7 @@ _HEAD = ("iteration", "seed")  # numbers of a row that say which row it is
 
 
 @dataclasses.dataclass(frozen=True)
-class Table:
+class Sheet:
     """Rows of words and numbers.
 
     Attributes:
@@ -50,7 +50,7 @@ class StudySummary:
     )
     members: Mapping[str, Mapping[str, float]] = dataclasses.field(default_factory=dict)
     numbers: Mapping[str, float] = dataclasses.field(default_factory=dict)
-    tables: Mapping[str, Table] = dataclasses.field(default_factory=dict)
+    tables: Mapping[str, Sheet] = dataclasses.field(default_factory=dict)
     figures: Sequence[Path] = ()
     report: Path | None = None
     arms: int = 0

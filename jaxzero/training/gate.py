@@ -15,7 +15,7 @@ from jaxzero.training.learner import Learner
 from jaxzero.training.spec import Hyper, Spec
 
 
-def network_players(spec: Spec, hyper: Hyper, networks: Learner) -> Players:
+def arena_players(spec: Spec, hyper: Hyper, networks: Learner) -> Players:
     """Players [P] from networks with a leading axis P, with the run's own m and c."""
     fixed = spec.num_simulations if spec.search.fixes_simulations else None
     return search_players(
@@ -67,7 +67,7 @@ def _match(
         return arena.count_results(match), arena.distinct_games(match), match.cost
     match = arena.play_match(
         spec.game,
-        [network_players(spec, hyper, two)],
+        [arena_players(spec, hyper, two)],
         key,
         games_per_direction=spec.arena.games // 2,
         played=hyper.arena_games // 2,
@@ -110,7 +110,7 @@ def gate(
     else:
         decided = sequential.play(
             spec.game,
-            [network_players(spec, hyper, two)],
+            [arena_players(spec, hyper, two)],
             key,
             wilson.Rule(spec.arena.confidence, spec.arena.width),
             most=spec.arena.games // 2,

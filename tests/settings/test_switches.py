@@ -195,7 +195,7 @@ def test_a_gate_of_draws(on: bool, monkeypatch: pytest.MonkeyPatch) -> None:
         actions=jnp.zeros((spec.game.max_plies, *games), jnp.int16),
         cost=no_cost(),
     )
-    monkeypatch.setattr(gate, "network_players", lambda *_: None)
+    monkeypatch.setattr(gate, "arena_players", lambda *_: None)
     monkeypatch.setattr(arena, "play_match", lambda *_, **options: drawn)
     network = small.compiled_init(small.small_spec())(0).learner
     accepted, metrics = gate.gate(spec, small.small_hyper(), network, network, jax.random.key(0))
@@ -217,7 +217,7 @@ def test_the_gate_is_passed_by_a_candidate_that_wins(
         actions=jnp.zeros((spec.game.max_plies, *first.shape), jnp.int16),
         cost=no_cost(),
     )
-    monkeypatch.setattr(gate, "network_players", lambda *given: seen.append(given[2]))
+    monkeypatch.setattr(gate, "arena_players", lambda *given: seen.append(given[2]))
     monkeypatch.setattr(arena, "play_match", lambda *_, **options: match)
     candidate, best = (small.compiled_init(spec)(seed).learner for seed in (0, 1))
     accepted, metrics = gate.gate(spec, small.small_hyper(), candidate, best, jax.random.key(0))

@@ -20,7 +20,7 @@ from ml_collections import ConfigDict
 from jaxzero import runs, workdir
 from jaxzero.runs import Member
 from jaxzero.settings.config import ConfigError
-from jaxzero.tracking import StudySummary, Table, Tracker, wandb_runs
+from jaxzero.tracking import Sheet, StudySummary, Tracker, wandb_runs
 from jaxzero.tracking.background import Background
 from jaxzero.tracking.summary import scalars
 from tests import small
@@ -50,7 +50,7 @@ def final_after(iteration: int) -> StudySummary:
         curves={"elo/training": dict.fromkeys(RUNS, curve)},
         members={RUNS[0]: {"elo/final": 7.0}},
         numbers={"checks/learns": 1.5},
-        tables={"checks": Table(("name", "value", "holds"), (("a|b", 0.25, True), ("c", 1, None)))},
+        tables={"checks": Sheet(("name", "value", "holds"), (("a|b", 0.25, True), ("c", 1, None)))},
     )
 
 
