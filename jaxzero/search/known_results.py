@@ -26,7 +26,7 @@ import jax.numpy as jnp
 import mctx
 
 from jaxzero.loops import any_member
-from jaxzero.search.tree import ILLEGAL, UNKNOWN, Leaf, NewNode, Node, expand
+from jaxzero.search.tree import ILLEGAL, UNKNOWN, Leaf, NewNode, Node, expand, put
 
 WON, DRAWN, LOST = 1, 0, -1
 
@@ -178,12 +178,12 @@ def backup(
         count = visits[rows, node, action]
         mean = (q[rows, node, action] * count + value + draw_worth) / (count + 1)
         mean = jnp.where(sure, value + draw_worth, mean)
-        visits = visits.at[rows, index, action].set(count + 1, mode="drop")
-        q = q.at[rows, index, action].set(mean, mode="drop")
+        visits = put(visits, (index, action), count + 1)
+        q = put(q, (index, action), mean)
         if draws is not None:
             mean = (draws[rows, node, action] * count + draw) / (count + 1)
-            draws = draws.at[rows, index, action].set(jnp.where(sure, draw, mean), mode="drop")
-        known = known.at[rows, index, action].set(result, mode="drop")
+            draws = put(draws, (index, action), jnp.where(sure, draw, mean))
+        known = put(known, (index, action), result)
         legal = tree.children_prior_logits[rows, node] > ILLEGAL / 2
         of_node = node_result(known[rows, node], legal)
         going = going & (node != 0)

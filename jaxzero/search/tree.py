@@ -211,31 +211,40 @@ def _node_and_action(edge: jax.Array, actions: int) -> tuple[jax.Array, jax.Arra
     return jax.lax.div(edge, jnp.int32(actions)), jax.lax.rem(edge, jnp.int32(actions))
 
 
+def put(column: jax.Array, where: tuple[jax.Array, ...], value: jax.Array) -> jax.Array:
+    """An array [B, ...] with one value for each tree, int32[B] each of `where`; beyond it: dropped.
+
+    Each tree writes in its own row, so no two in one place. If XLA did not know that, it would sort
+    the places first with `execution.deterministic_gpu`.
+    """
+    rows = jnp.arange(column.shape[0])
+    return column.at[rows, *where].set(value.astype(column.dtype), mode="drop", unique_indices=True)
+
+
 def expand(tree: mctx.Tree, leaf: Leaf, new: NewNode, keep: jax.Array) -> mctx.Tree:
     """Stores new nodes below `leaf` in the lanes `keep` (bool[B]) that still have room."""
-    rows = jnp.arange(keep.shape[0])
     capacity = tree.node_visits.shape[1]
     size = tree.extra_data.size
     keep = keep & (size < capacity)
-    index = jnp.where(keep, size, capacity)  # out of range: dropped by the scatter
+    index = jnp.where(keep, size, capacity)  # out of range: dropped
     parent = jnp.where(keep, leaf.node, capacity)
 
-    def put(column: jax.Array, value: jax.Array) -> jax.Array:
-        return column.at[rows, index].set(value.astype(column.dtype), mode="drop")
+    def store(column: jax.Array, value: jax.Array) -> jax.Array:
+        return put(column, (index,), value)
 
     raw_draws = tree.extra_data.raw_draws
     return tree.replace(
-        raw_values=put(tree.raw_values, new.value),
-        parents=put(tree.parents, leaf.node),
-        action_from_parent=put(tree.action_from_parent, leaf.action),
-        children_prior_logits=put(tree.children_prior_logits, new.log_prior),
-        children_index=tree.children_index.at[rows, parent, leaf.action].set(size, mode="drop"),
-        embeddings=jax.tree.map(put, tree.embeddings, new.state),
+        raw_values=store(tree.raw_values, new.value),
+        parents=store(tree.parents, leaf.node),
+        action_from_parent=store(tree.action_from_parent, leaf.action),
+        children_prior_logits=store(tree.children_prior_logits, new.log_prior),
+        children_index=put(tree.children_index, (parent, leaf.action), size),
+        embeddings=jax.tree.map(store, tree.embeddings, new.state),
         extra_data=dataclasses.replace(
             tree.extra_data,
             size=size + keep,
-            to_move=put(tree.extra_data.to_move, new.to_move),
-            raw_draws=None if raw_draws is None else put(raw_draws, new.draw),
+            to_move=store(tree.extra_data.to_move, new.to_move),
+            raw_draws=None if raw_draws is None else store(raw_draws, new.draw),
         ),
     )
 
@@ -274,11 +283,11 @@ def backup(
         rows = jnp.arange(batch)
         count = visits[rows, edge]
         mean = (q[rows, edge] * count + value + draw_worth) / (count + 1)
-        visits = visits.at[rows, edge].set(count + 1, mode="drop")
-        q = q.at[rows, edge].set(mean, mode="drop")
+        visits = put(visits, (edge,), count + 1)
+        q = put(q, (edge,), mean)
         if draws is not None:
             mean = (draws[rows, edge] * count + draw) / (count + 1)
-            draws = draws.at[rows, edge].set(mean, mode="drop")
+            draws = put(draws, (edge,), mean)
         node, _ = _node_and_action(edge, actions)
         parent = tree.parents[rows, node]
         above = parent * actions + tree.action_from_parent[rows, node]

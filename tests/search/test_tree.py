@@ -3,9 +3,11 @@
 from typing import Any
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from jaxzero.runs import flops
 from jaxzero.search import SearchResult
 from tests.search.common import (
     AGAIN,
@@ -15,6 +17,7 @@ from tests.search.common import (
     SIMULATIONS,
     SMALL,
     WITH_FINISHED,
+    compiled,
     options_of,
     oracle_game,
     positions_with_an_end,
@@ -124,3 +127,15 @@ def test_a_batch_of_finished_games_alone() -> None:
     assert result.diagnostics.simulations == 0
     assert result.diagnostics.useful_evaluations == 0
     assert result.diagnostics.evaluations == LANES * 26
+
+
+@pytest.mark.parametrize("changes", [{}, {"propagate_results": True}, {"backs_up_draws": True}])
+def test_no_two_trees_write_in_one_place(changes: dict[str, bool]) -> None:
+    # If XLA did not know, it would sort the places with `execution.deterministic_gpu`.
+    search = compiled(SMALL, options_of(**changes))
+    keys = jax.eval_shape(lambda: jax.random.split(jax.random.key(0), LANES))
+    states = stack([various_positions(SMALL)[0]] * LANES)
+    traced = jax.make_jaxpr(search)(keys, states, 8, 1.0, 1.0, jnp.ones((LANES,), bool))
+    written = [e for e in flops.equations(traced.jaxpr) if e.primitive.name == "scatter"]
+    assert len(written) > 5
+    assert all(each.params["unique_indices"] for each in written)
