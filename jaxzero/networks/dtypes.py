@@ -25,7 +25,7 @@ def default_dtype(platform: str | None = None) -> DTypeLike:
     name = platform or jax.default_backend()
     if name == "tpu":
         return jnp.bfloat16
-    if name in ("gpu", "cuda") and _gpu_capability() >= _BFLOAT16_CAPABILITY:
+    if name in ("gpu", "cuda") and gpu_capability() >= _BFLOAT16_CAPABILITY:
         return jnp.bfloat16
     return jnp.float32
 
@@ -112,7 +112,7 @@ def cast_kernels(params: Any, dtype: Any) -> Any:
     return jax.tree_util.tree_map_with_path(cast, params)
 
 
-def _gpu_capability() -> float:
+def gpu_capability() -> float:
     """Compute capability of the first GPU; 0.0 when there is none or it doesn't say."""
     try:
         capability = jax.devices("gpu")[0].compute_capability

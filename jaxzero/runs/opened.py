@@ -17,7 +17,7 @@ from jaxzero.runs import weights
 from jaxzero.runs.checkpoints import Checkpoints
 from jaxzero.settings import config as config_lib
 from jaxzero.settings.config import ConfigError
-from jaxzero.training import growth, iteration
+from jaxzero.training import components, growth, iteration
 from jaxzero.training import spec as spec_lib
 from jaxzero.training.learner import Learner, without_optimiser
 from jaxzero.training.spec import GrowthSettings, Spec
@@ -145,6 +145,8 @@ def _read(directory: Path) -> tuple[str, ConfigDict, tuple[Member, ...]]:
     saved = workdir.read_json(directory / workdir.MEMBERS)
     try:
         study = stored.pop("study")
+        if not components.compiles_kernels():  # as the machine that trained may have
+            stored["execution.tree_steps"] = "loops"
         config = config_lib.from_flat(stored)
         members = tuple(
             Member(

@@ -55,8 +55,9 @@ EXECUTION: tuple[Key, ...] = (
     Key(
         "execution.tree_steps",
         "loops",
-        "the way down and up a search's trees: XLA's loops, or one Pallas kernel each, for GPUs, "
-        "predicted faster there and not measured yet; on CPUs interpreted, slowly",
+        "the way down and up a search's trees: XLA's loops, or one Pallas kernel each, for GPUs "
+        "(NVIDIA's from Ampere on), predicted faster there and not measured yet; on CPUs "
+        "interpreted, slowly",
         choices=("loops", "kernels"),
     ),
     Key(

@@ -11,7 +11,7 @@ from ml_collections import ConfigDict
 from jaxzero.games import make_game
 from jaxzero.games.base import Game
 from jaxzero.games.playouts import mean_random_plies
-from jaxzero.networks import NETWORKS, make_network
+from jaxzero.networks import NETWORKS, dtypes, make_network
 from jaxzero.search.options import SearchOptions
 from jaxzero.settings import devices
 from jaxzero.settings.config import ConfigError, Switches, section
@@ -21,6 +21,7 @@ from jaxzero.training import features, losses
 # Positions that a CPU evaluates together: as many as keep all cores busy, so that few are
 # evaluated for nothing. Measured with one core and with two.
 _ONE_CORE, _SEVERAL_CORES = 16, 32
+_TRITON_CAPABILITY = 8.0  # NVIDIA GPUs before Ampere are refused by the compiler of kernels
 
 
 def build_game(config: ConfigDict) -> Game:
@@ -58,8 +59,21 @@ def build_network(config: ConfigDict, game: Game, axis_name: str | None = None) 
         ) from error
 
 
+def compiles_kernels() -> bool:
+    """Whether `execution.tree_steps=kernels` is compiled here; a CPU interprets it."""
+    if jax.default_backend() != "gpu":
+        return False
+    return not 0 < dtypes.gpu_capability() < _TRITON_CAPABILITY  # another maker's says nothing
+
+
 def search_options(config: ConfigDict, switches: Switches) -> SearchOptions:
     """`config.search` as the search takes it, which refuses what does not go together."""
+    wants_kernels = config.execution.tree_steps == "kernels" and jax.default_backend() != "cpu"
+    if wants_kernels and not compiles_kernels():
+        raise ConfigError(
+            "config.execution.tree_steps='kernels': needs a GPU, of NVIDIA's one from Ampere on "
+            f"(A100, L4, H100), this machine shows {devices.describe()}, set it to 'loops'"
+        )
     searches = config.search.tree_moves if switches.keep_tree else 1
     try:
         return section(

@@ -2,16 +2,20 @@
 
 import json
 import sys
+from pathlib import Path
 from typing import Any
 
 import jax
 import numpy as np
 import pytest
 
+from jaxzero import runs
+from jaxzero.networks import dtypes
 from jaxzero.settings import config as config_lib
 from jaxzero.settings.config import ConfigError, default_config, get, validate
-from jaxzero.training import learner
+from jaxzero.training import components, learner
 from jaxzero.training import spec as spec_lib
+from tests.saved_runs import save_run
 from tests.small import changed, small_config
 
 TABLE_1 = {  # 000 and 003, row "default"
@@ -187,6 +191,27 @@ def test_impossible_games_and_networks_are_refused_in_one_line(
         spec_lib.make_spec(small_config(changes))
     assert message in str(caught.value)
     assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("backend", "capability", "compiles"),
+    [("gpu", 8.0, True), ("gpu", 0.0, True), ("gpu", 7.5, False), ("tpu", 0.0, False)],
+)
+def test_kernels_are_refused_where_they_do_not_compile(
+    backend: str, capability: float, compiles: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = {"execution.tree_steps": "kernels"}
+    opened = save_run(tmp_path, changes=asked)
+    monkeypatch.setattr(jax, "default_backend", lambda: backend)
+    monkeypatch.setattr(dtypes, "gpu_capability", lambda: capability)
+    assert components.compiles_kernels() is compiles
+    # What was trained elsewhere plays on.
+    assert (runs.open_run(opened).spec.search.tree_steps == "kernels") is compiles
+    if compiles:
+        assert spec_lib.make_spec(small_config(asked)).search.tree_steps == "kernels"
+    else:
+        with pytest.raises(ConfigError, match=r"tree_steps='kernels': .*, set it to 'loops'$"):
+            spec_lib.make_spec(small_config(asked))
 
 
 def test_a_minibatch_may_be_as_large_as_the_window_can_be() -> None:
