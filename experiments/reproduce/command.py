@@ -41,7 +41,11 @@ def parser() -> Parser:
         "--launcher", choices=LAUNCHERS, default="", help="parts as jobs, side by side"
     )
     made.add_argument(
-        "--workers", type=int, default=0, metavar="K", help="jobs (default one for each part)"
+        "--workers",
+        type=int,
+        default=0,
+        metavar="K",
+        help="jobs (default one for each part, local ones one for each GPU)",
     )
     made.add_argument(
         "--slurm",
@@ -78,8 +82,10 @@ def main(given_words: Sequence[str] | None = None) -> None:
     folder, status = given.workdir / given.scale, 0
     if not given.page:
         machine = forecast.look()
+        at_once = launch.at_once(given.launcher, given.workers, machine)
         say(f"planning {paper.name} for {machine.described}")
-        planned = plan.make(paper, given.scale, given.only, given.shard, folder, machine)
+        own = launch.of_a_job(given.launcher, machine)
+        planned = plan.make(paper, given.scale, given.only, given.shard, folder, own)
         shown = plan.shown(planned, given.max_minutes)
         print(f"{shown.text()}\n{shown.note}", flush=True)
         if given.plan:
@@ -87,7 +93,7 @@ def main(given_words: Sequence[str] | None = None) -> None:
         mine = [one.part for one in planned]
         if given.launcher:
             todo = [part for part in mine if parts.state_of(part, folder).state != parts.FINISHED]
-            dealt = plan.deal(todo, given.scale, given.workers or len(todo))
+            dealt = plan.deal(todo, given.scale, at_once or len(todo))
             shares = [Share(own, given.scale, folder, given.max_minutes) for own in dealt]
             status = launch.run(shares, given.launcher, slurm, machine)
         else:

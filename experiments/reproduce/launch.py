@@ -10,7 +10,7 @@ import signal
 import sys
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from types import FrameType
 from typing import Any, Final, NoReturn
@@ -27,6 +27,7 @@ _AGAIN: Final = 3  # times that a job which died is handed in again
 _OFTEN: Final = 10_000  # times that a job may be out of time; each has saved what it did
 _MINUTES: Final = 24 * 60  # of a job, if Slurm is not asked for another time
 _POLL: Final = 0.5  # seconds
+_GPUS: Final = "CUDA_VISIBLE_DEVICES"
 _PREEMPTION: Final = 20  # seconds after SIGTERM in which Slurm may say that it is one
 
 
@@ -38,6 +39,7 @@ class Share:
     scale: str  # as of `parts.run`
     folder: Path  # as of `parts.run`
     max_minutes: float  # as of `parts.run`
+    gpu: str = ""  # of a local job, as CUDA names it
 
     @property
     def name(self) -> str:
@@ -52,6 +54,7 @@ class Share:
         if local:  # Slurm finds processes by their group
             os.setpgid(0, 0)  # Ctrl-C is for the command that waits, which passes it on
             signal.signal(signal.SIGINT, signal.default_int_handler)
+            os.environ[_GPUS] = self.gpu
         signal.signal(signal.SIGTERM, _leave)  # between two parts; within one it saves first
         try:
             status = parts.run(self.mine, self.scale, self.folder, self.max_minutes)
@@ -87,6 +90,31 @@ def check(launcher: str, workers: int, slurm: Mapping[str, Any]) -> None:
         )
 
 
+def at_once(launcher: str, workers: int, machine: Hardware) -> int:
+    """Most jobs that go side by side; 0: any number.
+
+    A local job has an accelerator to itself: two would not both fit into its memory, of which JAX
+    takes most at once. A TPU is one process's with all its chips.
+
+    ConfigError: more `workers` are asked for than there are.
+    """
+    if launcher != "local" or machine.platform == "cpu":
+        return workers
+    most = machine.count if machine.platform == "gpu" else 1
+    if workers > most:
+        raise ConfigError(
+            f"--workers={workers}: this machine shows {machine.described}, on which "
+            f"{most} local job{'s' if most > 1 else ''} can run at once, choose at most that"
+        )
+    return workers or most
+
+
+def of_a_job(launcher: str, machine: Hardware) -> Hardware:
+    """What one job has of this machine."""
+    alone = launcher == "local" and machine.platform == "gpu"
+    return replace(machine, count=1) if alone else machine
+
+
 def options(text: str) -> dict[str, Any]:
     """Of `partition=gpu,time=60` by name, numbers as int. ConfigError: a word without `=`."""
     found: dict[str, Any] = {}
@@ -105,7 +133,7 @@ def run(shares: Sequence[Share], launcher: str, slurm: Mapping[str, Any], machin
       shares: of one scale and folder; those without parts are left out.
       launcher: of `LAUNCHERS`.
       slurm: options of its jobs, as submitit names them; `time` in minutes.
-      machine: whose GPUs local jobs take, one each in turn.
+      machine: whose GPUs local jobs take, one each.
 
     Returns:
       0; 1 after a failure; 130 and 143 after Ctrl-C and SIGTERM, which stop all jobs: they save.
@@ -119,19 +147,18 @@ def run(shares: Sequence[Share], launcher: str, slurm: Mapping[str, Any], machin
     from submitit.core.utils import FailedJobError
 
     executor = _executor(launcher, waiting[0].folder / JOBS, slurm)
+    gpus = _gpus(machine)
     previous = {number: signal.signal(number, _leave) for number in (signal.SIGINT, signal.SIGTERM)}
     jobs: dict[Any, tuple[int, Share, int]] = {}
 
     def hand_in(index: int, share: Share, tries: int) -> int:
         """0; 1 if the scheduler does not take it."""
-        if launcher == "local":
-            _take_gpu(executor, index, machine)
         # Its processes inherit this; else submitit's would kill the part on Ctrl-C.
         interrupt = signal.signal(signal.SIGINT, signal.SIG_IGN)
         asked: list[int] = []  # a signal that comes now waits, or nobody would stop this job
         terminate = signal.signal(signal.SIGTERM, lambda number, _: asked.append(number))
         try:
-            job = executor.submit(share)
+            job = executor.submit(replace(share, gpu=gpus[index % len(gpus)]))
             jobs[job] = index, share, tries
             handed_in = f"job {job.job_id}: {share.name}"
         except FailedJobError as error:
@@ -191,10 +218,12 @@ def _executor(launcher: str, folder: Path, slurm: Mapping[str, Any]) -> Any:
     return made
 
 
-def _take_gpu(executor: Any, index: int, machine: Hardware) -> None:
-    """One GPU for a local job; submitit hides all of them from jobs that ask for none."""
-    if machine.platform == "gpu":
-        executor.update_parameters(gpus_per_node=1, visible_gpus=(index % machine.count,))
+def _gpus(machine: Hardware) -> list[str]:
+    """The GPUs that JAX sees, as CUDA names them; `""` of a machine without."""
+    if machine.platform != "gpu":
+        return [""]
+    shown = os.environ.get(_GPUS)
+    return (shown.split(",") if shown else [str(n) for n in range(machine.count)])[: machine.count]
 
 
 def _status(job: Any) -> int | None:

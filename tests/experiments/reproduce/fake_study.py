@@ -7,6 +7,7 @@ step while there is a file `hold` beside its directory.
 """
 
 import json
+import os
 import signal
 import sys
 import time
@@ -42,6 +43,7 @@ def main() -> None:
     flags = dict(word.removeprefix("--").split("=", 1) for word in sys.argv[1:])
     directory = Path(flags["workdir"])
     directory.mkdir(exist_ok=True)
+    (directory / "gpu").write_text(os.environ.get("CUDA_VISIBLE_DEVICES", ""))
 
     def save(number: int, _: FrameType | None) -> None:
         signal.signal(number, signal.SIG_DFL)

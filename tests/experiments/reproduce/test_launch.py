@@ -7,7 +7,6 @@ import sys
 import threading
 import time
 from pathlib import Path
-from unittest import mock
 
 import pytest
 from submitit.core.utils import FailedJobError
@@ -22,6 +21,7 @@ from tests.experiments.reproduce.fake_study import STEPS
 
 ROOT = Path(__file__).resolve().parents[3]
 LAPTOP = Hardware("cpu", "a laptop", 1, None)
+SERVER = Hardware("gpu", "2 x GPU", 2, None)
 
 
 @pytest.fixture(autouse=True)
@@ -111,15 +111,30 @@ def stopping(folder: Path, name: str) -> threading.Thread:
     return thread
 
 
-def test_local_jobs_take_the_gpus_in_turn() -> None:
-    executor = mock.Mock()
-    for index in range(3):
-        launch._take_gpu(executor, index, Hardware("gpu", "a server", 2, None))
-    asked = [call.kwargs for call in executor.update_parameters.call_args_list]
-    assert [one["visible_gpus"] for one in asked] == [(0,), (1,), (0,)]
-    assert {one["gpus_per_node"] for one in asked} == {1}
-    launch._take_gpu(executor, 0, LAPTOP)
-    assert executor.update_parameters.call_count == 3
+@pytest.mark.parametrize("shown", ["", "GPU-3a,5,7"])
+def test_local_jobs_take_a_gpu_each(
+    tmp_path: Path, shown: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", shown)
+    shares = [share(tmp_path, Fake("fake", name)) for name in ("one", "two")]
+    assert launch.run(shares, "local", {}, SERVER) == 0
+    taken = [(tmp_path / name / "gpu").read_text() for name in ("one", "two")]
+    assert taken == (["GPU-3a", "5"] if shown else ["0", "1"])
+
+
+def test_no_two_local_jobs_share_an_accelerator(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tpu = Hardware("tpu", "4 x TPU v5e", 4, None)
+    assert launch.at_once("local", 0, SERVER) == launch.at_once("local", 2, SERVER) == 2
+    assert launch.at_once("local", 1, SERVER) == launch.at_once("local", 0, tpu) == 1
+    assert launch.at_once("local", 7, LAPTOP) == launch.at_once("slurm", 7, SERVER) == 7
+    for machine, said in ((SERVER, "2 x GPU, on which 2 local jobs "), (tpu, "which 1 local job ")):
+        monkeypatch.setattr(command.forecast, "look", lambda machine=machine: machine)
+        with pytest.raises(ConfigError, match=f"--workers=3: .*{said}can run at once"):
+            command.main(["001", f"--workdir={tmp_path}", "--launcher=local", "--workers=3"])
+    assert launch.of_a_job("local", SERVER).count == 1  # memory is planned for that
+    assert launch.of_a_job("", SERVER) == launch.of_a_job("slurm", SERVER) == SERVER
 
 
 def test_a_part_that_fails_is_a_status_and_stopping_saves(tmp_path: Path) -> None:
