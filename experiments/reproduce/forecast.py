@@ -22,7 +22,8 @@ from experiments import (
     published,
 )
 from experiments.configs.connect_four_extensions import POPULATIONS
-from experiments.hyperparameters.settings import trainings
+from experiments.hyperparameters.groups import partition
+from experiments.hyperparameters.settings import Training, trainings
 from experiments.reproduce import papers
 from experiments.reproduce.papers import Part
 from experiments.shell import presets
@@ -115,8 +116,7 @@ def _runs(part: Part, config: ConfigDict) -> list[ConfigDict]:
     """The settings of every run."""
     s = config.study
     if part.study in (papers.SWEEP, papers.CORRELATION):
-        module = hyperparameter_sweep if part.study == papers.SWEEP else hyperparameter_correlation
-        return [t.config for t in trainings(module.make_settings(config), range(s.seeds))]
+        return [training.config for training in _trainings(part, config)]
     if part.study == papers.EXTENSIONS:
         return [config] * sum(s.population if arm in POPULATIONS else s.seeds for arm in s.arms)
     if part.study == papers.LOSSES:
@@ -126,6 +126,12 @@ def _runs(part: Part, config: ConfigDict) -> list[ConfigDict]:
     else:
         groups = len(s.arms)
     return [config] * (groups * s.seeds)
+
+
+def _trainings(part: Part, config: ConfigDict) -> list[Training]:
+    """Of a sweep or a correlation."""
+    module = hyperparameter_sweep if part.study == papers.SWEEP else hyperparameter_correlation
+    return trainings(module.make_settings(config), range(config.study.seeds))
 
 
 def _forward(part: Part, config: ConfigDict, spec: Spec) -> float:
@@ -187,12 +193,29 @@ def _played(part: Part, config: ConfigDict, runs: int, spec: Spec) -> float:
 
 
 def memory(part: Part, scale: str, machine: Hardware) -> int | None:
-    """Bytes of a device, all runs at once where they go together; None for what is no self-play."""
+    """Bytes of a device, of the population that needs most; None for what is no self-play."""
     if part.study == papers.SUPERVISED:
         return None
-    config = settings(part, scale)
-    members = [Member(str(n), "", n, config) for n in range(len(_runs(part, config)))]
-    return hardware.forecast(config, members, machine).total
+    needed = []
+    for config, runs in _populations(part, settings(part, scale), machine):
+        members = [Member(str(n), "", n, config) for n in range(runs)]
+        needed.append(hardware.forecast(config, members, machine).total)
+    return max(needed)
+
+
+def _populations(part: Part, config: ConfigDict, machine: Hardware) -> list[tuple[ConfigDict, int]]:
+    """Settings and number of runs of what trains one after another.
+
+    Of arms the largest one, with the settings that all begin from: their own change little.
+    """
+    s = config.study
+    if part.study in (papers.SWEEP, papers.CORRELATION):
+        together = machine.platform != "cpu"
+        cut = partition(_trainings(part, config), programs=s.programs, together=together)
+        return [(group.config, len(group.trainings)) for group in cut]
+    if part.study == papers.LOSSES:
+        return [(config, len(_runs(part, config)))]
+    return [(config, max(s.population if arm in POPULATIONS else s.seeds for arm in s.arms))]
 
 
 def look() -> Hardware:

@@ -300,7 +300,8 @@ def make_spec(config: ConfigDict, *, data_devices: int = 1) -> Spec:
     if config.train.batch_size % data_devices:
         raise ConfigError(
             f"config.train.batch_size={config.train.batch_size}: {data_devices} devices share a "
-            "run and need equal parts, choose a multiple or set config.execution.devices"
+            "run and need equal parts, choose a multiple or set config.execution.devices "
+            "(CUDA_VISIBLE_DEVICES hides GPUs)"
         )
     played = config.selfplay.episodes * game.max_plies
     positions = max(1, min(played, config.replay.max_examples // num_images))

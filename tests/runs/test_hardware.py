@@ -35,15 +35,33 @@ def test_what_does_not_fit_is_refused_in_words() -> None:
 
 
 def test_the_forecast_is_the_one_that_training_prints() -> None:
-    config = small.small_config({"execution.population": "auto"})
+    said = {"network.convolution": "patches", "execution.evaluate_at_once": 0}
+    config = small.small_config({"execution.population": "auto", **said})
     made = heldout.make(components.build_game(config), num_games=2, num_simulations=2)
     for here, together in ((Hardware("cpu", "", 1, None), False), (GPU, True)):
         expected = memory.forecast(
-            small.small_spec(), small.small_hyper(), made, members=3, together=together
+            small.small_spec(said), small.small_hyper(), made, members=3, together=together
         )
         one = dataclasses.replace(here, count=1)
         config.execution.devices = 1
-        assert hardware.forecast(config, members(3), one) == expected
+        runs = [dataclasses.replace(member, config=config) for member in members(3)]
+        assert hardware.forecast(config, runs, one) == expected
+
+
+def test_what_is_left_to_an_accelerator_is_its_own() -> None:
+    """The process that plans leaves the accelerator free, and sees a CPU."""
+    own = ("bfloat16", "patches", 0)
+    keys = ("network.dtype", "network.convolution", "execution.evaluate_at_once")
+    left, said = (
+        small.small_config(dict(zip(keys, values, strict=True)))
+        for values in (("auto", "auto", None), own)
+    )
+    gpu, cpu = (Hardware(kind, "", 1, None, own[0]) for kind in ("gpu", "cpu"))
+    of_gpu, of_cpu = (
+        hardware.forecast(left, [Member("a", "sum", 0, left)], machine) for machine in (gpu, cpu)
+    )
+    assert of_gpu == hardware.forecast(said, [Member("a", "sum", 0, said)], gpu)
+    assert of_gpu.parts["activations"] != of_cpu.parts["activations"]
 
 
 def test_members_are_spread_over_devices_first() -> None:

@@ -3,9 +3,12 @@
 import ast
 import functools
 import re
+from collections.abc import Sequence
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
+from ml_collections import ConfigDict
 
 from experiments import connect_four_supervised
 from experiments.claims import papers as claimed
@@ -13,6 +16,7 @@ from experiments.connect_four import efficiency_report, extension_figures, super
 from experiments.connect_four.claims import PREFIX
 from experiments.reproduce import forecast, papers, parts, plan
 from experiments.reproduce.papers import PAPERS, SCALES, Exhibit, Paper
+from jaxzero.runs import Member
 from jaxzero.runs.hardware import Hardware
 from jaxzero.settings.config import ConfigError
 from tests.experiments.exhibits import compared
@@ -189,6 +193,31 @@ def test_the_plan_forecasts_and_says_where_it_is_cut(tmp_path: Path) -> None:
     assert one == pytest.approx(2 * two, rel=1e-3)
     assert four == pytest.approx(two / 2, rel=1e-3)
     assert forecast.of(made[0].part, "paper", "cpu", 999).hours > two / 999  # 32 runs keep 32 busy
+
+
+def test_memory_is_of_the_runs_that_train_together(monkeypatch: pytest.MonkeyPatch) -> None:
+    def members(_: ConfigDict, runs: Sequence[Member], __: Hardware) -> SimpleNamespace:
+        return SimpleNamespace(total=len(runs))
+
+    monkeypatch.setattr(forecast.hardware, "forecast", members)
+    machine = Hardware("gpu", "", 1, None)
+    found = {}
+    for part in {part.study: part for paper in PAPERS for part in paper.parts}.values():
+        config = forecast.settings(part, "quick")
+        runs, seeds = forecast.of(part, "quick", "gpu").runs, config.study.seeds
+        found[part.study] = (forecast.memory(part, "quick", machine), runs, seeds)
+    for study in (papers.CURRICULUM, papers.EFFICIENCY):  # arms
+        together, runs, seeds = found.pop(study)
+        assert together == seeds < runs
+    for study in (papers.SWEEP, papers.CORRELATION):  # programs
+        together, runs, _ = found.pop(study)
+        assert 0 < together < runs
+    together, runs, _ = found.pop(papers.LOSSES)
+    assert together == runs
+    together, runs, seeds = found.pop(papers.EXTENSIONS)
+    assert seeds <= together < runs
+    assert found.pop(papers.SUPERVISED)[0] is None
+    assert not found
 
 
 def test_what_is_finished_takes_none_of_the_minutes() -> None:
