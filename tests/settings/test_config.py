@@ -238,7 +238,8 @@ def test_packages_that_are_asked_for_must_be_there(monkeypatch: pytest.MonkeyPat
 
 
 def test_a_minibatch_must_be_divisible_among_the_devices() -> None:
-    with pytest.raises(ConfigError, match=r"3 devices share a run .* set config\.execution\.devices"):
+    said = r"3 devices share a run .* set config\.execution\.devices"
+    with pytest.raises(ConfigError, match=said):
         spec_lib.make_spec(small_config(), data_devices=3)
 
 
