@@ -19,6 +19,7 @@ _CACHE = Path(__file__).resolve().parent.parent / ".jax_cache"
 
 # Read when JAX starts, so before its first import; programs that a test starts inherit them.
 os.environ.setdefault("JAX_COMPILATION_CACHE_DIR", str(_CACHE))
+os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0.2")
 # Tests compile far more than they compute: code that is not optimised takes half the time, and less
 # than half of that where XLA has its older emitters still (JAX 0.10). With
 # JAX_DISABLE_MOST_OPTIMIZATIONS=0 the same tests run on the code that users run.
@@ -35,7 +36,6 @@ import pytest  # noqa: E402
 from tests.skips import pytest_make_collect_report, pytest_runtest_makereport  # noqa: E402, F401
 
 jax.config.update("jax_compilation_cache_dir", os.environ["JAX_COMPILATION_CACHE_DIR"])
-jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.5)
 jax.config.update("jax_numpy_rank_promotion", "raise")
 
 # Tracing makes many objects that stay; looking through them all the time takes a seventh of a test.

@@ -70,15 +70,20 @@ def random_opening(game: Game, key: jax.Array, plies: int) -> tuple[State, jax.A
     Returns:
       The state, and int16[max_plies] actions, -1 beyond the opening.
     """
-    actions = jnp.full((game.max_plies,), -1, jnp.int16)
-    state, count = game.init(), jnp.int32(0)
-    for ply in range(min(plies, game.max_plies)):
+
+    def play(ply: jax.Array, carry: tuple[State, jax.Array, jax.Array]) -> Any:
+        state, actions, count = carry
         action = random_action(game, jax.random.fold_in(key, ply), state)
         moved = game.step(state, action)
         fine = ~game.is_terminal(moved)
         actions = jnp.where(fine, actions.at[count].set(action.astype(jnp.int16)), actions)
-        count = count + fine
-        state = jax.tree.map(lambda new, old, fine=fine: jnp.where(fine, new, old), moved, state)
+        state = jax.tree.map(lambda new, old: jnp.where(fine, new, old), moved, state)
+        return state, actions, count + fine
+
+    nothing = jnp.full((game.max_plies,), -1, jnp.int16)
+    begun = game.init(), nothing, jnp.int32(0)
+    # A loop, not so many copies of the rules: they would be a third of what is compiled.
+    state, actions, _ = jax.lax.fori_loop(0, min(plies, game.max_plies), play, begun)
     return state, actions
 
 

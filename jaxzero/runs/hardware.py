@@ -88,10 +88,5 @@ def _on(config: ConfigDict, hardware: Hardware) -> ConfigDict:
 
 def heldout_shapes(config: ConfigDict) -> Any:
     """Of the held-out examples that a study trains beside: nothing is played."""
-    return jax.eval_shape(
-        lambda: heldout.make(
-            components.build_game(config),
-            num_games=config.evaluation.heldout_games,
-            num_simulations=config.evaluation.heldout_simulations,
-        )
-    )
+    game = components.build_game(config)
+    return heldout.shapes(game, num_games=config.evaluation.heldout_games)

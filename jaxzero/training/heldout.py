@@ -4,6 +4,9 @@ Its games are played by plain MCTS with random rollouts against itself: no netwo
 it, so losses on it can be compared between targets, seeds and settings.
 """
 
+import functools
+from collections.abc import Callable
+
 import jax
 import jax.numpy as jnp
 
@@ -28,6 +31,23 @@ def make(game: Game, *, num_games: int, num_simulations: int) -> tuple[Examples,
       `Examples` [N] with policy = visit distribution and value = true result, both from the player
       to move, and bool[N], which of them count.
     """
+    return _program(game, num_games, num_simulations)(jax.random.key(SEED))
+
+
+def shapes(game: Game, *, num_games: int) -> tuple[Examples, jax.Array]:
+    """Of what `make` returns: no search is traced, which takes seconds on a large board."""
+    count = num_games * game.max_plies
+    observation = jax.eval_shape(lambda: game.observe(game.init()))
+    return jax.eval_shape(
+        lambda: (Examples.zeros((count,), observation, game.num_actions), jnp.zeros(count, bool))
+    )
+
+
+@functools.lru_cache(maxsize=4)  # the parts of a study have one set: it is compiled once
+def _program(
+    game: Game, num_games: int, num_simulations: int
+) -> Callable[[jax.Array], tuple[Examples, jax.Array]]:
+    """The key -> the games, compiled."""
 
     def run(key: jax.Array) -> tuple[Examples, jax.Array]:
         trajectory, _ = selfplay.play(
@@ -43,4 +63,4 @@ def make(game: Game, *, num_games: int, num_simulations: int) -> tuple[Examples,
         examples, count = replay.from_trajectory(trajectory, num_games * game.max_plies)
         return examples, jnp.arange(num_games * game.max_plies) < count
 
-    return jax.jit(run)(jax.random.key(SEED))
+    return jax.jit(run)

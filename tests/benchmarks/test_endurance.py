@@ -43,7 +43,7 @@ def study(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_a_study_is_watched_to_its_end_and_begun_again(study: Path) -> None:
     record, handler = study / "kept" / "samples.tsv", signal.getsignal(signal.SIGINT)
     words = ["fake", f"--workdir={study / 'run'}"]
-    assert endurance.watch(words, record, every=0.05, interrupt=3 / 60) == 0
+    assert endurance.watch(words, record, every=0.05, interrupt=1 / 60) == 0
     samples = endurance.read(record)
     ends = [sample.end for sample in samples if sample.end]
     assert ends[:2] == ["SIGTERM", "SIGKILL"]

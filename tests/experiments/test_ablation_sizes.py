@@ -2,10 +2,12 @@
 
 import dataclasses
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+from ml_collections import ConfigDict
 
 from experiments import ablation_sizes as sizes
 from experiments import loss_ablation, notebook
@@ -15,6 +17,7 @@ from experiments.shell import cli, presets
 from experiments.shell import study as shell
 from jaxzero import workdir
 from jaxzero.runs.hardware import Hardware
+from jaxzero.runs.memory import Forecast
 from jaxzero.settings.config import ConfigError, flatten
 from tests.experiments.losses.test_loss_ablation import tiny
 
@@ -24,6 +27,23 @@ T4 = Hardware("gpu", "1 x Tesla T4", 1, 11 * GIB)
 L4 = Hardware("gpu", "1 x NVIDIA L4", 1, int(0.75 * 22.0 * GIB))
 LARGE_GPU = Hardware("gpu", "1 x NVIDIA A100", 1, 30 * GIB)
 TPU = Hardware("tpu", "8 x TPU v2", 8, 8 * GIB)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _each_forecast_is_made_once() -> Iterator[None]:
+    """They take a second, and do not depend on how much memory there is."""
+    made: dict[Any, Forecast] = {}
+
+    def forecast(config: ConfigDict, members: Any, here: Hardware) -> Forecast:
+        key = config.to_json(), len(members), here.platform, here.count
+        if key not in made:
+            made[key] = real(config, members, here)
+        return made[key]
+
+    real = sizes.hardware_lib.forecast
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(sizes.hardware_lib, "forecast", forecast)
+        yield
 
 
 @pytest.mark.parametrize(

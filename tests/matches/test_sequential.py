@@ -32,8 +32,8 @@ def counting_players():
 
 
 @functools.cache
-def played(rule, batch, limit, seed):
-    run = jax.jit(
+def compiled(rule, batch):
+    return jax.jit(
         lambda key, limit: sequential.play(
             GAME,
             [counting_players()],
@@ -45,16 +45,23 @@ def played(rule, batch, limit, seed):
             opening_plies=1,
         )
     )
-    return jax.device_get(run(jax.random.key(seed), limit))
+
+
+@functools.cache
+def played(rule, batch, limit, seed):
+    return jax.device_get(compiled(rule, batch)(jax.random.key(seed), limit))
+
+
+@jax.jit
+def whole_match(key):
+    return arena.play_match(
+        GAME, [random_players(GAME, 2)], key, games_per_direction=MOST, opening_plies=1
+    )
 
 
 @functools.cache
 def everything(seed):
-    match = jax.jit(
-        lambda key: arena.play_match(
-            GAME, [random_players(GAME, 2)], key, games_per_direction=MOST, opening_plies=1
-        )
-    )(jax.random.key(seed))
+    match = whole_match(jax.random.key(seed))
     return np.asarray(match.outcome), np.asarray(match.actions)
 
 

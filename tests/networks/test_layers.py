@@ -1,5 +1,7 @@
 """The 3x3 convolution against `jax.lax`, and dropout with a traced rate."""
 
+import functools
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -38,7 +40,8 @@ def _inputs(size, dtype):
 def test_patches_equal_lax_with_gradients(size, padding, dtype):
     x, kernel = _inputs(size, dtype)
 
-    def run(implementation):
+    @functools.partial(jax.jit, static_argnums=0)
+    def run(implementation, x, kernel):
         def convolve(x, kernel):
             return conv3x3(x, kernel, padding=padding, implementation=implementation)
 
@@ -46,7 +49,8 @@ def test_patches_equal_lax_with_gradients(size, padding, dtype):
         cotangent = jnp.cos(jnp.arange(y.size, dtype=jnp.float32)).reshape(y.shape).astype(dtype)
         return y, *pull_back(cotangent)
 
-    for name, actual, expected in zip(["y", "dx", "dk"], run("patches"), run("lax"), strict=True):
+    found, wanted = (run(name, x, kernel) for name in ("patches", "lax"))
+    for name, actual, expected in zip(["y", "dx", "dk"], found, wanted, strict=True):
         assert actual.shape == expected.shape
         assert actual.dtype == expected.dtype == dtype
         # The kernel's gradient sums over all squares of the batch. Newer XLA does that in bfloat16

@@ -37,6 +37,7 @@ def _step(game: Game, state: Any, action: int) -> Any:
     return game.step(state, action)
 
 
+@functools.partial(jax.jit, static_argnums=1)
 def batch_of(state: Any, count: int) -> Any:
     """The same position, many times."""
     return jax.tree.map(lambda x: jnp.broadcast_to(x, (count, *jnp.shape(x))), state)
@@ -82,9 +83,8 @@ def test_rollouts_of_a_finished_game_are_its_result() -> None:
     game = make_game(NAME)
     state = play(game, [0, 1, 0, 1, 0])  # player 0 has a column of three
     assert game.is_terminal(state)
-    _, values = rollout_evaluate(game).fn(
-        jax.random.split(jax.random.key(0), 2), batch_of(state, 2)
-    )
+    evaluate = jax.jit(rollout_evaluate(game).fn)
+    _, values = evaluate(jax.random.split(jax.random.key(0), 2), batch_of(state, 2))
     np.testing.assert_array_equal(values, [-1, -1])  # it would be the loser's turn
 
 
@@ -138,7 +138,7 @@ def test_a_kept_tree_follows_the_moves_of_both_sides() -> None:
     searcher = jax.tree.map(lambda x: x[0], players.params)
     live, keys = jnp.array([True, True]), jax.random.split(jax.random.key(0), 2)
     choose, notice = jax.jit(players.choose), jax.jit(players.notice)
-    memory = players.remember(2)
+    memory = jax.jit(players.remember, static_argnums=0)(2)
     assert not memory[1].any()
     turn = choose(searcher, memory, keys, batch_of(game.init(), 2), live)
     tree, is_kept = turn.memory
@@ -167,9 +167,8 @@ def test_a_move_that_was_never_searched_starts_a_fresh_tree() -> None:
     players = two_players(keep_tree=True)
     searcher = jax.tree.map(lambda x: x[1], players.params)  # two simulations, three moves
     live, keys = jnp.ones(2, bool), jax.random.split(jax.random.key(0), 2)
-    turn = jax.jit(players.choose)(
-        searcher, players.remember(2), keys, batch_of(game.init(), 2), live
-    )
+    memory = jax.jit(players.remember, static_argnums=0)(2)
+    turn = jax.jit(players.choose)(searcher, memory, keys, batch_of(game.init(), 2), live)
     never = np.argmin(np.asarray(turn.memory[0].children_visits[0, 0]))
-    _, kept = players.notice(turn.memory, jnp.full((2,), never, jnp.int32), live)
+    _, kept = jax.jit(players.notice)(turn.memory, jnp.full((2,), never, jnp.int32), live)
     assert not kept.any()

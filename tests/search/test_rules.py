@@ -10,6 +10,7 @@ import mctx
 import numpy as np
 import pytest
 from hypothesis import given, settings
+from scipy import special
 
 from jaxzero.search import SearchOptions, rules
 from jaxzero.search.tree import ILLEGAL, Node
@@ -52,10 +53,10 @@ def nodes(seed: int, spread: float, most: int) -> Node:
     visits = np.where(legal & (rng.random(shape) < 0.5), rng.integers(0, most + 1, shape), 0)
     q = np.where(visits > 0, rng.uniform(-1, 1, shape), 0)
     return Node(
-        jnp.asarray(visits, jnp.int32),
-        jnp.asarray(q, jnp.float32),
-        jnp.where(legal, jax.nn.log_softmax(jnp.asarray(logits, jnp.float32)), ILLEGAL),
-        jnp.asarray(rng.uniform(-1, 1, BATCH), jnp.float32),
+        np.asarray(visits, np.int32),
+        np.asarray(q, np.float32),
+        np.asarray(np.where(legal, special.log_softmax(logits, -1), ILLEGAL), np.float32),
+        np.asarray(rng.uniform(-1, 1, BATCH), np.float32),
     )
 
 
@@ -73,18 +74,26 @@ def test_gumbels_rule_is_that_of_mctx(
     np.testing.assert_array_equal(interior(node, options), of_mctx(node, options))
 
 
-def of_gumbel(q: list[float], **options: Any) -> tuple[jax.Array, jax.Array, jax.Array]:
+value_under = jax.jit(rules.value_under)
+
+
+@functools.partial(jax.jit, static_argnums=1)
+def at_root(node: Node, options: SearchOptions) -> tuple[jax.Array, jax.Array, jax.Array]:
+    action, policy, improved = rules.gumbel_policy(node, jnp.zeros(node.q.shape), options)
+    return action, policy, rules.value_under(improved, node)
+
+
+def of_gumbel(q: list[float], **options: Any) -> tuple[Any, Any, Any]:
     """(action, policy, value) of a root with an even prior, 4 visits of each of its moves."""
     many = len(q)
     node = Node(
-        jnp.full((1, many), 4, jnp.int32),
-        jnp.asarray([q], jnp.float32),
-        jnp.full((1, many), -np.log(many), jnp.float32),
-        jnp.zeros((1,), jnp.float32),
+        np.full((1, many), 4, np.int32),
+        np.array([q], np.float32),
+        np.full((1, many), -np.log(many), np.float32),
+        np.zeros((1,), np.float32),
     )
-    nothing = jnp.zeros((1, many))
-    action, policy, improved = rules.gumbel_policy(node, nothing, SearchOptions(**options))
-    return action[0], policy[0], rules.value_under(improved, node)[0]
+    action, policy, value = jax.device_get(at_root(node, SearchOptions(**options)))
+    return action[0], policy[0], value[0]
 
 
 def test_small_differences_of_q_count_much_if_stretched_and_little_if_not() -> None:
@@ -92,7 +101,7 @@ def test_small_differences_of_q_count_much_if_stretched_and_little_if_not() -> N
     _, stretched, _ = of_gumbel(q)
     _, as_it_is, _ = of_gumbel(q, gumbel_rescale=False)
     sigma = 0.1 * (50 + 4)
-    np.testing.assert_allclose(as_it_is, jax.nn.softmax(sigma * jnp.array(q)), rtol=1e-5)
+    np.testing.assert_allclose(as_it_is, special.softmax(sigma * np.array(q)), rtol=1e-5)
     np.testing.assert_allclose(as_it_is, 0.25, atol=0.01)
     np.testing.assert_allclose(stretched[1] / stretched[2], np.exp(sigma), rtol=1e-4)
 
@@ -103,17 +112,18 @@ def test_gumbels_target_and_value_that_are_asked_for() -> None:
     again, visits, same = of_gumbel(q, gumbel_rescale=False, gumbel_target="visits")
     assert action == again == 0
     np.testing.assert_allclose(visits, 1 / 3, rtol=1e-6)
-    np.testing.assert_allclose(value, (improved * jnp.array(q)).sum(), rtol=1e-5)
+    np.testing.assert_allclose(value, (improved * np.array(q)).sum(), rtol=1e-5)
     assert value == same
     finished = Node(*(jnp.zeros((1, 3), t) for t in (jnp.int32, jnp.float32)),
                     jnp.full((1, 3), ILLEGAL), jnp.array([-1.0]))  # fmt: skip
-    assert rules.value_under(jnp.zeros((1, 3)), finished)[0] == -1.0  # no moves: the result
+    assert value_under(jnp.zeros((1, 3)), finished)[0] == -1.0  # no moves: the result
 
 
 @pytest.mark.parametrize("values", [(1.0, 3.0, 3.0), (-np.inf, -2.0, -np.inf), (0.0, 0.0, 0.0)])
 def test_the_first_of_the_largest(values: tuple[float, ...]) -> None:
-    scores = jnp.asarray([values, values[::-1]], jnp.float32).T
-    np.testing.assert_array_equal(rules.first_largest(scores), jnp.argmax(scores, 0))
+    scores = np.array([values, values[::-1]], np.float32).T
+    found = jax.jit(rules.first_largest)(scores)
+    np.testing.assert_array_equal(found, np.argmax(scores, 0))
 
 
 def test_a_value_under_a_policy_completes_moves_without_visits() -> None:
@@ -124,7 +134,7 @@ def test_a_value_under_a_policy_completes_moves_without_visits() -> None:
         jnp.array([-0.4]),
     )
     mixed = (-0.4 + 2 * 0.8) / 3  # of the node's own value and the visited move's
-    found = rules.value_under(jnp.array([[0.25, 0.75]]), node)
+    found = value_under(jnp.array([[0.25, 0.75]]), node)
     np.testing.assert_allclose(found, [0.25 * 0.8 + 0.75 * mixed], rtol=1e-5)
 
 

@@ -79,10 +79,12 @@ def test_games_begin_where_the_archive_says_and_report_nothing_before(kind: str)
     assert second.valid[0].all()
     np.testing.assert_allclose(metrics["selfplay/start_plies"], second.start.mean(), rtol=1e-6)
     game = spec(kind).game
-    assert not jax.vmap(game.is_terminal)(kept.states)[: kept.total].any()
+    ended = jax.jit(jax.vmap(game.is_terminal))(kept.states)
+    assert not np.asarray(ended)[: kept.total].any()
 
 
 def test_a_position_of_each_game_is_kept_and_the_ring_keeps_the_newest() -> None:
+    observe = jax.jit(jax.vmap(spec("visited").game.observe))
     seen: set[bytes] = set()
     total = 0
     for games, kept, _ in batches("visited"):
@@ -90,13 +92,13 @@ def test_a_position_of_each_game_is_kept_and_the_ring_keeps_the_newest() -> None
         total += (games.plies > 1).sum()
         assert kept.total == total
         held = min(total, SETTINGS["selfplay.archive_positions"])
-        observed = np.asarray(jax.vmap(spec("visited").game.observe)(kept.states))[:held]
+        observed = np.asarray(observe(kept.states))[:held]
         assert all(board.tobytes() in seen for board in observed)
         assert (kept.plies[:held] >= 1).all()
         np.testing.assert_array_equal(stones(kept.states)[:held], kept.plies[:held])
     assert total > held
     # The newest stand where the ring ends.
-    newest = np.asarray(jax.vmap(spec("visited").game.observe)(kept.states))[(total - 1) % held]
+    newest = np.asarray(observe(kept.states))[(total - 1) % held]
     assert newest.tobytes() in boards(games)
 
 
@@ -124,21 +126,20 @@ def plain_retries(games: Trajectory) -> list[tuple[int, int] | None]:
 
 def test_a_lost_game_is_tried_again_where_the_value_fell_most() -> None:
     game = spec("losses").game
+    step, retries = jax.jit(game.step), jax.jit(archive.retries)
+    positions = jax.jit(functools.partial(archive.positions, game))
     some = 0
     for games, _, _ in batches("losses"):
         expected = plain_retries(games)
-        ply, move, whether = jax.device_get(archive.retries(games))
+        ply, move, whether = jax.device_get(retries(games))
         assert whether.tolist() == [one is not None for one in expected]
         chosen = [(int(ply[b]), int(move[b])) for b in np.flatnonzero(whether)]
         assert chosen == [one for one in expected if one is not None]
-        on_device = jax.tree.map(jnp.asarray, games)
-        after = archive.positions(
-            game, on_device.begun, on_device, jnp.asarray(ply), jnp.asarray(move)
-        )
+        after = jax.device_get(positions(games.begun, games, ply, move))
         for b in np.flatnonzero(whether):
             state = jax.tree.map(lambda x, b=b: x[b], games.begun)
             for action in (*games.action[: ply[b], b], move[b]):
-                state = game.step(state, jnp.int32(action))
+                state = step(state, action)
             np.testing.assert_array_equal(state.stones, after.stones[b])
         some += len(chosen)
     assert 4 < batches("losses")[-1][1].total <= some  # without moves that win at once
@@ -148,12 +149,12 @@ def test_a_move_that_ends_the_game_is_no_beginning(monkeypatch: pytest.MonkeyPat
     own, [(games, _, _), *_] = spec("losses"), batches("losses")
     last = games.plies - 1
     moves = games.action[last, np.arange(12)]
-    chosen = jnp.asarray(last), jnp.asarray(moves), jnp.ones(12, bool)
+    chosen = last, moves, np.ones(12, bool)
     monkeypatch.setattr(archive, "retries", lambda _: chosen)
     empty = archive.begin(own.selfplay, own.game)
     assert empty is not None
-    on_device = jax.tree.map(jnp.asarray, games)
-    after = archive.learn(own.selfplay, own.game, empty, on_device, jax.random.key(0))
+    learn = jax.jit(functools.partial(archive.learn, own.selfplay, own.game))
+    after = learn(empty, games, jax.random.key(0))
     assert after.total == 0
 
 
@@ -162,8 +163,9 @@ def test_who_begins_in_the_archive_was_not_rolled_back() -> None:
     held = archive.Archive(states, jnp.full((4,), 2, jnp.int32), jnp.int32(4))
     others = Openings(states, jnp.zeros((4,), jnp.int32), rolled_back=jnp.ones((4,), bool))
     keys = jax.random.split(jax.random.key(0), 4)
+    draw = jax.jit(archive.draw)
     for share, expected in ((1.0, False), (0.0, True)):
-        begun = archive.draw(held, keys, share, others)
+        begun = draw(held, keys, share, others)
         assert (begun.rolled_back == expected).all()
         assert (begun.plies == (0 if expected else 2)).all()
 
@@ -185,7 +187,7 @@ def test_games_that_began_elsewhere_are_told_apart_and_by_the_first_player() -> 
         of_first = np.where(games.to_move[0] == 0, 1, -1) * games.root_value[0]
         assert metrics["search/root_value_at_start"] == pytest.approx(of_first.mean(), abs=1e-6)
     alike = dataclasses.replace(games, action=np.repeat(games.action[:, :1], 12, 1))
-    found = episodes._describe(spec("visited"), jax.tree.map(jnp.asarray, alike))
+    found = jax.jit(functools.partial(episodes._describe, spec("visited")))(alike)
     assert found["selfplay/distinct_games"] == len({board for board, _ in begun}) > 1
     assert (games.to_move[0] == 1).any()
 

@@ -27,15 +27,16 @@ RACING_KINGS = section(  # 004's schedule, the default
 )
 
 
+@jax.jit
+def opened(keys, plies, kept):
+    asked_for = jnp.arange(LANES) < LANES - 1
+    return random_openings(LINE, keys, asked_for, plies=plies, kept=kept)
+
+
 @functools.cache
 def begun(plies, kept):
-    run = jax.jit(
-        lambda keys, plies, kept: random_openings(
-            LINE, keys, jnp.arange(LANES) < LANES - 1, plies=plies, kept=kept
-        )
-    )
     keys = jax.random.split(jax.random.key(3), LANES)
-    return jax.device_get(run(keys, jnp.int32(plies), jnp.float32(kept)))
+    return jax.device_get(opened(keys, jnp.int32(plies), jnp.float32(kept)))
 
 
 def test_games_begin_with_so_many_random_plies():

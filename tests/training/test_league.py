@@ -1,6 +1,7 @@
 """Players that evolve: each rule against a plain-Python twin."""
 
 import dataclasses
+import functools
 import math
 from types import SimpleNamespace
 from typing import Any
@@ -15,16 +16,29 @@ from jaxzero.training.league import League
 from tests.training.plain_league import OWN, SPEC, plain_elo, plain_is_over
 
 
+@jax.jit
+def begun(key: jax.Array) -> League:
+    first = league.begin(OWN, SPEC.search, key)
+    assert first is not None
+    return first
+
+
+@jax.jit
+def following(before: League) -> League:
+    return league.next_generation(OWN, SPEC.search, before, jax.random.key(0))
+
+
 def made_up(seed: int = 0, generation: int = 2) -> League:
     """A league of 15 players in 24 places, of different ages."""
-    first = league.begin(OWN, SPEC.search, jax.random.key(seed))
-    assert first is not None
+    first = begun(jax.random.key(seed))
     rng = np.random.default_rng(seed)
     places = len(first.born)
     return dataclasses.replace(
         first,
         rating=jnp.asarray(rng.permutation(places) * 10 + 1500, jnp.float32),
-        born=jnp.where(jnp.arange(places) < 15, jnp.arange(places) % (generation + 1), -1),
+        born=jnp.asarray(
+            np.where(np.arange(places) < 15, np.arange(places) % (generation + 1), -1), jnp.int32
+        ),
         games=jnp.asarray(rng.integers(0, 9, places), jnp.float32),
         generation=jnp.int32(generation),
     )
@@ -32,16 +46,16 @@ def made_up(seed: int = 0, generation: int = 2) -> League:
 
 def test_the_first_generation_fills_its_ranges() -> None:
     own = dataclasses.replace(OWN, league_players=500)
-    begun = league.begin(own, SPEC.search, jax.random.key(1))
-    assert begun is not None
-    alive = np.asarray(begun.born) == 0
+    first = jax.jit(lambda key: league.begin(own, SPEC.search, key))(jax.random.key(1))
+    assert first is not None
+    alive = np.asarray(first.born) == 0
     assert alive.sum() == 500
     low, high = league.bounds(own, SPEC.search)
     assert low.tolist() == [0.25, 0.0, -1.0]
     assert high.tolist() == [4.0, 1.0, 1.0]
     low, high = np.asarray(low), np.asarray(high)
-    place = (np.asarray(begun.values) - low) / (high - low)
-    spread = np.asarray(begun.spreads) / (high - low)
+    place = (np.asarray(first.values) - low) / (high - low)
+    spread = np.asarray(first.spreads) / (high - low)
     for found, most in ((place, 1.0), (spread, 0.5)):
         assert (found >= 0).all()
         assert (found <= most).all()
@@ -79,7 +93,8 @@ def test_points_are_for_new_positions_of_the_newest_players(
 def test_who_plays_whom(pairing: str) -> None:
     own = dataclasses.replace(OWN, league_pairing=pairing)
     before = made_up()
-    who = np.asarray(league.pairs(own, before, jax.random.key(0), 4000))
+    pairs = jax.jit(functools.partial(league.pairs, own), static_argnums=2)
+    who = np.asarray(pairs(before, jax.random.key(0), 4000))
     assert (who[:, 0] != who[:, 1]).all()
     alive = [i for i in np.argsort(-np.asarray(before.rating)) if before.born[i] >= 0]
     best, listed = alive[:6], alive[: 12 if pairing == "skewed" else 6]
@@ -88,20 +103,20 @@ def test_who_plays_whom(pairing: str) -> None:
         players, counts = np.unique(who[:, column], return_counts=True)
         assert set(players) == set(among)
         assert counts.min() > 0.6 * 4000 / len(among)
-    early = league.pairs(own, dataclasses.replace(before, born=before.born.at[2:].set(-1)),
-                         jax.random.key(0), 50)  # fmt: skip
+    two = dataclasses.replace(before, born=before.born.at[2:].set(-1))
+    early = pairs(two, jax.random.key(0), 4000)
     assert set(np.asarray(early).ravel().tolist()) == {0, 1}
 
 
 def test_a_generation_is_over_when_its_best_have_played_enough() -> None:
-    found = []
+    is_over, found = jax.jit(functools.partial(league.is_over, OWN)), []
     for seed in range(12):
         one = made_up(seed, generation=seed % 3)
         found.append(plain_is_over(OWN, one))
-        assert bool(league.is_over(OWN, one)) == found[-1]
+        assert bool(is_over(one)) == found[-1]
     assert set(found) == {True, False}
     nobody = dataclasses.replace(made_up(), generation=jnp.int32(9))
-    assert bool(league.is_over(OWN, nobody))
+    assert bool(is_over(nobody))
     novel = dataclasses.replace(OWN, league="novelty", league_points=10.0)
     for given in (9.0, 10.0):
         one = dataclasses.replace(made_up(), given=jnp.float32(given))
@@ -111,7 +126,7 @@ def test_a_generation_is_over_when_its_best_have_played_enough() -> None:
 def test_the_next_generation_are_copies_of_the_best_in_free_places() -> None:
     before = made_up()
     still = dataclasses.replace(before, spreads=jnp.zeros_like(before.spreads))
-    after = league.next_generation(OWN, SPEC.search, still, jax.random.key(0))
+    after = following(still)
     children = np.flatnonzero(np.asarray(after.born) == 3)
     assert len(children) == 4
     assert (np.asarray(before.born)[children] == -1).all()
@@ -127,7 +142,7 @@ def test_the_next_generation_are_copies_of_the_best_in_free_places() -> None:
         np.testing.assert_array_equal(one[others], other[others])
     # Without a free place the worst make room.
     full = dataclasses.replace(still, born=jnp.ones_like(still.born))
-    after = league.next_generation(OWN, SPEC.search, full, jax.random.key(0))
+    after = following(full)
     children = np.flatnonzero(np.asarray(after.born) == 3)
     assert set(children) == set(np.asarray(full.order[-4:]).tolist())
 
@@ -167,12 +182,12 @@ def test_games_that_were_played_change_ratings_and_counts() -> None:
 
 def test_a_new_generation_begins_without_points() -> None:
     before = dataclasses.replace(made_up(), given=jnp.float32(7))
-    assert league.next_generation(OWN, SPEC.search, before, jax.random.key(0)).given == 0
+    assert following(before).given == 0
 
 
 def test_the_best_players_are_described() -> None:
     played = made_up()
-    found = league.describe(OWN, played)
+    found = jax.jit(functools.partial(league.describe, OWN))(played)
     alive = np.flatnonzero(played.born >= 0)
     best = sorted(alive, key=lambda i: -float(played.rating[i]))[: OWN.league_players]
     rating = np.asarray(played.rating)[best]

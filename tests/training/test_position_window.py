@@ -19,6 +19,7 @@ EXTRAS = ("draw", "reply")
 ROOM = Examples.zeros((CAPACITY,), OBSERVATION, ACTIONS, EXTRAS)
 TARGETS = ("policy", "value", "draw", "reply")
 
+empty = jax.jit(position_window.empty)
 add = jax.jit(position_window.add, static_argnames="duplicate_weight")
 
 
@@ -45,8 +46,8 @@ class ByHand:
 
     def add(self, examples: Examples, count: int, size: int) -> None:
         for i in range(count):
-            row = {name: np.asarray(getattr(examples, name)[i]) for name in TARGETS}
-            key: Any = np.asarray(examples.observation[i]).tobytes()
+            row = {name: getattr(examples, name)[i] for name in TARGETS}
+            key: Any = examples.observation[i].tobytes()
             if self.weight == 0:
                 key = (key, self.total)
             elif key in self.known:
@@ -61,12 +62,12 @@ class ByHand:
 @pytest.mark.parametrize("weight", [0.0, 0.2, 0.8, 1.0])
 def test_against_a_dict(weight: float) -> None:
     rng = np.random.default_rng(int(10 * weight))
-    window = position_window.empty(ROOM)
+    window = empty(ROOM)
     by_hand = ByHand(weight)
     for step, (count, size) in enumerate(
         [(16, 24), (9, 24), (16, 12), (0, 12), (16, 24), (16, 24)]
     ):
-        examples = incoming(rng, kinds=30)
+        examples = jax.device_get(incoming(rng, kinds=30))
         before = len(by_hand.known)
         window, new = add(window, examples, count, size=size, duplicate_weight=weight)
         by_hand.add(examples, count, 10**6)
@@ -76,6 +77,7 @@ def test_against_a_dict(weight: float) -> None:
 
 
 def compare(window: PositionWindowState, by_hand: ByHand, what: str) -> None:
+    window = jax.device_get(window)
     assert window.count == len(by_hand.known), what
     assert window.total == by_hand.total
     for i, (key, row) in enumerate(by_hand.known.items()):  # newest first
@@ -94,8 +96,9 @@ def test_positions_with_one_hash_stay_apart(monkeypatch: pytest.MonkeyPatch) -> 
         position_window, "hash_rows", lambda rows: jnp.zeros((rows.shape[0], 2), jnp.uint32)
     )
     examples = incoming(np.random.default_rng(1), kinds=5)
-    window = position_window.empty(ROOM)
-    window, _ = position_window.add(window, examples, jnp.int32(16), size=24, duplicate_weight=1.0)
+    add = jax.jit(lambda *given: position_window.add(*given, size=24, duplicate_weight=1.0))
+    window, _ = jax.device_get(add(empty(ROOM), examples, 16))
+    examples = jax.device_get(examples)
     given = {
         (np.asarray(b).tobytes(), float(v))
         for b, v in zip(examples.observation, examples.value, strict=True)
@@ -117,21 +120,22 @@ def test_what_a_move_is_worth_outlives_merging() -> None:
         played=played,
         played_value=played * result[:, None],
     )
-    window = position_window.empty(jax.tree.map(jnp.zeros_like, examples))
+    window = empty(jax.device_get(examples))
     for weight, count in ((0.8, 1), (0.0, 4)):
-        window, _ = position_window.add(
-            window, examples, jnp.int32(4), size=4, duplicate_weight=weight
-        )
-        held = jax.tree.map(lambda x, n=count: x[:n], window.examples)
+        window, _ = add(window, examples, 4, size=4, duplicate_weight=weight)
+        held = jax.tree.map(lambda x, n=count: x[:n], jax.device_get(window.examples))
 
+        @jax.jit
+        @jax.value_and_grad
         def loss(q: jax.Array, held: Examples = held) -> jax.Array:
             given = jnp.broadcast_to(q, held.played.shape)
             return losses.move_value_loss(given, held.played, held.played_value).sum()
 
         right, wrong = jnp.array([1.0, -1.0, 0.3]), jnp.array([0.9, -1.0, 0.3])
-        assert loss(right) == pytest.approx(0, abs=1e-6)
-        assert loss(wrong) > 1e-3
-        np.testing.assert_allclose(jax.grad(loss)(right), 0, atol=1e-6)
+        value, gradient = loss(right)
+        assert value == pytest.approx(0, abs=1e-6)
+        np.testing.assert_allclose(gradient, 0, atol=1e-6)
+        assert loss(wrong)[0] > 1e-3
 
 
 def settings(**changes: Any) -> ReplaySettings:
@@ -153,7 +157,7 @@ def test_the_slow_window() -> None:
 
 def test_examples_and_their_images_are_drawn() -> None:
     rng = np.random.default_rng(0)
-    window = position_window.empty(ROOM)
+    window = empty(ROOM)
     window, _ = add(window, incoming(rng, 80), 5, size=24, duplicate_weight=0.0)
 
     def mirror(observation: jax.Array, policy: jax.Array) -> tuple[jax.Array, jax.Array]:

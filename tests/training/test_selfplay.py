@@ -217,6 +217,8 @@ def test_the_heldout_games_are_always_the_same_and_truly_labelled() -> None:
         heldout.make(game, num_games=4, num_simulations=3) for _ in range(2)
     )
     small.assert_equal((examples, counts), again)
+    found = jax.eval_shape(lambda: (examples, counts))
+    assert heldout.shapes(game, num_games=4) == found
     assert examples.policy.shape == (4 * game.max_plies, game.num_actions)
     count = int(counts.sum())
     assert counts[:count].all()

@@ -9,6 +9,7 @@ import time
 from pathlib import Path
 
 import pytest
+from submitit.core.core import Job as SubmittedJob
 from submitit.core.utils import FailedJobError
 
 from experiments.reproduce import command, launch, parts
@@ -28,6 +29,12 @@ SERVER = Hardware("gpu", "2 x GPU", 2, None)
 def _in_the_checkout(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PYTHONPATH", str(ROOT))
     monkeypatch.setenv("SUBMITIT_LOG_LEVEL", "NOCONFIG")  # else it keeps one test's stdout for ever
+
+
+@pytest.fixture(autouse=True)
+def _on_a_fast_disk(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A job that died leaves no result; submitit would wait for it for 15 seconds."""
+    monkeypatch.setattr(SubmittedJob, "_results_timeout_s", 1)
 
 
 def share(folder: Path, *fakes: Fake) -> Share:
