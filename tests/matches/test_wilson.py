@@ -1,7 +1,9 @@
 """The interval against Newcombe's closed form and published values, and the stopping rule."""
 
+import functools
 import math
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
@@ -11,6 +13,9 @@ from jaxzero.matches.wilson import BETTER, CLOSE, GOING_ON, WORSE, Rule
 
 PAPER = Rule(confidence=0.95, width=0.1)
 Z = 1.959963984540054
+interval = jax.jit(functools.partial(wilson.interval, confidence=0.95))
+verdict = jax.jit(functools.partial(wilson.verdict, rule=PAPER))
+first_verdict = jax.jit(functools.partial(wilson.first_verdict, rule=PAPER))
 
 
 def newcombe(points, n, z=Z):
@@ -36,7 +41,7 @@ def newcombe(points, n, z=Z):
     ],
 )
 def test_the_interval_has_the_published_values(wins, games, low, high):
-    found = wilson.interval(jnp.float32(wins), jnp.int32(games), 0.95)
+    found = interval(jnp.float32(wins), jnp.int32(games))
     np.testing.assert_allclose(found, (low, high), atol=6e-5)
 
 
@@ -44,16 +49,16 @@ def test_the_interval_is_the_closed_form():
     rng = np.random.default_rng(0)
     games = rng.integers(1, 500, 200)
     points = np.round(2 * games * rng.random(200)) / 2
-    low, high = wilson.interval(jnp.asarray(points, jnp.float32), jnp.asarray(games), 0.95)
+    low, high = interval(jnp.asarray(points, jnp.float32), jnp.asarray(games))
     expected = np.array([newcombe(p, n) for p, n in zip(points, games, strict=True)])
     np.testing.assert_allclose(low, np.clip(expected[:, 0], 0, 1), atol=2e-5)
     np.testing.assert_allclose(high, np.clip(expected[:, 1], 0, 1), atol=2e-5)
 
 
 def test_no_game_says_nothing():
-    low, high = wilson.interval(jnp.float32(0), jnp.int32(0), 0.95)
+    low, high = interval(jnp.float32(0), jnp.int32(0))
     assert (float(low), float(high)) == (0.0, 1.0)
-    assert int(wilson.verdict(jnp.float32(0), jnp.int32(0), PAPER)) == GOING_ON
+    assert int(verdict(jnp.float32(0), jnp.int32(0))) == GOING_ON
 
 
 @pytest.mark.parametrize(
@@ -79,16 +84,16 @@ def test_when_it_stops(points, games, said):
         BETTER if low > 0.5 else WORSE if high < 0.5 else CLOSE if high - low < 0.1 else GOING_ON
     )
     assert expected == said
-    assert int(wilson.verdict(jnp.float32(points), jnp.int32(games), PAPER)) == said
+    assert int(verdict(jnp.float32(points), jnp.int32(games))) == said
 
 
 def test_games_are_looked_at_one_after_another():
-    points = jnp.array([1.0] * 8 + [0.0] * 30, jnp.float32)
-    played = jnp.ones(38, jnp.int32)
-    said, place = wilson.first_verdict(points, played, PAPER)
+    points = np.array([1.0] * 8 + [0.0] * 30, np.float32)
+    played = np.ones(38, np.int32)
+    said, place = first_verdict(points, played)
     assert (int(said), int(place)) == (BETTER, 5)  # what comes later can change nothing
-    said, place = wilson.first_verdict(points, played.at[:3].set(0), PAPER)
+    said, place = first_verdict(points, np.where(np.arange(38) < 3, 0, played))
     assert int(said) == WORSE  # five wins decide nothing, the losses behind them do
     assert int(place) > 8
-    said, place = wilson.first_verdict(points[:5], played[:5], PAPER)
+    said, place = first_verdict(points[:5], played[:5])
     assert (int(said), int(place)) == (GOING_ON, 5)

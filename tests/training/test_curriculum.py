@@ -171,6 +171,9 @@ def test_openings_and_a_curriculum_are_refused_together():
 
 # ---- made-up games ----
 
+horizon, trim = jax.jit(curriculum.horizon), jax.jit(curriculum.trim)
+learn = jax.jit(curriculum.learn, static_argnums=0)
+
 
 def made_up(plies, *, sees, seed=0, start=None):
     """Games whose root value is the label in the last `sees` plies and noise before."""
@@ -180,43 +183,43 @@ def made_up(plies, *, sees, seed=0, start=None):
     value = np.where(rng.random(batch) < 0.5, 1, -1)[None] * (-1.0) ** np.arange(rows)[:, None]
     noise = rng.normal(size=(rows, batch))
     root = np.where(left < sees, 0.7 * value + 0.1 * noise, 0.3 * noise)
-    zeros = jnp.zeros((rows, batch))
+    zeros = np.zeros((rows, batch), np.float32)
     return Trajectory(
         observation=zeros, policy=zeros, legal=zeros, to_move=zeros, action=zeros,
-        root_value=jnp.asarray(root, jnp.float32), value=jnp.asarray(value, jnp.float32),
-        drawn=zeros, valid=jnp.asarray(left >= 0), recorded=jnp.asarray(left >= 0),
-        outcome=jnp.zeros((batch, 2)),
-        plies=jnp.asarray(plies, jnp.int32), active=jnp.ones(batch, bool),
-        start=None if start is None else jnp.full((batch,), start, jnp.int32),
+        root_value=np.float32(root), value=np.float32(value),
+        drawn=zeros, valid=left >= 0, recorded=left >= 0,
+        outcome=np.zeros((batch, 2), np.float32),
+        plies=np.array(plies, np.int32), active=np.ones(batch, bool),
+        start=None if start is None else np.full(batch, start, np.int32),
     )  # fmt: skip
 
 
 @pytest.mark.parametrize("sees", [0, 6, 20])
 def test_the_horizon_is_how_far_from_the_end_values_tell_the_result(sees):
     rng = np.random.default_rng(1)
-    found = curriculum.horizon(made_up(rng.integers(22, 40, 200).tolist(), sees=sees), 0.6)
+    found = horizon(made_up(rng.integers(22, 40, 200).tolist(), sees=sees), 0.6)
     assert float(found) == sees
 
 
 def test_constant_values_see_nothing():
     blind = made_up([10] * 50, sees=10)
-    blind = blind.replace(root_value=jnp.ones_like(blind.root_value))
-    assert float(curriculum.horizon(blind, 0.1)) == 0
-    assert float(curriculum.horizon(made_up([10] * 3, sees=10), 0.1)) == 0  # too few games
+    blind = blind.replace(root_value=np.ones_like(blind.root_value))
+    assert float(horizon(blind, 0.1)) == 0
+    assert float(horizon(made_up([10] * 3, sees=10), 0.1)) == 0  # too few games
     games = made_up([30] * 200, sees=20)  # a horizon ends at the first gap
-    gap = jnp.isin(29 - jnp.arange(30)[:, None], jnp.array([6, 7]))
-    blind = games.replace(root_value=jnp.where(gap, 0.0, games.root_value))
-    assert float(curriculum.horizon(blind, 0.6)) == 6
+    gap = np.isin(29 - np.arange(30)[:, None], [6, 7])
+    blind = games.replace(root_value=np.where(gap, np.float32(0), games.root_value))
+    assert float(horizon(blind, 0.6)) == 6
 
 
 def test_the_average_length_runs_with_the_games():
     progress = Progress(jnp.float32(40), jnp.float32(0))
-    after = curriculum.learn(RACING_KINGS, progress, made_up([10, 20, 30], sees=0, start=7))
+    after = learn(RACING_KINGS, progress, made_up([10, 20, 30], sees=0, start=7))
     assert float(after.mean_plies) == pytest.approx(40 + 0.5 * (27 - 40))
-    seen = curriculum.learn(RACING_KINGS, progress, made_up([25] * 100, sees=10)).horizon
+    seen = learn(RACING_KINGS, progress, made_up([25] * 100, sees=10)).horizon
     assert float(seen) == 5  # half of nothing and of what these games show
     whole = dataclasses.replace(RACING_KINGS, curriculum_averaging=1.0)
-    assert float(curriculum.learn(whole, progress, made_up([10, 20], sees=0)).mean_plies) == 15
+    assert float(learn(whole, progress, made_up([10, 20], sees=0)).mean_plies) == 15
 
 
 def test_the_curriculum_follows_the_horizon():
@@ -233,13 +236,13 @@ def test_the_curriculum_follows_the_horizon():
 
 def test_trimming_drops_the_early_plies_of_each_game():
     games = made_up([10, 7, 20], sees=0)
-    kept = curriculum.trim(games, jnp.float32(0.25))
+    kept = trim(games, jnp.float32(0.25))
     np.testing.assert_array_equal(kept.recorded.sum(0), [10 - 7, 7 - 5, 20 - 15])
     assert (np.asarray(kept.recorded) <= np.asarray(games.valid)).all()
     assert bool(kept.recorded[9, 0])
-    most = curriculum.trim(games, jnp.float32(0.8))  # 0.2 x 10 is below 2 in float32
+    most = trim(games, jnp.float32(0.8))  # 0.2 x 10 is below 2 in float32
     np.testing.assert_array_equal(most.recorded.sum(0), [8, 6, 16])
-    np.testing.assert_array_equal(curriculum.trim(games, jnp.float32(1.0)).recorded, games.valid)
+    np.testing.assert_array_equal(trim(games, jnp.float32(1.0)).recorded, games.valid)
 
 
 def test_trimmed_games_without_draws_are_learned_from(monkeypatch):
@@ -271,8 +274,8 @@ def test_trimmed_games_without_draws_are_learned_from(monkeypatch):
 @pytest.mark.parametrize(("share", "kept"), [(1.0, 0), (0.0, 400), (0.5, 200)])
 def test_drawn_games_are_dropped_by_lot_and_others_never(share, kept):
     games = made_up([3] * 600, sees=0)
-    won = jnp.arange(600) < 200
-    outcome = jnp.where(won[:, None], jnp.array([[1.0, -1.0]]), 0.0)
+    won = np.arange(600) < 200
+    outcome = np.where(won[:, None], np.float32([[1.0, -1.0]]), np.float32(0))
     left = curriculum.drop_draws(games.replace(outcome=outcome), share, jax.random.key(0))
     whole = np.asarray(left.recorded).all(0)
     assert (whole == np.asarray(left.recorded).any(0)).all()  # games, not plies

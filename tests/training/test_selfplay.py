@@ -5,6 +5,7 @@ The network is a deterministic stub; games are replayed with the plain-Python ru
 
 import functools
 from types import SimpleNamespace
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -211,11 +212,21 @@ def test_dirichlet_noise_makes_greedy_games_differ() -> None:
     np.testing.assert_allclose(games.policy[games.valid].sum(-1), 1, rtol=1e-6)
 
 
-def test_the_heldout_games_are_always_the_same_and_truly_labelled() -> None:
-    game = signed(LINE)
+def test_the_heldout_games_are_always_the_same_and_truly_labelled(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    game, traced = signed(LINE), []
+
+    def noted(*args: Any, **options: Any) -> Any:
+        traced.append(args)
+        return real(*args, **options)
+
+    real = selfplay.play
+    monkeypatch.setattr(selfplay, "play", noted)
     (examples, counts), again = (
         heldout.make(game, num_games=4, num_simulations=3) for _ in range(2)
     )
+    assert len(traced) == 1  # compiled once
     small.assert_equal((examples, counts), again)
     found = jax.eval_shape(lambda: (examples, counts))
     assert heldout.shapes(game, num_games=4) == found
