@@ -72,8 +72,8 @@ def measure(directory: Path, *, seconds: float = clock.SECONDS) -> dict[str, Any
     workdir.write_json(directory / FILE, cost)
     print(summary(workdir.plain(cost)))
     say(f"written: {directory / FILE}")
-    results = directory / workdir.RESULTS
-    reported = results.is_file() and workdir.read_json(results)["study"] == STUDY
+    finished = (directory / workdir.RESULTS).is_file()
+    reported = finished and workdir.read_results(directory)["study"] == STUDY
     if reported:
         say(f"report: {reports.write(directory)}")
     if "courses" not in cost:

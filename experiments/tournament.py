@@ -96,11 +96,10 @@ def play(
     fielded = field(settings, opened)
     description = describe(settings, opened, fielded)
     directory = directory or Path("runs") / f"tournament_{_digest(description)[:8]}"
-    finished = directory / workdir.RESULTS
     contestants.refuse_run(directory)
     workdir.claim(directory, ConfigDict(description), STUDY)
-    if finished.is_file():
-        results = workdir.read_json(finished)
+    if (directory / workdir.RESULTS).is_file():
+        results = workdir.read_results(directory)
         say(f"already played: {directory}")
     else:
         results = _play(settings, opened, fielded, description, directory, command)

@@ -148,8 +148,26 @@ def read_arrays(path: Path, names: Iterable[str], remedy: str) -> dict[str, np.n
     return found
 
 
-def read_json(path: Path) -> Any:
-    """The contents of a JSON file. ConfigError: it is not JSON any more."""
+def read_json(path: Path) -> dict[str, Any]:
+    """The object in a JSON file. ConfigError: it holds none any more."""
+    found: dict[str, Any] = _read(path, dict, "object")
+    return found
+
+
+def read_list(path: Path) -> list[Any]:
+    """The list in a JSON file. ConfigError: it holds none any more."""
+    found: list[Any] = _read(path, list, "list")
+    return found
+
+
+def _read(path: Path, kind: type, called: str) -> Any:
+    found = _parse(path)
+    if not isinstance(found, kind):
+        raise ConfigError(f"{path} is damaged (it holds no {called}): put back a copy of it")
+    return found
+
+
+def _parse(path: Path) -> Any:
     try:
         return json.loads(path.read_text("utf-8"))
     except ValueError as error:
@@ -161,12 +179,21 @@ def read_config(directory: Path) -> dict[str, Any]:
 
     ConfigError: it is damaged, or no study wrote it.
     """
-    stored = read_json(directory / CONFIG)
-    if not isinstance(stored, dict) or "study" not in stored:
-        raise ConfigError(
-            f"{directory} has a {CONFIG} that no study wrote: choose another directory"
-        )
-    return stored
+    return _of_a_study(directory / CONFIG)
+
+
+def read_results(directory: Path) -> dict[str, Any]:
+    """What a study found, with its `study`. ConfigError: it is damaged, or no study wrote it."""
+    return _of_a_study(directory / RESULTS)
+
+
+def _of_a_study(path: Path) -> dict[str, Any]:
+    stored = _parse(path)
+    if isinstance(stored, dict) and "study" in stored:
+        return stored
+    raise ConfigError(
+        f"{path.parent} has a {path.name} that no study wrote: choose another directory"
+    )
 
 
 def environment() -> dict[str, Any]:

@@ -166,6 +166,17 @@ def test_the_config_of_another_program_is_left_alone(tmp_path: Path) -> None:
         assert (tmp_path / workdir.CONFIG).read_text() == content
 
 
+def test_files_of_another_shape_are_damaged(tmp_path: Path) -> None:
+    for read, content, missing in (
+        (workdir.read_json, "[{}]", "object"),
+        (workdir.read_json, "null", "object"),
+        (workdir.read_list, "{}", "list"),
+    ):
+        (tmp_path / "file.json").write_text(content)
+        with pytest.raises(ConfigError, match=rf"file\.json is damaged \(it holds no {missing}\)"):
+            read(tmp_path / "file.json")
+
+
 def test_the_commit_of_another_repository_is_none_of_ours(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

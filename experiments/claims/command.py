@@ -114,7 +114,7 @@ def _is_of_claims(path: Path) -> bool:
     """Whether this command wrote a file; so it may write it again."""
     with contextlib.suppress(ConfigError):
         found = workdir.read_json(path)
-        return isinstance(found, dict) and "claims" in found and "study" not in found
+        return "claims" in found and "study" not in found
     return False
 
 
@@ -123,10 +123,10 @@ def _supervised(runs: Sequence[Path]) -> dict[str, dict[str, Any]]:
 
     ConfigError: other runs beside them.
     """
-    found = {str(run): run / workdir.RESULTS for run in runs}
-    results = {name: workdir.read_json(path) for name, path in found.items() if path.is_file()}
-    known = {name: own for name, own in results.items() if own.get("study") == supervised.STUDY}
-    if known and (others := [name for name in found if name not in known]):
+    finished = [run for run in runs if (run / workdir.RESULTS).is_file()]
+    results = {str(run): workdir.read_results(run) for run in finished}
+    known = {name: own for name, own in results.items() if own["study"] == supervised.STUDY}
+    if known and (others := [str(run) for run in runs if str(run) not in known]):
         one = next(iter(known))
         raise ConfigError(
             f"{others[0]}: no finished run of {supervised.STUDY}, as {one} is: decide it apart"

@@ -68,7 +68,7 @@ _FEW = 4  # arms that leave room for a legend within the axes
 
 def build(directory: Path) -> Page:
     """The page of a finished study, figures drawn, nothing written yet."""
-    results = workdir.read_json(directory / workdir.RESULTS)
+    results = workdir.read_results(directory)
     arms = {arm["arm"]: arm for arm in results["arms"]}
     drawn = figures(results)
     plates = [

@@ -24,7 +24,7 @@ from jaxzero import workdir
 
 def build(directory: Path) -> Page:
     """The page of a finished study, figures drawn, nothing written yet."""
-    results = workdir.read_json(directory / workdir.RESULTS)
+    results = workdir.read_results(directory)
     arms, seeds = _arms(results)
     ours, theirs = lines(results)
     evolved = population_section.shown(arms, results["positions"]["number"])

@@ -27,7 +27,7 @@ LABELS: Final = {
 
 def build(directory: Path) -> Page:
     """The page of a finished search, figures drawn, nothing written yet."""
-    results = workdir.read_json(directory / workdir.RESULTS)
+    results = workdir.read_results(directory)
     tried = sorted(results["trials"], key=lambda t: -t["accuracy"])
     theirs = (published.load(PUBLISHED) or {}).get("sets", [])
     seeds = results["config"]["study"]["seeds"]

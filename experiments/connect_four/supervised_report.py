@@ -20,7 +20,7 @@ _COLOURS = tuple(style.COLOURS.values())
 
 def build(directory: Path) -> Page:
     """The page of a finished study, figures drawn, nothing written yet."""
-    results = workdir.read_json(directory / workdir.RESULTS)
+    results = workdir.read_results(directory)
     rows = workdir.read_rows(directory / workdir.METRICS)
     groups = results["groups"]
     return Page(

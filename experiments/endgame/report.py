@@ -48,7 +48,7 @@ _SELFPLAY: Final = (
 
 def build(directory: Path) -> Page:
     """The page of a finished study, figures drawn, nothing written yet."""
-    results = workdir.read_json(directory / workdir.RESULTS)
+    results = workdir.read_results(directory)
     metrics = {
         arm: workdir.read_rows(directory / "arms" / arm / workdir.METRICS)
         for arm in results["config"]["study"]["arms"]

@@ -122,7 +122,7 @@ def _retries(at: Path) -> list[Path]:
 
 def _names(place: Path) -> set[str]:
     path = place / workdir.MEMBERS
-    return {member["name"] for member in workdir.read_json(path)} if path.exists() else set()
+    return {member["name"] for member in workdir.read_list(path)} if path.exists() else set()
 
 
 def _train(group: ProgramGroup, at: Path, tracker: Tracker, study: str) -> None:
@@ -166,7 +166,7 @@ def places(directory: Path) -> dict[str, Place]:
         if not (at / DONE).exists():
             continue
         failed = workdir.read_json(at / DONE)["failed"]
-        for i, member in enumerate(workdir.read_json(at / workdir.MEMBERS)):
+        for i, member in enumerate(workdir.read_list(at / workdir.MEMBERS)):
             if member["name"] not in failed:
                 found[member["name"]] = Place(at, i)
     return found

@@ -18,10 +18,10 @@ def check_grid(config: ConfigDict) -> None:
     if not config.study.grid:
         return
     named = f"config.study.grid={config.study.grid!r}"
-    path = workdir.from_home(config.study.grid) / workdir.RESULTS
-    if not path.is_file():
+    grid = workdir.from_home(config.study.grid)
+    if not (grid / workdir.RESULTS).is_file():
         raise ConfigError(f"{named}: holds no {workdir.RESULTS}, give a finished correlation study")
-    results = workdir.read_json(path)
+    results = workdir.read_results(grid)
     if "correlation" not in results:
         raise ConfigError(f"{named}: is a {results.get('study')}, give a correlation study")
     theirs = workdir.plain(config_lib.with_defaults(results["config"]))
@@ -45,7 +45,7 @@ def against_grid(
       between each front and the worst player (`pareto.hypervolume`), in Elo seconds.
     """
     grid = workdir.from_home(config.study.grid)
-    theirs = workdir.read_json(grid / workdir.RESULTS)
+    theirs = workdir.read_results(grid)
     rated = {t["name"]: t for t in theirs["tournaments"]}["same_simulations"]
     candidates = theirs["correlation"]["players"]
     elo = {p["name"]: e for p, e in zip(rated["players"], rated["elo"], strict=True)}

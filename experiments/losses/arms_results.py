@@ -107,7 +107,7 @@ def _scale_error(results: Mapping[str, Any]) -> float:
 
 def load(directory: Path) -> ArmsStudy:
     """Reads `results.json` and the arms' own directories."""
-    results = workdir.read_json(directory / workdir.RESULTS)
+    results = workdir.read_results(directory)
     places = {arm["name"]: directory / arm["name"] for arm in results["arms"]}
     studies = {name: study.load(place) for name, place in places.items() if place.is_dir()}
     return ArmsStudy(directory.resolve().name, results, studies)

@@ -50,7 +50,7 @@ def study_of(directory: Path) -> str:
         )
     stored = {}
     if workdir.RESULTS in files:
-        stored = workdir.read_json(directory / workdir.RESULTS)
+        stored = workdir.read_results(directory)
     elif workdir.CONFIG in files:
         stored = workdir.read_config(directory)
     study = stored.get("study") or FIRST

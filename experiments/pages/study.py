@@ -17,7 +17,7 @@ from experiments.pages.wording import plural
 from jaxzero.runs import training_elo
 from jaxzero.runs.failures import FAILED
 from jaxzero.settings.config import TARGETS, ConfigError
-from jaxzero.workdir import CONFIG, METRICS, RESULTS, read_config, read_json
+from jaxzero.workdir import CONFIG, METRICS, RESULTS, read_config, read_json, read_results
 
 UNKNOWN_GAME = "unknown game"
 # Sections of results that commands write beside them: of as many iterations as the study's own, or
@@ -250,7 +250,7 @@ def load(workdir: Path) -> Study:
     notes: list[str] = []
     results: dict[str, Any] = {}
     if results_path.exists():
-        results = read_json(results_path)
+        results = read_results(workdir)
     else:
         notes.append("There is no results.json: the study has not finished.")
         if (workdir / CONFIG).exists():

@@ -225,8 +225,9 @@ def _parts(paper: Paper, scale: str, folder: Path) -> Table:
     """How far each part is, what it took, and its command."""
 
     def wall(part: Part) -> str:
-        path = parts.directory_of(part, folder) / workdir.RESULTS
-        cost = workdir.read_json(path).get("cost") or {} if path.is_file() else {}
+        at = parts.directory_of(part, folder)
+        finished = (at / workdir.RESULTS).is_file()
+        cost = workdir.read_results(at).get("cost") or {} if finished else {}
         return duration(cost["wall_seconds"]) if "wall_seconds" in cost else NONE
 
     def state(part: Part) -> str:

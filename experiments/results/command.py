@@ -28,8 +28,8 @@ from jaxzero.settings.config import ConfigError
 def _check(runs: Sequence[Path], group: str) -> None:
     """Refuses runs that the pages could not be made of, alone or beside others (ConfigError)."""
     for run in runs:
-        path = run / workdir.RESULTS
-        if path.is_file() and (study := workdir.read_json(path)["study"]) not in shown.KINDS:
+        finished = (run / workdir.RESULTS).is_file()
+        if finished and (study := workdir.read_results(run)["study"]) not in shown.KINDS:
             raise ConfigError(
                 f"--add {run}: a run of {study}, but the pages show {', '.join(shown.KINDS)} only"
             )

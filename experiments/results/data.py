@@ -9,6 +9,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Final, NamedTuple
 
+import numpy as np
+
 from experiments.pages.study import BESIDE, Study, load
 from jaxzero import workdir
 from jaxzero.runs.failures import FAILED
@@ -34,7 +36,8 @@ def add(runs: Sequence[Path], group: str, root: Path = ROOT) -> None:
     """Keeps the data of finished runs; the folder that held them is called `runs`.
 
     Left out are tournaments' likelihoods of superiority, a square of all players, which rating the
-    games again gives. What was recorded of a run of that name in that group is replaced.
+    games again gives; and digits of metrics that no float32 has. What was recorded of a run of that
+    name in that group is replaced.
 
     Raises:
       ConfigError: a run that is not finished, two of one name, or more data than is to be kept in
@@ -56,6 +59,8 @@ def add(runs: Sequence[Path], group: str, root: Path = ROOT) -> None:
             whole = text.replace(above, "runs/") if above else text
             if path.name == workdir.RESULTS:
                 whole = _without_squares(whole)
+            elif path.name == workdir.METRICS:
+                whole = "".join(map(_shortest, whole.splitlines(keepends=True)))
             packed[folder / f"{path.relative_to(run)}.gz"] = gzip.compress(whole.encode(), mtime=0)
     kept = (path for path in (root / "data").rglob("*.gz") if not folders.keys() & {*path.parents})
     size = sum(path.stat().st_size for path in kept) + sum(map(len, packed.values()))
@@ -72,6 +77,18 @@ def _without_squares(results: str) -> str:
     found = json.loads(results)
     squares = [played.pop("superiority", None) for played in found.get("tournaments") or []]
     return json.dumps(found, indent=1) if any(squares) else results
+
+
+def _shortest(line: str) -> str:
+    """A line of metrics with each float32 in as few digits as tell it from the others."""
+    end = line[len(line.rstrip("\n")) :]
+    return json.dumps(json.loads(line, parse_float=_float32)) + end if line.strip() else line
+
+
+def _float32(digits: str) -> float:
+    with np.errstate(over="ignore"):
+        short = np.float32(digits)
+    return float(str(short)) if float(short) == float(digits) else float(digits)
 
 
 def read(root: Path = ROOT) -> dict[str, list[Recorded]]:

@@ -73,7 +73,7 @@ class StudyRun:
         workdir.write_json(self.directory / workdir.RESULTS, results)
         say(f"report: {reports.write(self.directory)}")
         say(next_command.play_it(self.directory, self.config.game))
-        return summary_of(workdir.read_json(self.directory / workdir.RESULTS), self.directory)
+        return summary_of(workdir.read_results(self.directory), self.directory)
 
     def conclude(self, results: Mapping[str, Any]) -> None:
         """`finish`, sent to W&B and TensorBoard: for studies whose parts alone were tracked."""

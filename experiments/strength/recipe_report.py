@@ -34,7 +34,7 @@ Rows = Mapping[Measure, Sequence[Earned]]
 
 def build(directory: Path) -> Page:
     """The page of a finished study, figures drawn, nothing written yet."""
-    results = workdir.read_json(directory / workdir.RESULTS)
+    results = workdir.read_results(directory)
     rows, at = compared(results)
     asked = results["positions"]
     config = results["config"]

@@ -28,7 +28,7 @@ _SURE = 0.95
 
 def build(directory: Path) -> Page:
     """The page of a finished tournament, figures drawn, nothing written yet."""
-    name, results = directory.resolve().name, workdir.read_json(directory / workdir.RESULTS)
+    name, results = directory.resolve().name, workdir.read_results(directory)
     played = pools.by_rating(results["tournaments"][0])
     return Page(
         title=f"Tournament: {game_title(results['game'])}",

@@ -28,7 +28,7 @@ _CAPTION: Final = (
 def build(directory: Path) -> Page:
     """The page of a finished training, figures drawn, nothing written yet."""
     study = load(directory)
-    results = workdir.read_json(directory / workdir.RESULTS)
+    results = workdir.read_results(directory)
     records: list[dict[str, Any]] = results["examinations"]
     config, cost = results["config"], results["cost"]
     return Page(

@@ -154,8 +154,6 @@ class Checkpoints:
         try:
             sealed = workdir.read_json(folder / DIGEST)
         except ConfigError:  # the machine lost power before the seal was on disk
-            return f"{DIGEST} is no JSON"
-        if not isinstance(sealed, dict):
             return f"{DIGEST} is no seal"
         digests = _digests(folder)
         for name in sorted(sealed.keys() | digests.keys()):

@@ -120,7 +120,7 @@ def lineage(held: Sequence[Generation], run: int) -> list[int]:
 
 def read(directory: Path) -> list[dict[str, Any]]:
     """The generations of a population's run directory, as stored."""
-    return list(workdir.read_json(directory / FILE))
+    return workdir.read_list(directory / FILE)
 
 
 class Generations:

@@ -142,7 +142,7 @@ def open_run(directory: str | Path) -> Run:
 def _read(directory: Path) -> tuple[str, ConfigDict, tuple[Member, ...]]:
     """Study, settings and members. ConfigError: the files hold something else."""
     stored = workdir.read_config(directory)
-    saved = workdir.read_json(directory / workdir.MEMBERS)
+    saved = workdir.read_list(directory / workdir.MEMBERS)
     try:
         study = stored.pop("study")
         if not components.compiles_kernels():  # as the machine that trained may have

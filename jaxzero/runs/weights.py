@@ -52,8 +52,7 @@ def iterations(directory: Path) -> list[int]:
     if not path.is_file():
         return []
     found = workdir.read_json(path)
-    known = isinstance(found, dict) and found.get("format") == _FORMAT
-    if not known or not isinstance(found.get("iteration"), int):
+    if found.get("format") != _FORMAT or not isinstance(found.get("iteration"), int):
         raise ConfigError(f"{path} is damaged or of another version of the program: {_REMEDY}")
     return [found["iteration"]]
 

@@ -231,7 +231,7 @@ class WandbRuns:
 
     def _members(self) -> dict[str, Any]:
         path = self._directory / workdir.MEMBERS
-        members = workdir.read_json(path) if path.is_file() else []
+        members = workdir.read_list(path) if path.is_file() else []
         return {member["name"]: member for member in members}
 
     def _environment(self) -> dict[str, Any]:

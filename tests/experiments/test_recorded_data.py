@@ -186,6 +186,26 @@ def test_recording_again_needs_no_more_room(
     data.add([run], "laptop", root)  # in place of what was recorded
 
 
+def test_metrics_keep_the_digits_that_tell_a_float32_from_others(tmp_path: Path) -> None:
+    run, single = tmp_path / "run", float(np.float32(1.6095912))
+    row = {"iteration": 3, "run": "a", "single": single, "double": 1.6095912456512, "loss": np.nan}
+    run.mkdir()
+    (run / "results.json").write_text("{}")
+    (run / "metrics.jsonl").write_text(json.dumps(row) + "\n")
+    data.add([run], "laptop", tmp_path / "docs")
+    kept = tmp_path / "docs" / "data" / "laptop" / "run" / "metrics.jsonl.gz"
+    text = gzip.decompress(kept.read_bytes()).decode()
+    assert '"single": 1.6095912, "double": 1.6095912456512, "loss": NaN' in text
+    again = json.loads(text)
+    assert np.float32(again.pop("single")) == single
+    assert again | {"loss": None} == {
+        "iteration": 3,
+        "run": "a",
+        "double": row["double"],
+        "loss": None,
+    }
+
+
 def shown_of(place: Path) -> Any:
     return measured.load([place])[0].studies[0]
 

@@ -101,7 +101,7 @@ def test_a_seal_that_a_power_cut_spoilt_is_damage(spoil: Callable[[Path], Any], 
     spoil(copy / "3" / DIGEST)
     said: list[str] = []
     assert Checkpoints(copy).newest_whole(said.append) == 2
-    assert f"3 is damaged ({DIGEST} is no JSON)" in said[0]
+    assert f"3 is damaged ({DIGEST} is no seal)" in said[0]
     (copy / "2" / DIGEST).write_text("[]")
     with pytest.raises(ConfigError, match="every checkpoint"):
         Checkpoints(copy).newest_whole(said.append)

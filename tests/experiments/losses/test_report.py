@@ -217,11 +217,15 @@ def test_a_wrong_directory_is_one_line(study, tmp_path, monkeypatch, capsys):
     (foreign / "config.json").write_text("[]")
     made_up.write(damaged, [], None)
     (damaged / "results.json").write_text('{"study":')
+    listed = tmp_path / "listed"
+    made_up.write(listed, [], None)
+    (listed / "results.json").write_text("[]")
     for directory, said in (
         (tmp_path / "nowhere", "is no run directory"),
         (tmp_path, "is no run directory"),
         (other, "is a run of chess, which has no report: give the run directory of one of arms,"),
         (damaged, "results.json is damaged"),
+        (listed, "has a results.json that no study wrote: choose another directory"),
         (foreign, "has a config.json that no study wrote: choose another directory"),
         (begun, "run its command again"),
         (part, f"is a part of {part.parents[1]}: give that"),
