@@ -19,11 +19,16 @@ TIMES = re.compile(r"seconds|minutes|hours|phases|programs|environment|command|n
 def begin(
     study: str, directory: Path, settings: tuple[str, ...], **environment: str
 ) -> subprocess.Popen:
-    """The quick preset of `study` with other settings, which runs; its messages go to a log."""
+    """The quick preset of `study` with other settings, which runs; its messages go to a log.
+
+    It ends with the process that begins it.
+    """
     return subprocess.Popen(
         [
             sys.executable,
             "-m",
+            "experiments.reproduce.child",
+            str(os.getpid()),
             f"experiments.{study}",
             f"--config=experiments/configs/{study}.py:quick",
             f"--workdir={directory}",
