@@ -104,7 +104,7 @@ def _has(run: Recorded, arm: str) -> bool:
 def source(group: str, runs: Sequence[Recorded]) -> str:
     """Where runs stand with their commands, and which they are."""
     which = f"{len(runs)} runs" if len(runs) > 1 else runs[0].name
-    return f"[{group}](results/recorded.md#{group}): {which}"
+    return f"[{group}](results/recorded/{group}.md): {which}"
 
 
 def main_table(groups: Mapping[str, Sequence[Recorded]], claims: Sequence[Finding]) -> Table:

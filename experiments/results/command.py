@@ -7,7 +7,7 @@
 Runs of a group are read together: one folder of docs/results/data, a board and semantics once. Of
 each are kept results.json, with its settings, environment and games won, what other commands wrote
 beside it (absolute_strength.json, ladder.json, cost.json), and every metrics.jsonl, compressed.
-Every number of docs/results.md and, in docs/results, of recorded.md, verdicts.md and boards.md
+Every number of docs/results.md and, in docs/results, of verdicts.md, boards.md and recorded/
 comes from these files, but for those of the players that ship, which come from their cards.
 """
 

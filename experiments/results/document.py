@@ -1,14 +1,14 @@
 """The pages of all recorded runs, in Markdown, and their figures."""
 
 import functools
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
 from experiments.claims.measured import BoardStudies
 from experiments.pages import page, style
-from experiments.pages.tables import Table
-from experiments.pages.wording import joined
+from experiments.pages.tables import Table, table
+from experiments.pages.wording import game_title, joined, number
 from experiments.results import boards, brief, findings, players, shown
 from experiments.results.boards import Strength
 from experiments.results.data import ROOT, Recorded, read
@@ -19,23 +19,29 @@ Groups = Mapping[str, Sequence[Recorded]]  # of runs that are read together, by 
 
 _RECORDED: Final = """# Results: recorded runs
 
-`python -m experiments.results` makes this page from the data in `docs/results/data`; no number is
-typed by hand. Runs of a section are read together. How verdicts are reached:
-[claims](../claims.md).
+Commands, commits, hardware, shares of computing, every claim and contrast, tables and figures, a
+page for each group. Runs of a group are read together. `python -m experiments.results` makes these
+pages from the data in `docs/results/data`; no number is typed by hand. How verdicts are reached:
+[claims](../../claims.md).
+"""
+_GROUP: Final = """# Recorded runs: {group}
+
+Made by `python -m experiments.results` from the data in `docs/results/data/{group}`
+([all recorded runs](index.md)). How verdicts are reached: [claims](../../claims.md).
 """
 _VERDICTS: Final = """# Results: the papers' claims
 
 The claims of which recorded runs decide something, by subject; made by `python -m
-experiments.results` as [recorded runs](recorded.md) is. The main ones are in short on
+experiments.results`, as [recorded runs](recorded/index.md) are. The main ones are in short on
 [what we found](../results.md).
 """
 _BOARDS: Final = """# Results: the four losses, board by board
 
 How strong the networks of each loss become, and whether minimising the value loss alone is better
-than the usual sum; made by `python -m experiments.results` as [recorded runs](recorded.md) is. In
-words: [the four losses](losses.md). A section has the runs of a preset: `laptop` trains for 30
-iterations of 32 games with 25 simulations a move, `long` for 80 of 48 with 50. `mcts_50` is plain
-Monte Carlo tree search with 50 rollouts; `greedy` looks one ply ahead.
+than the usual sum; made by `python -m experiments.results`, as [recorded runs](recorded/index.md)
+are. In words: [the four losses](losses.md). A section has the runs of a preset: `laptop` trains for
+30 iterations of 32 games with 25 simulations a move, `long` for 80 of 48 with 50. `mcts_50` is
+plain Monte Carlo tree search with 50 rollouts; `greedy` looks one ply ahead.
 """
 _SUMMARY: Final = """# Results: what we found
 
@@ -56,8 +62,8 @@ _DETAILS: Final = """
 
 * [The papers' claims](results/verdicts.md): all of which something is decided.
 * [The four losses, board by board](results/boards.md).
-* [Recorded runs](results/recorded.md): commands, commits, hardware, shares of computing, every
-  claim and contrast, tables and figures.
+* [Recorded runs](results/recorded/index.md): commands, commits, hardware, shares of computing,
+  every claim and contrast, tables and figures.
 * [Earlier runs](results/earlier.md): findings whose numbers were copied from reports, as most of
   that raw data was not kept. Behind them: [losses](results/losses.md),
   [hyper-parameters](results/hyperparameters.md), [Connect Four](results/connect_four.md),
@@ -68,14 +74,31 @@ _DETAILS: Final = """
 """
 
 
-def recorded(groups: Groups) -> str:
-    """The page with everything."""
-    parts = [_RECORDED]
+def recorded(groups: Groups) -> dict[str, str]:
+    """The pages with everything by file name: one of each group, and one that lists them."""
+    found = {"index.md": _RECORDED + markdown(_listed(groups))}
     for group, runs in groups.items():
-        parts.append(f"\n## {group}\n")
-        parts += [markdown(one) for one in shown.tables(runs)]
-        parts += [f"\n![{one.title}]({one.file})\n" for one in shown.drawings(group, runs)]
-    return "".join(parts)
+        parts = [_GROUP.format(group=group), *map(markdown, shown.tables(runs))]
+        for one in shown.drawings(group, runs):
+            parts.append(f"\n![{one.title}]({Path(one.file).name})\n")
+        found[f"{group}.md"] = "".join(parts)
+    return found
+
+
+def _listed(groups: Groups) -> Table:
+    def listed(values: Iterable[str]) -> str:
+        return joined([*dict.fromkeys(values)])
+
+    return table(
+        "The groups",
+        groups,
+        {
+            "group": lambda group: f"[{group}]({group}.md)",
+            "studies": lambda group: listed(run.kind for run in groups[group]),
+            "boards": lambda group: listed(game_title(run.study.game) for run in groups[group]),
+            "runs": lambda group: number(len(groups[group])),
+        },
+    )
 
 
 def verdicts(claims: Sequence[Finding]) -> str:
@@ -144,15 +167,15 @@ def pages(groups: Groups, root: Path = ROOT) -> dict[Path, str]:
     """The pages that are made of the data, beside it and, the one to begin with, above."""
     claims = findings.claims(groups)
     return {
-        root / "recorded.md": recorded(groups),
         root / "verdicts.md": verdicts(claims),
         root / "boards.md": board_by_board(groups),
         root.parent / "results.md": summary(groups, claims),
+        **{root / "recorded" / name: text for name, text in recorded(groups).items()},
     }
 
 
 def drawings(groups: Groups) -> list[Drawing]:
-    """The figures of both pages."""
+    """The figures of all pages."""
     details = [one for group, runs in groups.items() for one in shown.drawings(group, runs)]
     return details + [_drawing(group, own) for group, own in _strengths(groups).items()]
 
@@ -160,16 +183,17 @@ def drawings(groups: Groups) -> list[Drawing]:
 def write(root: Path = ROOT) -> list[Path]:
     """Writes the pages and their figures, older ones are deleted; returns the pages' paths."""
     groups, figures = read(root), set[Path]()
+    (root / "recorded").mkdir(parents=True, exist_ok=True)
     for one in drawings(groups):
         stem = (root / one.file).with_suffix("")
         if (drawn := one.draw()) is not None:
             page.save(drawn, stem)
             stem.with_name(f"{stem.name}.png").unlink()
             figures.add(root / one.file)
-    drawn_before = {*root.glob("recorded_*.svg"), *root.glob("strength_*.svg")}
-    for left in drawn_before - figures:  # of a group that has changed since
-        left.unlink()
     made = pages(groups, root)
+    written_before = {*root.glob("recorded/*"), *root.glob("strength_*.svg")}
+    for left in written_before - figures - made.keys():  # of a group that has changed since
+        left.unlink()
     for path, content in made.items():
         path.write_text(content, encoding="utf-8")
     return list(made)

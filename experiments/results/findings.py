@@ -221,7 +221,7 @@ def claims_tables(findings: Sequence[Finding]) -> list[Table]:
             **(published if both else {}),
             CORRECTED: lambda one: one.cell(CORRECTED),
             "seeds": seeds,
-            "runs": lambda one: f"[{one.group}](recorded.md#{one.group})",
+            "runs": lambda one: f"[{one.group}](recorded/{one.group}.md)",
         }
         if decided:
             tables.append(table(title, decided, columns))
@@ -237,7 +237,7 @@ def counted(findings: Sequence[Finding]) -> str:
     return (
         "In brackets: effects with the intervals that decide, verdicts where contrasts are many. "
         f"All {plural(sum(verdicts.values()), 'verdict')} ({', '.join(counts)}), each contrast and "
-        "where the papers have it: [recorded runs](recorded.md)."
+        "where the papers have it: [recorded runs](recorded/index.md)."
     )
 
 
@@ -265,7 +265,7 @@ def _earned(group: str, run: Recorded) -> Iterator[_Earned]:
             ("helps" if effect > 0 else "harms") if row.decided else UNDECIDED,
             f"{number(effect, measure.digits)} ({ends})",
             row.estimate.seeds,
-            f"[{run.kind}](results/recorded.md#{group})",
+            f"[{run.kind}](results/recorded/{group}.md)",
         )
 
 

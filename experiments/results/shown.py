@@ -293,7 +293,7 @@ def _environment(study: Study, key: str) -> str:
 
 
 class Drawing(NamedTuple):
-    """A figure of a group: its file, its title, what draws it."""
+    """A figure of a group: its file below docs/results, its title, what draws it."""
 
     file: str
     title: str
@@ -306,9 +306,11 @@ def drawings(group: str, runs: Sequence[Recorded]) -> list[Drawing]:
     _, boards = of_losses(runs)
     if boards:
         together = functools.partial(joint_figures.tournaments, boards)
-        found.append(Drawing(f"recorded_{group}.svg", f"tournaments of {group}", together))
+        found.append(Drawing(f"recorded/{group}.svg", f"tournaments of {group}", together))
     for one in _shown(runs):
         for name, (title, draw) in _STUDIES[one.kind].figures(one.study).items():
-            parts = filter(None, ("recorded", group, one.name, name))
-            found.append(Drawing(f"{'_'.join(parts)}.svg", f"{title}, {one.study.game}", draw))
+            parts = filter(None, (group, one.name, name))
+            found.append(
+                Drawing(f"recorded/{'_'.join(parts)}.svg", f"{title}, {one.study.game}", draw)
+            )
     return found

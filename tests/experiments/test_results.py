@@ -23,7 +23,9 @@ MEANS = {"policy": 0.0, "value": 300.0, "sum": 20.0, "product": -10.0}
 def test_the_page_is_that_of_the_data() -> None:
     groups = data.read()
     made = document.pages(groups)
-    assert [path.name for path in made] == ["recorded.md", "verdicts.md", "boards.md", "results.md"]
+    above = {data.ROOT / "verdicts.md", data.ROOT / "boards.md", data.ROOT.parent / "results.md"}
+    recorded = {data.ROOT / "recorded" / f"{name}.md" for name in ("index", *groups)}
+    assert made.keys() == above | recorded
     for path, text in made.items():
         assert path.read_text() == text, "run: python -m experiments.results"
     assert all((data.ROOT / one.file).is_file() for one in document.drawings(groups))
@@ -43,17 +45,22 @@ def test_runs_are_kept_and_make_the_page(tmp_path: Path) -> None:
     rows = root / "data" / "laptop" / "one" / "arms" / "plain" / "metrics.jsonl.gz"
     assert gzip.decompress(rows.read_bytes()) == b'{"iteration": 1}\n'
     summary = tmp_path / "results.md"
-    pages = [root / name for name in ("recorded.md", "verdicts.md", "boards.md")]
-    (root / "recorded_gone.svg").touch()
-    (root / "strength_gone.svg").touch()
-    assert document.write(root) == [*pages, summary]
-    text = (root / "recorded.md").read_text()
+    (root / "recorded").mkdir(parents=True)
+    gone = [root / name for name in ("recorded/gone.svg", "recorded/gone.md", "strength_gone.svg")]
+    for path in gone:
+        path.touch()
+    pages = [root / name for name in ("verdicts.md", "boards.md")]
+    recorded = [root / "recorded" / name for name in ("index.md", "laptop.md")]
+    assert document.write(root) == [*pages, summary, *recorded]
+    row = r"\| \[laptop\]\(laptop\.md\) \| loss_ablation \| Connect Four.6.6 \| 2 \|"
+    assert re.search(row, recorded[0].read_text())
+    text = recorded[1].read_text()
     found = summary.read_text()
     decided = (root / "verdicts.md").read_text()
     [brief] = [line for line in found.splitlines() if "highest tournament Elo" in line]
     [best] = [line for line in decided.splitlines() if "highest tournament Elo" in line]
     assert brief.count("**reproduced**") == 2
-    assert brief.endswith("| [laptop](results/recorded.md#laptop): 2 runs |")
+    assert brief.endswith("| [laptop](results/recorded/laptop.md): 2 runs |")
     cells = best.split(" | ")
     assert cells[1] == "Wang 2019, 2020, 2023"
     for cell in cells[2:4]:  # both semantics have the same games
@@ -63,22 +70,20 @@ def test_runs_are_kept_and_make_the_page(tmp_path: Path) -> None:
             cell,
         )
     assert cells[4] == "8"
-    assert cells[5] == "[laptop](recorded.md#laptop) |"
-    assert "## laptop" in text
+    assert cells[5] == "[laptop](recorded/laptop.md) |"
     assert f"| two | loss_ablation | {BOARD} | published | 8 |" in text
     assert "`python -m experiments.loss_ablation --workdir=runs/one &#124; more`" in text
     assert str(tmp_path) not in text
     assert "| reproduced |" in text
-    assert (root / "recorded_laptop.svg").is_file()
-    for name in ("recorded_gone.svg", "strength_gone.svg"):
-        assert not (root / name).exists()  # a figure of earlier data
+    assert (root / "recorded" / "laptop.svg").is_file()
+    assert not [path for path in gone if path.exists()]  # of earlier data
     assert list(root.glob("*.png")) == []
     kept = root / "data" / "laptop" / "one" / "results.json.gz"
     before = kept.read_bytes()
     data.add([one], "laptop", root)
     assert kept.read_bytes() == before
     document.write(root)
-    assert (root / "recorded.md").read_text() == text
+    assert recorded[1].read_text() == text
     assert summary.read_text() == found
     stored = json.loads(gzip.decompress(before))
     stored["tournaments"][1]["elo"][0] += 1000

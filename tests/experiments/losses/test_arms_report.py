@@ -123,14 +123,15 @@ def test_recorded_arms_are_shown(tmp_path: Path) -> None:
     (tmp_path / "defects").mkdir()
     workdir.write_json(tmp_path / "defects" / workdir.RESULTS, results)
     data.add([tmp_path / "defects"], "cpu", tmp_path / "docs")
-    path = document.write(tmp_path / "docs")[0]
-    page = path.read_text(encoding="utf-8")
+    document.write(tmp_path / "docs")
+    recorded = tmp_path / "docs" / "recorded"
+    page = (recorded / "cpu.md").read_text(encoding="utf-8")
     assert "| defects | arms | connect_four_5x5 | not recorded | 6 | 3 s |" in page
     for title in ("Elo above random at the end", "Trained and judged", "Change of those"):
         assert f"\n{title}" in page
-    for name in ("recorded_cpu_defects.svg", "recorded_cpu_defects_defects.svg"):
+    for name in ("cpu_defects.svg", "cpu_defects_defects.svg"):
         assert f"]({name})" in page
-        assert (tmp_path / "docs" / name).is_file()
+        assert (recorded / name).is_file()
 
 
 def test_arms_that_were_trained_apart_are_read_as_one(tmp_path: Path) -> None:
@@ -173,9 +174,9 @@ def test_arms_that_were_trained_apart_are_read_as_one(tmp_path: Path) -> None:
     assert len(arms_results.together([first, changed(arena={"trees": "game"})])) == 1
     assert len(arms_results.together([first, changed(arena={"trees": "gate"})])) == 2
     document.write(tmp_path / "docs")
-    assert "on ladders of their own" in (tmp_path / "docs" / "recorded.md").read_text()
-    drawn = sorted(path.name for path in (tmp_path / "docs").glob("*.svg"))
-    assert drawn == ["recorded_cpu_first.svg"]
+    assert "on ladders of their own" in (tmp_path / "docs" / "recorded" / "cpu.md").read_text()
+    drawn = sorted(path.name for path in (tmp_path / "docs").rglob("*.svg"))
+    assert drawn == ["cpu_first.svg"]
 
 
 def test_of_an_arm_in_two_studies_the_first_counts() -> None:

@@ -185,13 +185,14 @@ def test_a_stopped_study_goes_on_and_ends_in_a_report(
         study.run(tiny(), tmp_path)
     study.run(tiny(), tmp_path)
     data.add([tmp_path], "cpu", tmp_path / "docs")
-    path = document.write(tmp_path / "docs")[0]
-    page = path.read_text(encoding="utf-8").replace("\xa0", " ")
+    recorded = tmp_path / "docs" / "recorded"
+    document.write(tmp_path / "docs")
+    page = (recorded / "cpu.md").read_text(encoding="utf-8").replace("\xa0", " ")
     assert "| without openings |" in page
     assert "| untrained | the recipe's networks at first | 40.0 ± " in page
     assert "| random | random moves; value: the best constant |" in page
-    assert f"](recorded_cpu_{tmp_path.name}.svg)" in page
-    assert (tmp_path / "docs" / f"recorded_cpu_{tmp_path.name}.svg").is_file()
+    assert f"](cpu_{tmp_path.name}.svg)" in page
+    assert (recorded / f"cpu_{tmp_path.name}.svg").is_file()
     assert trained == [WHOLE, ARMS[1], ARMS[1]]
     results = workdir.read_json(tmp_path / workdir.RESULTS)
     assert [arm["arm"] for arm in results["arms"]] == [*ARMS[:2]]
