@@ -168,29 +168,74 @@ def run(
             int(num_simulations) - options.root_expansion_counts,
             options,
         )
-        result = _read_off(
-            trees, counts, active, choice_keys, c_puct, options, without_noise, forced
-        )
-        if policy is None or options.gumbel_target == "visits":
-            return result
-        return dataclasses.replace(result, policy=policy)
+    else:
+        budget = jnp.broadcast_to(jnp.asarray(num_simulations, jnp.int32), (batch,))
+        if options.root_expansion_counts:
+            budget = budget - ~is_kept
 
-    budget = jnp.broadcast_to(jnp.asarray(num_simulations, jnp.int32), (batch,))
-    if options.root_expansion_counts:
-        budget = budget - ~is_kept
+        def once(
+            lanes: jax.Array, i: jax.Array, trees: mctx.Tree
+        ) -> tuple[mctx.Tree, tree.Leaf, jax.Array, jax.Array]:
+            evaluation_i, selection_i = (
+                jax.vmap(jax.random.fold_in, (0, None))(k, i)
+                for k in (evaluation_keys, selection_keys)
+            )
+            rule = kernel if options.tree_steps == "kernels" else select(selection_i)
+            return simulate(
+                game, evaluate, evaluation_i, trees, lanes, select_root(selection_i), rule, options
+            )
+
+        counts = _counts_of_roots(made, active, is_kept)
+        trees, counts = _simulate_all(once, trees, counts, active, budget, without_noise, options)
+        policy = None
+    result = _read_off(trees, counts, active, choice_keys, c_puct, options, without_noise, forced)
+    if policy is None or options.gumbel_target == "visits":
+        return result
+    return dataclasses.replace(result, policy=policy)
+
+
+def _counts_of_roots(made: jax.Array, active: jax.Array, is_kept: jax.Array) -> Diagnostics:
+    """What it took to evaluate the roots, of each lane."""
+    none = jnp.zeros(active.shape, jnp.int32)
+    return Diagnostics(
+        evaluations=made,
+        useful_evaluations=none + (active & ~is_kept),
+        finished_leaves=none,
+        depth_sum=none,
+        simulations=none,
+        depth_max=none,
+        nodes=none,
+    )
+
+
+def _simulate_all(
+    once: Callable[..., tuple[mctx.Tree, tree.Leaf, jax.Array, jax.Array]],
+    trees: mctx.Tree,
+    counts: Diagnostics,
+    active: jax.Array,
+    budget: jax.Array,
+    prior: jax.Array,
+    options: SearchOptions,
+) -> tuple[mctx.Tree, Diagnostics]:
+    """All simulations.
+
+    Args:
+      once: (lanes bool[B], int32 number, trees) -> what `simulate` returns.
+      counts: so far, of each lane.
+      active: bool[B], lanes to search.
+      budget: int32[B], simulations of each.
+      prior: float32[B, A], the roots' log prior without noise.
+
+    Returns:
+      The trees, and counts of all lanes together.
+    """
 
     def body(lanes: jax.Array, i: jax.Array, carry: tuple) -> tuple:
         trees, counts = carry
         lanes = lanes & (i < budget)
         if options.stop_when_known:
             lanes &= known_results.of_roots(trees) == tree.UNKNOWN
-        evaluation_i, selection_i = (
-            jax.vmap(jax.random.fold_in, (0, None))(k, i) for k in (evaluation_keys, selection_keys)
-        )
-        rule = kernel if options.tree_steps == "kernels" else select(selection_i)
-        trees, leaf, finished, made = simulate(
-            game, evaluate, evaluation_i, trees, lanes, select_root(selection_i), rule, options
-        )
+        trees, leaf, finished, made = once(lanes, i, trees)
         depth = jnp.where(lanes, leaf.depth, 0)
         counts = Diagnostics(  # of each lane: a sum over them would be a kernel a simulation
             evaluations=counts.evaluations + made,
@@ -203,26 +248,12 @@ def run(
         )
         return trees, counts
 
-    none = jnp.zeros((batch,), jnp.int32)
-    counts = Diagnostics(
-        evaluations=made,
-        useful_evaluations=none + (active & ~is_kept),
-        finished_leaves=none,
-        depth_sum=none,
-        simulations=none,
-        depth_max=none,
-        nodes=none,
-    )
     if options.kld_step:
-        trees, counts = thinking.in_steps(
-            body, (trees, counts), active, budget, without_noise, options
-        )
+        trees, counts = thinking.in_steps(body, (trees, counts), active, budget, prior, options)
     else:
         bound, every = max_member(budget.max()), functools.partial(body, active)
         trees, counts = jax.lax.fori_loop(0, bound, every, (trees, counts))
-    return _read_off(
-        trees, _over_lanes(counts), active, choice_keys, c_puct, options, without_noise, forced
-    )
+    return trees, _over_lanes(counts)
 
 
 def _over_lanes(counts: Diagnostics) -> Diagnostics:
