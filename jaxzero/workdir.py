@@ -150,28 +150,24 @@ def read_arrays(path: Path, names: Iterable[str], remedy: str) -> dict[str, np.n
 
 def read_json(path: Path) -> dict[str, Any]:
     """The object in a JSON file. ConfigError: it holds none any more."""
-    found: dict[str, Any] = _read(path, dict, "object")
+    found: dict[str, Any] = _read(path, dict)
     return found
 
 
 def read_list(path: Path) -> list[Any]:
     """The list in a JSON file. ConfigError: it holds none any more."""
-    found: list[Any] = _read(path, list, "list")
+    found: list[Any] = _read(path, list)
     return found
 
 
-def _read(path: Path, kind: type, called: str) -> Any:
-    found = _parse(path)
-    if not isinstance(found, kind):
-        raise ConfigError(f"{path} is damaged (it holds no {called}): put back a copy of it")
-    return found
-
-
-def _parse(path: Path) -> Any:
+def _read(path: Path, kind: type = object) -> Any:
     try:
-        return json.loads(path.read_text("utf-8"))
-    except ValueError as error:
-        raise ConfigError(f"{path} is damaged ({error}): put back a copy of it") from error
+        if isinstance(found := json.loads(path.read_text("utf-8")), kind):
+            return found
+        error = f"it holds no {'list' if kind is list else 'object'}"
+    except ValueError as wrong:
+        error = str(wrong)
+    raise ConfigError(f"{path} is damaged ({error}): put back a copy of it")
 
 
 def read_config(directory: Path) -> dict[str, Any]:
@@ -188,7 +184,7 @@ def read_results(directory: Path) -> dict[str, Any]:
 
 
 def _of_a_study(path: Path) -> dict[str, Any]:
-    stored = _parse(path)
+    stored = _read(path)
     if isinstance(stored, dict) and "study" in stored:
         return stored
     raise ConfigError(

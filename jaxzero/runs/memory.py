@@ -19,9 +19,10 @@ import jax.numpy as jnp
 from jaxzero.games.playouts import starts
 from jaxzero.runs.flops import equations
 from jaxzero.search import core
-from jaxzero.training import gate, growth, iteration, learner, selfplay, sharing
+from jaxzero.training import gate, growth, iteration, learner, sharing
 from jaxzero.training.replay import Examples
 from jaxzero.training.spec import Hyper, Spec
+from jaxzero.training.trajectory import empty_record
 
 
 @dataclasses.dataclass(frozen=True)
@@ -95,7 +96,7 @@ def forecast(spec: Spec, hyper: Hyper, heldout: Any, *, members: int, together: 
     )  # fmt: skip
     tree = size_of(trees)
     kept = spec.switches.keep_tree
-    games = jax.eval_shape(lambda: selfplay.empty_record(spec.game, episodes, spec.search))
+    games = jax.eval_shape(lambda: empty_record(spec.game, episodes, spec.search))
     trained = (state.learner, state.beside, state.latest)
     # Together, the best and the candidates. One after another, those given and those made lie in
     # different arrays, as windows do, and the member at work has a few copies.

@@ -15,8 +15,8 @@ from jaxzero.games.playouts import starts
 from jaxzero.loops import where_lanes
 from jaxzero.training import sharing
 from jaxzero.training.openings import Openings
-from jaxzero.training.selfplay import Trajectory
 from jaxzero.training.spec import SelfPlaySettings
+from jaxzero.training.trajectory import Trajectory
 
 _DRAWN = 0x7FFFFFFB  # folded into a game's key: whether it begins in the archive, and where
 _KEPT = 0x7FFFFFFA  # folded into the key of an iteration's games: which positions are kept

@@ -20,8 +20,9 @@ from jaxzero.games import scoring
 from jaxzero.games.base import Game, State
 from jaxzero.games.distinct import hash_rows
 from jaxzero.training import seen, sharing
-from jaxzero.training.selfplay import Pick, Trajectory
+from jaxzero.training.selfplay import Pick
 from jaxzero.training.sharing import Memory
+from jaxzero.training.trajectory import Trajectory
 
 
 @struct.dataclass

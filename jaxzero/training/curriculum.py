@@ -10,8 +10,8 @@ import jax
 import jax.numpy as jnp
 from flax import struct
 
-from jaxzero.training.selfplay import Trajectory
 from jaxzero.training.spec import SelfPlaySettings
+from jaxzero.training.trajectory import Trajectory
 
 _BUCKET = 2  # plies: one of each player
 _FEWEST = 8  # positions in which a correlation means something

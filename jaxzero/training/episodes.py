@@ -2,6 +2,7 @@
 
 import dataclasses
 import functools
+from collections.abc import Callable
 from typing import Any
 
 import jax
@@ -29,8 +30,10 @@ from jaxzero.training.curriculum import Lesson
 from jaxzero.training.learner import Learner
 from jaxzero.training.openings import Openings
 from jaxzero.training.past import NOTHING, Past
-from jaxzero.training.selfplay import PlayoutCaps, Trajectory
+from jaxzero.training.selfplay import PlayoutCaps
+from jaxzero.training.sharing import Costs, Sharing
 from jaxzero.training.spec import Hyper, Spec
+from jaxzero.training.trajectory import Trajectory, along_games
 from jaxzero.training.windows import Batch
 
 
@@ -119,19 +122,7 @@ def self_play(
     keys = jax.vmap(jax.random.fold_in, (None, 0))(key, number)
     active = number < hyper.episodes
     caps = PlayoutCaps(own.fast_share, own.fast_simulations, own.fast_noise)
-    shared = sharing.NOT_SHARED
-    if spec.search_key == "position":
-        shared = sharing.by_position(
-            key,
-            own.share,
-            games=-(-part // own.parts),
-            max_plies=spec.game.max_plies,
-            at_once=spec.evaluate_at_once,
-            most=own.share_positions,
-        )
-    if own.parts > 1:  # one table for all of them
-        held = sharing.capacity(part, spec.game.max_plies, own.share_positions)
-        shared = shared._replace(capacity=held)
+    shared = _sharing(spec, key, part)
     play = functools.partial(
         selfplay.play,
         spec.game,
@@ -150,34 +141,17 @@ def self_play(
         sharing=shared,
         clock=own.clock,
     )
-    if own.parts > 1:
-
-        def first(shapes: Trajectory) -> Any:
-            if own.retry:
-                return retry.first(spec.game, shapes, shared.capacity)
-            return big_tree.begin(spec.game, own.tree_c, shared.capacity)
-
-        trajectory, diagnostics = in_parts.play(
-            lambda keys, active, pick, begun, memory: play(
-                keys, active, pick=pick, begun=begun, memory=memory
-            ),
-            keys,
-            active,
-            parts=own.parts,
-            first=first,
-        )
-    else:
-        trajectory, diagnostics = play(keys, active)
-    depth_max = diagnostics.depth_max
+    trajectory, costs = _in_parts(spec, play, keys, active, shared.capacity)
+    depth_max = costs.depth_max
     counts = {
-        "evaluations": diagnostics.evaluations,
-        "useful": diagnostics.useful_evaluations,
-        "finished": diagnostics.finished_leaves,
-        "depth": diagnostics.depth_sum,
-        "simulations": diagnostics.simulations,
-        "searches": diagnostics.memory.searches,
-        "stored": diagnostics.memory.stored,
-        "nodes": (diagnostics.nodes * active).sum().astype(jnp.float32),
+        "evaluations": costs.evaluations,
+        "useful": costs.useful_evaluations,
+        "finished": costs.finished_leaves,
+        "depth": costs.depth_sum,
+        "simulations": costs.simulations,
+        "searches": costs.memory.searches,
+        "stored": costs.memory.stored,
+        "nodes": (costs.nodes * active).sum().astype(jnp.float32),
     }
     if spec.data_devices > 1:
         counts = jax.lax.psum(counts, DATA_AXIS)
@@ -199,6 +173,52 @@ def self_play(
         metrics["selfplay/table_use"] = counts["stored"] / room
         metrics["count/table_overflow"] = counts["searches"] - counts["stored"]
     return trajectory, metrics
+
+
+def _sharing(spec: Spec, key: jax.Array, games: int) -> Sharing:
+    """How so many games share their searches."""
+    own, shared = spec.selfplay, sharing.NOT_SHARED
+    if spec.search_key == "position":
+        shared = sharing.by_position(
+            key,
+            own.share,
+            games=-(-games // own.parts),
+            max_plies=spec.game.max_plies,
+            at_once=spec.evaluate_at_once,
+            most=own.share_positions,
+        )
+    if own.parts > 1:  # one table for all of them
+        held = sharing.capacity(games, spec.game.max_plies, own.share_positions)
+        shared = shared._replace(capacity=held)
+    return shared
+
+
+def _in_parts(
+    spec: Spec,
+    play: Callable[..., tuple[Trajectory, Costs]],
+    keys: jax.Array,
+    active: jax.Array,
+    capacity: int,
+) -> tuple[Trajectory, Costs]:
+    """All games, one part of them after another; `capacity`: positions in their table."""
+    own = spec.selfplay
+    if own.parts == 1:
+        return play(keys, active)
+
+    def first(shapes: Trajectory) -> Any:
+        if own.retry:
+            return retry.first(spec.game, shapes, capacity)
+        return big_tree.begin(spec.game, own.tree_c, capacity)
+
+    return in_parts.play(
+        lambda keys, active, pick, begun, memory: play(
+            keys, active, pick=pick, begun=begun, memory=memory
+        ),
+        keys,
+        active,
+        parts=own.parts,
+        first=first,
+    )
 
 
 def _players(
@@ -235,7 +255,7 @@ def _gather(trajectory: Trajectory) -> Trajectory:
     def gather(x: jax.Array, axis: int) -> jax.Array:
         return jax.lax.all_gather(x, DATA_AXIS, axis=axis, tiled=True)
 
-    return selfplay.along_games(gather, trajectory)
+    return along_games(gather, trajectory)
 
 
 def _describe(spec: Spec, trajectory: Trajectory) -> dict[str, jax.Array]:

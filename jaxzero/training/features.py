@@ -14,7 +14,7 @@ from flax import linen as nn
 from jaxzero.loops import in_chunks
 from jaxzero.networks import NetworkOutput
 from jaxzero.settings.features import Features, Learned
-from jaxzero.training.selfplay import Trajectory
+from jaxzero.training.trajectory import Trajectory
 
 # Of moves, of results: float32[..., H, W, layers]; None without any.
 Targets = tuple[jax.Array | None, jax.Array | None]

@@ -7,8 +7,9 @@ import jax
 import jax.numpy as jnp
 
 from jaxzero.training.openings import Openings
-from jaxzero.training.selfplay import Pick, Trajectory, along_games
+from jaxzero.training.selfplay import Pick
 from jaxzero.training.sharing import Costs, Memory
+from jaxzero.training.trajectory import Trajectory, along_games
 
 
 class Learns(Protocol):

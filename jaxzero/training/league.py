@@ -18,8 +18,8 @@ import jax.numpy as jnp
 from flax import struct
 
 from jaxzero.search.options import Numbers, SearchOptions
-from jaxzero.training.selfplay import Trajectory
 from jaxzero.training.spec import SelfPlaySettings
+from jaxzero.training.trajectory import Trajectory
 
 _PAIRS = 0x7FFFFFF9  # folded into the key of an iteration's games: who plays
 _NEXT = 0x7FFFFFF8  # the same, for the next generation

@@ -14,7 +14,7 @@ import jax
 import jax.numpy as jnp
 from flax import struct
 
-from jaxzero.training.selfplay import Trajectory
+from jaxzero.training.trajectory import Trajectory
 
 
 @struct.dataclass

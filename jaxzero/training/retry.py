@@ -23,8 +23,8 @@ from jaxzero.games.playouts import starts
 from jaxzero.loops import where_lanes
 from jaxzero.training import archive, openings, seen, sharing
 from jaxzero.training.openings import Openings
-from jaxzero.training.selfplay import BY_GAME, Trajectory
 from jaxzero.training.sharing import Memory
+from jaxzero.training.trajectory import BY_GAME, Trajectory
 
 
 @struct.dataclass

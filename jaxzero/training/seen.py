@@ -5,9 +5,9 @@ import jax.numpy as jnp
 
 from jaxzero.games.distinct import hash_rows
 from jaxzero.training import sharing
-from jaxzero.training.selfplay import Trajectory
 from jaxzero.training.sharing import Memory
 from jaxzero.training.spec import SelfPlaySettings
+from jaxzero.training.trajectory import Trajectory
 
 
 def begin(own: SelfPlaySettings) -> Memory | None:

@@ -21,73 +21,14 @@ from jaxzero.search import result as result_lib
 from jaxzero.search.evaluation import Evaluate, StateEvaluate
 from jaxzero.search.options import Numbers, SearchOptions
 from jaxzero.search.result import Diagnostics, SearchResult
-from jaxzero.search.tree import UNKNOWN
 from jaxzero.training import labels, moves
 from jaxzero.training import sharing as sharing_lib
 from jaxzero.training.openings import Openings
 from jaxzero.training.sharing import NOT_SHARED, Costs, Memory, Question, Sharing
-
-
-@struct.dataclass
-class Trajectory:
-    """T plies of B games; rows of finished games are not `valid`.
-
-    Attributes:
-      observation: [T, B, H, W, C], from the player to move.
-      policy: float32[T, B, A], the policy target.
-      legal: bool[T, B, A].
-      to_move: int8[T, B].
-      action: int32[T, B], -1 where not valid.
-      root_value: float32[T, B], of the search, from the player to move; zero-sum with `root_draw`.
-      value: float32[T, B], the label z, from the player to move, times the search's discount for
-        each ply to the game's end.
-      drawn: float32[T, B], share of draws in that result.
-      valid: bool[T, B].
-      recorded: bool[T, B], valid plies that are learned from: those with a full search.
-      outcome: float32[B, 2], true results.
-      plies: int32[B].
-      active: bool[B], games that were asked for.
-      start: int32[B], plies before the first row of each game; None where all games begin at the
-        start.
-      rolled_back: bool[B], games that random play had ended; None as `start`.
-      begun: states [B] before the first rows; None as `start`.
-      root_draw: float32[T, B], draw probability that the search found; None without
-        `SearchOptions.backs_up_draws`.
-    """
-
-    observation: jax.Array
-    policy: jax.Array
-    legal: jax.Array
-    to_move: jax.Array
-    action: jax.Array
-    root_value: jax.Array
-    value: jax.Array
-    drawn: jax.Array
-    valid: jax.Array
-    recorded: jax.Array
-    outcome: jax.Array
-    plies: jax.Array
-    active: jax.Array
-    start: jax.Array | None = None
-    rolled_back: jax.Array | None = None
-    begun: Any = None
-    root_draw: jax.Array | None = None
-
-
-# Fields of `Trajectory` without an axis of plies.
-BY_GAME = ("outcome", "plies", "active", "start", "rolled_back", "begun")
+from jaxzero.training.trajectory import Trajectory, empty_record
 
 # (keys [B], states [B], policies [B, A], live bool[B]) -> int32[B] actions
 Pick = Callable[[jax.Array, Any, jax.Array, jax.Array], jax.Array]
-
-
-def along_games(fn: Callable[[jax.Array, int], jax.Array], games: Trajectory) -> Trajectory:
-    """`fn` of each array and its axis of games."""
-    fields: dict[str, Any] = {
-        name: jax.tree.map(lambda x, axis=int(name not in BY_GAME): fn(x, axis), value)
-        for name, value in vars(games).items()
-    }
-    return Trajectory(**fields)
 
 
 class PlayoutCaps(NamedTuple):
@@ -163,12 +104,7 @@ def play(
     batch = active.shape[0]
     states = starts(game, batch) if begun is None else begun.states
 
-    def own_numbers(to_move: jax.Array) -> tuple[SearchOptions, Any]:
-        """Options and c of who is to move, int32[B]."""
-        if players is None:
-            return options, c_puct
-        own = Numbers(*(jnp.asarray(x)[jnp.arange(batch), to_move] for x in players))
-        return options.of_games(own), own.c_puct
+    own_numbers = functools.partial(_own_numbers, options, c_puct, players)
 
     def search(
         keys: jax.Array, question: Question, active: jax.Array, trees: tuple = (), most: Any = None
@@ -197,13 +133,7 @@ def play(
 
     def body(carry: _Carry) -> _Carry:
         live = going(carry)
-        if begun is None:
-            number = carry.ply  # of this ply in the game
-            ply_keys = jax.vmap(jax.random.fold_in, (0, None))(keys, number)
-        else:
-            number = begun.plies + carry.ply
-            ply_keys = jax.vmap(jax.random.fold_in)(keys, number)
-        search_keys, move_keys = jnp.moveaxis(jax.vmap(jax.random.split)(ply_keys), 1, 0)
+        number, search_keys, move_keys = _number_and_keys(keys, begun, carry.ply)
         sampled = number + 1 < temperature_plies
         noise = jnp.broadcast_to(
             jnp.asarray(moves.root_noise(options, sampled), jnp.float32), (batch,)
@@ -244,8 +174,8 @@ def play(
             assert result.known is not None
             row["known"] = result.known
         if result.draw is not None:
-            row["root_draw"] = result.draw
             own, _ = own_numbers(row["to_move"])
+            row["root_draw"] = result.draw
             row["root_value"] = result.value - own.draw_value * result.draw
         record = {k: carry.record[k].at[carry.ply].set(v) for k, v in row.items()}
         tree, is_kept = carry.tree, carry.is_kept
@@ -282,28 +212,31 @@ def play(
     return trajectory, sharing_lib.costs(carry.diagnostics, carry.memory)
 
 
-def empty_record(
-    game: Game, batch: int, options: SearchOptions, known: bool = False
-) -> dict[str, jax.Array]:
-    """What is noted of T plies of B games, all empty: [T, B, ...] by field of `Trajectory`, and, if
-    asked for, `known`: int8, what `SearchResult.known` said.
-    """
-    plies, actions = game.max_plies, game.num_actions
-    observation = jax.eval_shape(lambda: game.observe(game.init()))
-    shape = (plies, batch)
-    record = {
-        "observation": jnp.zeros((*shape, *observation.shape), observation.dtype),
-        "policy": jnp.zeros((*shape, actions), jnp.float32),
-        "legal": jnp.zeros((*shape, actions), bool),
-        "to_move": jnp.zeros(shape, jnp.int8),
-        "action": jnp.full(shape, -1, jnp.int32),
-        "root_value": jnp.zeros(shape, jnp.float32),
-        "valid": jnp.zeros(shape, bool),
-        "recorded": jnp.zeros(shape, bool),
-    }
-    if options.backs_up_draws:
-        record["root_draw"] = jnp.zeros(shape, jnp.float32)
-    return record | ({"known": jnp.full(shape, UNKNOWN, jnp.int8)} if known else {})
+def _own_numbers(
+    options: SearchOptions,
+    c_puct: jax.Array | float,
+    players: Numbers | None,
+    to_move: jax.Array,
+) -> tuple[SearchOptions, Any]:
+    """Options and c of who is to move, int32[B]."""
+    if players is None:
+        return options, c_puct
+    own = Numbers(*(jnp.asarray(x)[jnp.arange(len(to_move)), to_move] for x in players))
+    return options.of_games(own), own.c_puct
+
+
+def _number_and_keys(
+    keys: jax.Array, begun: Openings | None, ply: jax.Array
+) -> tuple[jax.Array, jax.Array, jax.Array]:
+    """Of the ply in each game: its number, or that of all, and keys [B] of its search and move."""
+    if begun is None:
+        number = ply
+        ply_keys = jax.vmap(jax.random.fold_in, (0, None))(keys, number)
+    else:
+        number = begun.plies + ply
+        ply_keys = jax.vmap(jax.random.fold_in)(keys, number)
+    search_keys, move_keys = jnp.moveaxis(jax.vmap(jax.random.split)(ply_keys), 1, 0)
+    return number, search_keys, move_keys
 
 
 def _label(

@@ -9,8 +9,8 @@ import optax
 
 from jaxzero.training import episodes, learner, replay
 from jaxzero.training.learner import Learner
-from jaxzero.training.selfplay import Trajectory
 from jaxzero.training.spec import Spec
+from jaxzero.training.trajectory import Trajectory
 from jaxzero.training.windows import Batch
 from tests import small
 

@@ -10,7 +10,7 @@ import numpy as np
 from jaxzero.games import Game, make_game
 from jaxzero.search import Diagnostics, SearchOptions
 from jaxzero.training import episodes, learner, selfplay
-from jaxzero.training.selfplay import Trajectory
+from jaxzero.training.trajectory import Trajectory
 from tests import small
 from tests.oracles.stub_network import jax_stub_evaluate
 

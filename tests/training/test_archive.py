@@ -15,7 +15,7 @@ from jaxzero.games.playouts import starts
 from jaxzero.settings.config import ConfigError
 from jaxzero.training import archive, episodes, learner, past
 from jaxzero.training.openings import Openings
-from jaxzero.training.selfplay import Trajectory
+from jaxzero.training.trajectory import Trajectory
 from tests import small
 from tests.training.common import games_and_batch
 

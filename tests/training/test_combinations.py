@@ -22,8 +22,8 @@ from jaxzero.settings.config import ConfigError, changed, default_config
 from jaxzero.training import episodes, features, iteration, learner, losses, past
 from jaxzero.training import spec as spec_lib
 from jaxzero.training.replay import Examples
-from jaxzero.training.selfplay import Trajectory
 from jaxzero.training.spec import Spec
+from jaxzero.training.trajectory import Trajectory
 from tests.oracles.stub_network import jax_stub_evaluate
 
 GAMES, SIMULATIONS = 4, 5

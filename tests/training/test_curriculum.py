@@ -12,8 +12,8 @@ from jaxzero.settings.config import ConfigError, default_config, section
 from jaxzero.training import curriculum, episodes, game_window, learner
 from jaxzero.training.curriculum import Lesson, Progress
 from jaxzero.training.past import Past
-from jaxzero.training.selfplay import Trajectory
 from jaxzero.training.spec import SelfPlaySettings, make_spec
+from jaxzero.training.trajectory import Trajectory
 from tests import small
 
 RACING_KINGS = section(  # 004's schedule, the default

@@ -17,8 +17,8 @@ from jaxzero.search.options import Numbers
 from jaxzero.settings.config import ConfigError
 from jaxzero.training import episodes, league, learner, past, seen
 from jaxzero.training.learner import Learner
-from jaxzero.training.selfplay import Trajectory
 from jaxzero.training.spec import Spec
+from jaxzero.training.trajectory import Trajectory
 from tests import small
 from tests.training.common import games_and_batch
 from tests.training.plain_league import OWN, SETTINGS, SPEC, plain_elo, plain_is_over, spec_of

@@ -19,7 +19,8 @@ from jaxzero.training import episodes, learner, losses, replay, selfplay
 from jaxzero.training import spec as spec_lib
 from jaxzero.training.past import NOTHING
 from jaxzero.training.replay import Examples
-from jaxzero.training.selfplay import PlayoutCaps, Trajectory
+from jaxzero.training.selfplay import PlayoutCaps
+from jaxzero.training.trajectory import Trajectory
 from tests import small
 from tests.oracles.stub_network import jax_stub_evaluate
 from tests.training.common import compiled_step, fresh

@@ -12,7 +12,7 @@ import pytest
 from jaxzero.games import make_game
 from jaxzero.training import replay
 from jaxzero.training.replay import Examples
-from jaxzero.training.selfplay import Trajectory
+from jaxzero.training.trajectory import Trajectory
 from tests import small
 
 PLIES, GAMES, ACTIONS = 5, 4, 3

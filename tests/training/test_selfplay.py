@@ -15,7 +15,7 @@ import pytest
 from jaxzero.search import SearchOptions
 from jaxzero.training import heldout, learner, selfplay
 from jaxzero.training import moves as moves_lib
-from jaxzero.training.selfplay import Trajectory
+from jaxzero.training.trajectory import Trajectory
 from tests import small
 from tests.oracles.mcts import Tree
 from tests.oracles.mcts_games import JaxGame

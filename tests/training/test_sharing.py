@@ -16,8 +16,9 @@ from jaxzero.games import make_game
 from jaxzero.loops import DATA_AXIS, MEMBER_AXIS
 from jaxzero.search import SearchOptions
 from jaxzero.training import episodes, selfplay, sharing
-from jaxzero.training.selfplay import PlayoutCaps, Trajectory
+from jaxzero.training.selfplay import PlayoutCaps
 from jaxzero.training.sharing import Costs, Memory, Sharing
+from jaxzero.training.trajectory import Trajectory
 from tests import small
 from tests.oracles.stub_network import jax_stub_evaluate
 from tests.training.common import fresh
