@@ -13,7 +13,7 @@ from benchmarks import targets
 from benchmarks.markdown import as_table, big, short
 from benchmarks.records import Record
 from experiments.shell import arguments
-from jaxzero import workdir
+from jaxzero import files
 
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "performance.md"
 _MARK = re.compile(r"(<!-- table (\w+) (\w+) -->\n).*?(<!-- end -->)", re.DOTALL)
@@ -29,7 +29,7 @@ def fill(page: str, folder: Path) -> str:
 
     def table(match: re.Match[str]) -> str:
         path = folder / f"{match[2]}.json"
-        found = workdir.read_json(path) if path.exists() else None
+        found = files.read_json(path) if path.exists() else None
         body = "Not measured yet.\n" if found is None else _KINDS[match[3]](found)
         return f"{match[1]}\n{body}\n{match[4]}"
 

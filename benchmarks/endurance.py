@@ -26,7 +26,7 @@ from matplotlib.figure import Figure
 from benchmarks.markdown import as_table, short
 from experiments.pages import style
 from experiments.shell import arguments
-from jaxzero import workdir
+from jaxzero import files, workdir
 from jaxzero.settings.config import ConfigError
 
 _FEWEST: Final = 10  # samples that say how something grows
@@ -149,7 +149,7 @@ def _sample(process: psutil.Popen, directory: Path, start: int, seconds: float) 
             process.memory_info().rss / 2**20,
             process.num_fds(),
             process.num_threads(),
-            sum(len(workdir.read_rows(path)) for path in directory.rglob(workdir.METRICS)),
+            sum(len(files.read_rows(path)) for path in directory.rglob(workdir.METRICS)),
         )
 
 

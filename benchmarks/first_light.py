@@ -29,7 +29,7 @@ from benchmarks.cases import Case, Measured
 from benchmarks.markdown import as_table, short
 from benchmarks.records import Record, Records
 from experiments.shell import arguments
-from jaxzero import workdir
+from jaxzero import files
 from jaxzero.runs import runner
 from jaxzero.settings.config import ConfigError, default_config, nearest
 
@@ -163,9 +163,9 @@ def _pytest(path: str) -> Mapping[str, Measured]:
 
 def waiting(cases: Sequence[Case], path: Path) -> list[Case]:
     """The cases that a piece's file has no figures of."""
-    found = workdir.read_json(path)["figures"] if path.exists() else []
+    found = files.read_json(path)["figures"] if path.exists() else []
     done = [(record["case"], record["settings"]) for record in found]
-    return [case for case in cases if (case.name, workdir.plain(case.settings)) not in done]
+    return [case for case in cases if (case.name, files.plain(case.settings)) not in done]
 
 
 def measure(name: str, small: bool, path: Path, minutes: float) -> int:
@@ -202,12 +202,12 @@ def run(name: str, small: bool, out: Path, minutes: float) -> str:
 def table(out: Path) -> str:
     """Markdown of all pieces' files."""
     parts = ["# First light\n"]
-    predictions = {f["figure"]: f for f in workdir.read_json(_MODEL)["figures"]}
+    predictions = {f["figure"]: f for f in files.read_json(_MODEL)["figures"]}
     for name in PIECES:
         path = out / f"{name}.json"
         if not path.exists():
             continue
-        found = workdir.read_json(path)
+        found = files.read_json(path)
         figures, device = found["figures"], found["environment"]["device"]
         commits = ", ".join(sorted({record["commit"] for record in figures}))
         versions = found["environment"]["packages"]
@@ -284,7 +284,7 @@ def main(words: Sequence[str] | None = None) -> int:
             if minutes == asked.minutes and waiting(cases, path) == before:
                 (out / f"{name}.stuck").touch()
     text = table(out)
-    with workdir.writing(out):
+    with files.writing(out):
         (out / "first_light.md").write_text(text, "utf-8")
     print(text)
     left_over = {

@@ -22,7 +22,7 @@ from jax.sharding import NamedSharding
 from benchmarks import deviceless, iteration, launches, search, setups, training
 from benchmarks.launches import Loop
 from experiments.shell import arguments
-from jaxzero import workdir
+from jaxzero import files, workdir
 from jaxzero.loops import MEMBER_AXIS
 from jaxzero.runs import flops, population
 from jaxzero.search import core, rules
@@ -295,7 +295,7 @@ def main(words: Sequence[str] | None = None) -> None:
         "packages": workdir.environment()["packages"],
         "figures": predict(deviceless.h100()),
     }
-    workdir.write_json(Path(given.json), found)
+    files.write_json(Path(given.json), found)
 
 
 if __name__ == "__main__":

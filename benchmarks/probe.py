@@ -20,7 +20,7 @@ import jax
 from ml_collections import ConfigDict
 
 from experiments.shell import cli
-from jaxzero import workdir
+from jaxzero import files, workdir
 from jaxzero.runs import memory, population, runner
 from jaxzero.runs.memory import Forecast
 from jaxzero.runs.population import Program
@@ -67,7 +67,7 @@ class Watch:
         config, members, directory, *others = args
         few = changed(config, {"train.iterations": self.iterations})
         _train(few, members, directory, *others, **kwargs)
-        rows = workdir.read_rows(directory / workdir.METRICS)
+        rows = files.read_rows(directory / workdir.METRICS)
         last = [row for row in rows if row["iteration"] == rows[-1]["iteration"]]
         names = [name for name in last[0] if name.startswith("loss/")]
         self.losses = {name: sum(row[name] for row in last) / len(last) for name in names}
@@ -191,7 +191,7 @@ def main(words: Sequence[str]) -> None:
         try:
             module.run(config, directory, command)
         except Enough:
-            workdir.write_json(Path(result), watch.report(float(begun)))
+            files.write_json(Path(result), watch.report(float(begun)))
 
     sys.argv = ["benchmarks.probe", *flags]
     cli.run(study, name)

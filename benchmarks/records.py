@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.cases import Case, Measured
-from jaxzero import workdir
+from jaxzero import files, workdir
 from jaxzero.settings.config import ConfigError
 
 Record = dict[str, Any]
@@ -51,11 +51,11 @@ class Records:
 
     def _read(self, path: Path) -> None:
         try:
-            found = workdir.read_json(path)
+            found = files.read_json(path)
             theirs, self.figures = found["environment"], found["figures"]
         except (ValueError, KeyError, TypeError) as error:
             raise ConfigError(f"--json={path}: no figures of this suite, name another") from error
-        for key, ours in workdir.plain(self._environment).items():
+        for key, ours in files.plain(self._environment).items():
             if theirs.get(key) != ours:
                 raise ConfigError(
                     f"--json={path}: measured with another {key} ({theirs.get(key)}, now {ours}), "
@@ -66,7 +66,7 @@ class Records:
         """Whether a case was measured before, with these settings and this code."""
         return any(
             record["case"] == case.name
-            and record["settings"] == workdir.plain(case.settings)
+            and record["settings"] == files.plain(case.settings)
             and record["code"] == self._code
             for record in self.figures
         )
@@ -75,7 +75,7 @@ class Records:
         """Takes a case's figures in place of its earlier ones, and writes the file."""
         self.figures = [record for record in self.figures if record["case"] != case.name]
         new = [
-            workdir.plain(
+            files.plain(
                 {
                     "figure": f"{case.name}{' ' if suffix else ''}{suffix}",
                     "value": figure.value,
@@ -98,7 +98,7 @@ class Records:
         self.figures = sorted(self.figures + new, key=lambda record: record["figure"])
         if self._path is not None:
             self._path.parent.mkdir(parents=True, exist_ok=True)
-            workdir.write_json(
+            files.write_json(
                 self._path, {"environment": self._environment, "figures": self.figures}
             )
         return new

@@ -17,7 +17,7 @@ from ml_collections import ConfigDict
 from benchmarks.cases import Case, Measured
 from experiments import loss_ablation
 from experiments.configs.loss_ablation import get_config
-from jaxzero import workdir
+from jaxzero import files, workdir
 from jaxzero.runs import runner
 from jaxzero.runs.stopping import Stopped
 from jaxzero.runs.training_clock import TIMES
@@ -104,7 +104,7 @@ def _train(config: ConfigDict, directory: Path, kind: type[Tracker]) -> tuple[li
         try:
             with kind(directory, config, loss_ablation.STUDY) as tracker:
                 runner.train(config, members, directory, tracker)
-            return workdir.read_rows(directory / workdir.METRICS), stops
+            return files.read_rows(directory / workdir.METRICS), stops
         except Stopped:
             stops += 1
 

@@ -11,7 +11,7 @@ from experiments import loss_ablation
 from experiments.costs import cost_model
 from experiments.costs.clock import Cost
 from experiments.shell import presets
-from jaxzero import workdir
+from jaxzero import files, workdir
 from jaxzero.games import make_game
 from jaxzero.runs import hardware as hardware_lib
 from jaxzero.runs import population, runner
@@ -144,7 +144,7 @@ def _is_of(directory: Path, config: ConfigDict) -> bool:
     """Was the run directory begun with these settings?"""
     if not (directory / workdir.CONFIG).exists():
         return False
-    wanted = workdir.plain(flatten(config)) | {"study": loss_ablation.STUDY}
+    wanted = files.plain(flatten(config)) | {"study": loss_ablation.STUDY}
     return not workdir.differing_keys(workdir.read_config(directory), wanted)
 
 

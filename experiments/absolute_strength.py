@@ -27,7 +27,7 @@ from experiments.pages.wording import plural
 from experiments.shell import arguments, next_command
 from experiments.shell.arguments import Parser
 from experiments.strength import absolute_section, contestants, opponents
-from jaxzero import runs, solvers, workdir
+from jaxzero import files, runs, solvers, workdir
 from jaxzero.games import Game
 from jaxzero.runs import Run, runner
 from jaxzero.runs.processes import say
@@ -170,7 +170,7 @@ def measure(run: Run, settings: AbsoluteSettings) -> dict[str, Any]:
         "networks": networks,
         "targets": absolute_section.by_target(networks),
     }
-    return workdir.plain(measured)
+    return files.plain(measured)
 
 
 def _fixed_players(
@@ -252,7 +252,7 @@ def main(words: Sequence[str] | None = None) -> None:
     started = time.monotonic()
     measured = measure(run, settings)
     measured |= {"seconds": time.monotonic() - started, "environment": workdir.environment()}
-    workdir.write_json(directory / FILE, measured)
+    files.write_json(directory / FILE, measured)
     print(table(measured))
     say(f"written: {directory / FILE}")
     next_command.after_measuring(run)

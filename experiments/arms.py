@@ -37,7 +37,7 @@ from experiments.shell import cli, presets
 from experiments.shell import study as shell
 from experiments.shell.study import StudyRun
 from experiments.strength import fixed_opponents
-from jaxzero import runs, workdir
+from jaxzero import files, runs, workdir
 from jaxzero.runs import Run
 from jaxzero.settings import config as config_lib
 from jaxzero.settings.config import ConfigError
@@ -148,7 +148,7 @@ def _measured(
 
 def describe(config: ConfigDict, directory: Path, opened: dict[str, Run]) -> dict[str, Any]:
     """results.json below its header, without the comparison."""
-    finished = {name: workdir.read_json(directory / name / workdir.RESULTS) for name in opened}
+    finished = {name: files.read_json(directory / name / workdir.RESULTS) for name in opened}
     plain = config_lib.flatten(arm_config(config, PLAIN))
     return {
         "arms": [

@@ -26,7 +26,7 @@ from experiments.hyperparameters import trials
 from experiments.shell import cli
 from experiments.shell import study as shell
 from experiments.shell.study import StudyRun
-from jaxzero import workdir
+from jaxzero import files
 from jaxzero.settings import config as config_lib
 from jaxzero.settings.config import ConfigError
 from jaxzero.solvers import Labelled
@@ -132,7 +132,7 @@ def evaluate(study: StudyRun, search: Any, trial: Any, test: Labelled) -> None:
     except FloatingPointError as error:  # constants that cannot learn: the others can
         shell.say(f"{name} failed: {error}")
         lost = failed_in(study.directory) | {name: str(error)}
-        workdir.write_json(study.directory / FAILED, lost)
+        files.write_json(study.directory / FAILED, lost)
         trials.fail(search, trial.number)
         return
     search.tell(trial.number, accuracy(solved_accuracy.update(place, test)))
@@ -141,7 +141,7 @@ def evaluate(study: StudyRun, search: Any, trial: Any, test: Labelled) -> None:
 def failed_in(directory: Path) -> dict[str, str]:
     """Trials that came to nothing, and why."""
     path = directory / FAILED
-    return workdir.read_json(path) if path.is_file() else {}
+    return files.read_json(path) if path.is_file() else {}
 
 
 def accuracy(accuracies: Accuracies) -> float:

@@ -36,7 +36,7 @@ from experiments.connect_four.solved_positions import Positions
 from experiments.connect_four.supervised import Progress, Schedule
 from experiments.shell import cli
 from experiments.shell import study as shell
-from jaxzero import networks, solvers, workdir
+from jaxzero import files, networks, solvers, workdir
 from jaxzero.runs import population
 from jaxzero.runs.checkpoints import Checkpoints
 from jaxzero.runs.processes import say
@@ -135,7 +135,7 @@ def settings(config: ConfigDict, group: NetworkVariant) -> tuple[Spec, Hyper]:
 def positions(config: ConfigDict, version: int, probability: float) -> Positions:
     """A version's positions of a set, made now if they are missing."""
     wanted = Recipe(probability, version == 2, config.study.data_seed)
-    directory = solved_set.place_of(wanted, workdir.from_home(config.study.data))
+    directory = solved_set.place_of(wanted, files.from_home(config.study.data))
     held = solved_positions.describe(directory)
     if held is not None and held["recipe"] != wanted._asdict():
         raise ConfigError(
@@ -174,8 +174,8 @@ def run(config: ConfigDict, directory: Path, command: str | None = None) -> None
                 if not path.is_file():
                     result = _train_and_measure(config, group, _Place(directory, tracker, stop))
                     path.parent.mkdir(parents=True, exist_ok=True)
-                    workdir.write_json(path, result)
-                finished.append(workdir.read_json(path))
+                    files.write_json(path, result)
+                finished.append(files.read_json(path))
         results = study.header() | {"groups": finished}
         print(report.accuracies(results).text())
         results |= {"claims": claims.rows(results)}
@@ -225,7 +225,7 @@ def _train_and_measure(config: ConfigDict, group: NetworkVariant, place: _Place)
                 name: _mean_and_error([m[part]["all"][name] for m in measured])
                 for name in ("strong", "weak", "result")
             }
-    return workdir.plain(result)
+    return files.plain(result)
 
 
 def _mean_and_error(values: list[float]) -> dict[str, float]:
@@ -335,15 +335,15 @@ def _fit(
 
 def _seconds(place: _Place, group: NetworkVariant) -> float:
     """That earlier processes have trained a group for, until the last epoch that is known."""
-    rows = workdir.read_rows(place.directory / workdir.METRICS)
+    rows = files.read_rows(place.directory / workdir.METRICS)
     return max((row.get("seconds", 0.0) for row in rows if row["target"] == group.name), default=0)
 
 
 def _forget_rows(path: Path, target: str, after: int) -> None:
     """Forgets the metrics of a group's epochs that will be done again."""
-    rows = workdir.read_rows(path)
+    rows = files.read_rows(path)
     kept = (row for row in rows if row["target"] != target or row["iteration"] <= after)
-    workdir.rewrite_rows(path, kept)
+    files.rewrite_rows(path, kept)
 
 
 if __name__ == "__main__":

@@ -27,7 +27,7 @@ from experiments.shell import arguments
 from experiments.shell.arguments import Parser
 from experiments.shell.next_command import suggest
 from experiments.strength import contestants
-from jaxzero import runs, workdir
+from jaxzero import files, runs, workdir
 from jaxzero.runs import Run, flops, population, runner
 from jaxzero.runs.processes import say
 from jaxzero.settings import config as config_lib
@@ -61,7 +61,7 @@ def measure(directory: Path, *, seconds: float = clock.SECONDS) -> dict[str, Any
     run = runs.open_run(directory)
     contestants.refuse_shipped([run])
     config_lib.require_one_width(run.config)
-    rows = [r for r in workdir.read_rows(directory / workdir.METRICS) if r["iteration"] > 0]
+    rows = [r for r in files.read_rows(directory / workdir.METRICS) if r["iteration"] > 0]
     if not rows:
         raise ConfigError(f"{directory}: no iteration is done, there is no cost to speak of yet")
     say(f"calibrating {run.spec.game.name} on {devices.describe()}...")
@@ -69,8 +69,8 @@ def measure(directory: Path, *, seconds: float = clock.SECONDS) -> dict[str, Any
         clock.of_run(run, seconds=seconds), heldout_games=run.config.evaluation.heldout_games
     )
     cost = describe(run, rows, timed)
-    workdir.write_json(directory / FILE, cost)
-    print(summary(workdir.plain(cost)))
+    files.write_json(directory / FILE, cost)
+    print(summary(files.plain(cost)))
     say(f"written: {directory / FILE}")
     finished = (directory / workdir.RESULTS).is_file()
     reported = finished and workdir.read_results(directory)["study"] == STUDY
@@ -80,7 +80,7 @@ def measure(directory: Path, *, seconds: float = clock.SECONDS) -> dict[str, Any
         suggest("strength to set beside it", "experiments.ladder", directory)
     elif reported:
         suggest("which claims hold", "experiments.claims", directory)
-    return workdir.plain(cost)
+    return files.plain(cost)
 
 
 def describe(run: Run, rows: Sequence[dict[str, Any]], timed: Calibration) -> dict[str, Any]:
@@ -90,7 +90,7 @@ def describe(run: Run, rows: Sequence[dict[str, Any]], timed: Calibration) -> di
     by_run = {name: own for name, own in by_run.items() if own}
     cumulative = {name: spent(run, own, timed.units, forward) for name, own in by_run.items()}
     environment = run.directory / workdir.ENVIRONMENT
-    trained_in = workdir.read_json(environment) if environment.is_file() else {}
+    trained_in = files.read_json(environment) if environment.is_file() else {}
     cost: dict[str, Any] = {
         "game": run.spec.game.name,
         "calibration": timed._asdict() | {"units": timed.units._asdict()},
@@ -115,7 +115,7 @@ def describe(run: Run, rows: Sequence[dict[str, Any]], timed: Calibration) -> di
         runs_listed = [
             {"name": m.name, "target": label[m.name], "seed": m.seed} for m in run.members
         ]
-        curves = workdir.read_json(path)["runs"]
+        curves = files.read_json(path)["runs"]
         measured = cost_strength.courses(runs_listed, curves, cumulative)
         cost["courses"] = [course._asdict() for course in measured]
         if measured:

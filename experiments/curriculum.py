@@ -22,7 +22,7 @@ from experiments.endgame import claims, reference
 from experiments.shell import cli
 from experiments.shell import study as shell
 from experiments.shell.study import StudyRun
-from jaxzero import runs, workdir
+from jaxzero import files, runs, workdir
 from jaxzero.runs import Member
 from jaxzero.runs.checkpoints import Checkpoints
 from jaxzero.settings import config as config_lib
@@ -77,11 +77,11 @@ def train(study: StudyRun) -> dict[str, float]:
         folder = study.directory / ARMS / arm
         saved = max(Checkpoints.steps(folder / "checkpoints"), default=0)
         if saved >= study.config.train.iterations and (folder / TRAINED).exists():
-            seconds[arm] = workdir.read_json(folder / TRAINED)["seconds"]
+            seconds[arm] = files.read_json(folder / TRAINED)["seconds"]
             continue  # opening it again takes minutes
         own = study.within(arm_config(study.config, arm), f"the player {arm}")
         seconds[arm] = study.train(arm, own, folder).seconds
-        workdir.write_json(folder / TRAINED, {"seconds": seconds[arm]})
+        files.write_json(folder / TRAINED, {"seconds": seconds[arm]})
     return seconds
 
 
@@ -90,7 +90,7 @@ def conclude(study: StudyRun, seconds: Mapping[str, float]) -> None:
     started, config, directory = time.monotonic(), study.config, study.directory
     arms = {arm: runs.open_run(directory / ARMS / arm) for arm in config.study.arms}
     rows = reference.measure(config, directory, arms)
-    metrics = {arm: workdir.read_rows(run.directory / workdir.METRICS) for arm, run in arms.items()}
+    metrics = {arm: files.read_rows(run.directory / workdir.METRICS) for arm, run in arms.items()}
     points = reference.points(rows, metrics)
     members = [Member(m.name, arm, m.seed, m.config) for arm, r in arms.items() for m in r.members]
     results = study.header(members) | {

@@ -26,7 +26,7 @@ import jax
 from experiments.shell import arguments
 from experiments.shell.arguments import Parser
 from experiments.shell.next_command import suggest
-from jaxzero import runs, workdir
+from jaxzero import files, runs, workdir
 from jaxzero.runs import Run, population, weights
 from jaxzero.settings.config import ConfigError
 from jaxzero.tracking.wandb_runs import LEDGER
@@ -133,7 +133,7 @@ def _others(run: Run) -> list[Item]:
 def _members(run: Run, networks: Sequence[Item]) -> list[Item]:
     """Who is in the archive: `members.json` and the index of the weights."""
     names = {PurePosixPath(item.path).stem for item in networks}
-    stored = workdir.read_list(run.directory / workdir.MEMBERS)
+    stored = files.read_list(run.directory / workdir.MEMBERS)
     index = weights.index([m.name for m in run.members if m.name in names], run.iterations[-1])
     return [
         Item(workdir.MEMBERS, _json([member for member in stored if member["name"] in names])),

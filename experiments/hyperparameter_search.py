@@ -28,7 +28,7 @@ from experiments.shell import cli
 from experiments.shell import study as shell
 from experiments.shell.study import StudyRun
 from experiments.strength import fixed_opponents
-from jaxzero import runs, workdir
+from jaxzero import files, runs, workdir
 from jaxzero.settings import config as config_lib
 from jaxzero.settings.config import ConfigError
 from jaxzero.tracking import StudySummary, Tracker
@@ -163,7 +163,7 @@ def _evaluate(study: StudyRun, search: Any, batch: list[Any], tracker: Tracker, 
             continue
         iterations, curve = training.config.train.iterations, curves[training.name]
         elo = curve["elo"][curve["iterations"].index(iterations)]
-        rows = workdir.read_rows(places[training.name].directory / workdir.METRICS)
+        rows = files.read_rows(places[training.name].directory / workdir.METRICS)
         own = [r for r in rows if r["run"] == training.name and r["iteration"] <= iterations]
         search.tell(trial.number, [elo, clock.seconds(own, unit).total])
 

@@ -19,7 +19,7 @@ from experiments.shell.arguments import Parser
 from experiments.strength import contestants, fixed_opponents, opponents
 from experiments.strength import ladder_figures as pictures
 from experiments.strength.fixed_opponents import ZERO, LadderSettings
-from jaxzero import runs, workdir
+from jaxzero import files, runs
 from jaxzero.runs import Run, runner
 from jaxzero.runs.processes import say
 from jaxzero.settings import devices
@@ -62,7 +62,7 @@ def climb(directories: Sequence[Path], settings: LadderSettings) -> list[dict[st
     for run in opened:
         contestants.finite_members(run)  # refuses a run without any
     stored = [run.directory / FILE for run in opened]
-    ladders = [workdir.read_json(path) if path.is_file() else {} for path in stored]
+    ladders = [files.read_json(path) if path.is_file() else {} for path in stored]
     if all(ladder.get("settings") == description for ladder in ladders):
         say("already measured with these settings")
     else:
@@ -81,7 +81,7 @@ def climb(directories: Sequence[Path], settings: LadderSettings) -> list[dict[st
 
 def write(run: Run, ladder: dict[str, Any]) -> None:
     """ladder.json and figures/ladder of one run."""
-    workdir.write_json(run.directory / FILE, ladder)
+    files.write_json(run.directory / FILE, ladder)
     groups = pictures.groups_of(ladder, contestants.label_members(run))
     page.save(pictures.figure(groups, ladder["anchors"]), run.directory / "figures" / "ladder")
 

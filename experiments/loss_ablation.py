@@ -23,7 +23,7 @@ from experiments.shell import cli
 from experiments.shell import study as shell
 from experiments.shell.study import StudyRun
 from experiments.strength import fixed_opponents, pool, tournament_files
-from jaxzero import runs, workdir
+from jaxzero import files, runs, workdir
 from jaxzero.matches.tournament import Tournament
 from jaxzero.runs import Member, runner
 from jaxzero.runs import training_elo as training_elo_lib
@@ -121,7 +121,7 @@ def conclude(study: StudyRun, trained: Trained, members: list[Member]) -> StudyS
         "examination": trained.examination_seconds,
         "tournaments": time.monotonic() - started,
     }
-    rows = workdir.read_rows(directory / workdir.METRICS)
+    rows = files.read_rows(directory / workdir.METRICS)
     published = trained.spec.switches.elo_first_listed_advantage
     results = study.header(members) | {
         "cost": {
@@ -138,7 +138,7 @@ def conclude(study: StudyRun, trained: Trained, members: list[Member]) -> StudyS
         ],
         "checks": pool.checks(members, rows, tournaments, players.entries),
     }
-    workdir.write_json(directory / workdir.RESULTS, results)
+    files.write_json(directory / workdir.RESULTS, results)
     tournament_files.games(directory, tournaments, players.entries)
     if config.study.ladder_games:
         started = time.monotonic()

@@ -19,7 +19,7 @@ from experiments.pages import page
 from experiments.shell import arguments
 from experiments.shell.next_command import suggest
 from experiments.strength import contestants
-from jaxzero import workdir
+from jaxzero import files
 from jaxzero.runs.processes import say
 from jaxzero.settings.config import ConfigError
 
@@ -34,9 +34,9 @@ def write(directories: Sequence[Path], out: Path, command: str) -> Path:
         raise ConfigError(f"--out={out} is one of the runs: choose another directory")
     contestants.refuse_run(out)
     groups = measured.load(directories)
-    with workdir.writing(out):
+    with files.writing(out):
         out.mkdir(parents=True, exist_ok=True)
-        workdir.write_json(out / claims.FILE, claims.as_json(decide(groups)))
+        files.write_json(out / claims.FILE, claims.as_json(decide(groups)))
         return page.write(joint_report.build(groups, command), out)
 
 

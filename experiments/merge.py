@@ -18,7 +18,7 @@ from experiments.hyperparameters import group_training, setting_study
 from experiments.hyperparameters.group_training import BROKEN, DONE, GROUPS
 from experiments.shell import arguments
 from experiments.shell.study import StudyRun
-from jaxzero import runs, workdir
+from jaxzero import files, runs, workdir
 from jaxzero.runs import hardware, runner
 from jaxzero.runs.processes import say
 from jaxzero.settings import config as config_lib
@@ -55,7 +55,7 @@ def merge(shares: Sequence[Path], directory: Path, command: str | None = None) -
     workdir.claim(directory, config, name, fixed=setting_study.FIXED)
     for share in shares:
         _copy_groups(share, directory)
-    workdir.write_json(directory / workdir.ENVIRONMENT, _environment(shares))
+    files.write_json(directory / workdir.ENVIRONMENT, _environment(shares))
     planned = setting_study.make_plan(config, study.make_settings(config))
     runs.write_members(directory, config, group_training.members_of(planned.trainings))
     say(f"merged: {directory}")
@@ -97,7 +97,7 @@ def _copy_groups(share: Path, directory: Path) -> None:
             continue
         part = target.with_name(f".{group.name}.part")
         shutil.rmtree(part, ignore_errors=True)
-        with workdir.writing(target):
+        with files.writing(target):
             shutil.copytree(group, part, ignore=shutil.ignore_patterns(workdir.LOCK, "checkpoints"))
             shutil.rmtree(target, ignore_errors=True)
             os.replace(part, target)
@@ -106,7 +106,7 @@ def _copy_groups(share: Path, directory: Path) -> None:
 def _environment(shares: Sequence[Path]) -> dict[str, Any]:
     """The first share's; devices of all."""
     paths = [share / workdir.ENVIRONMENT for share in shares]
-    found = [workdir.read_json(path) for path in paths if path.is_file()]
+    found = [files.read_json(path) for path in paths if path.is_file()]
     if not found:
         return {}
     return found[0] | {"device": "; ".join(dict.fromkeys(each["device"] for each in found))}

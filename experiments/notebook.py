@@ -13,7 +13,7 @@ from experiments.costs.clock import Cost
 from experiments.pages import page
 from experiments.shell import presets
 from experiments.shell import study as shell
-from jaxzero import workdir
+from jaxzero import files, workdir
 from jaxzero.runs import hardware, runner
 from jaxzero.runs.stopping import Stopped
 from jaxzero.settings import companions
@@ -95,7 +95,7 @@ def run(config: ConfigDict, directory: Path, study: Study = loss_ablation) -> bo
 def _failures(directory: Path) -> bool:
     """Whether runs of a study failed and were left out of its results."""
     path = directory / workdir.RESULTS
-    return path.exists() and bool(workdir.read_json(path).get("failed"))
+    return path.exists() and bool(files.read_json(path).get("failed"))
 
 
 def answer(directory: Path) -> str:
@@ -142,7 +142,7 @@ def estimate(config: ConfigDict, directory: Path) -> str:
     if shell.is_finished(config, directory):
         return f"{directory} is finished"
     runner.prepare(config)
-    done = [row["iteration"] for row in workdir.read_rows(directory / workdir.METRICS)]
+    done = [row["iteration"] for row in files.read_rows(directory / workdir.METRICS)]
     timing = clock.of_members(config, loss_ablation.make_members(config), seconds=_TIMED)
     played = timing.selfplay()
     units = Cost(played.unit, timing.arena().unit, timing.training().unit)

@@ -20,7 +20,7 @@ from experiments.shell import cli
 from experiments.shell import study as shell
 from experiments.shell.study import StudyRun
 from experiments.strength import examinations
-from jaxzero import runs, solvers, workdir
+from jaxzero import files, runs, solvers, workdir
 from jaxzero.games import Game
 from jaxzero.runs import learning
 from jaxzero.settings import config as config_lib
@@ -75,9 +75,9 @@ def run(config: ConfigDict, directory: Path, command: str | None = None) -> None
         if not is_measured(config, place):
             shell.say(f"{arm}: {meaning(arm)}")
             study.train(arm, study.within(arm_config(config, arm), arm), place)
-            workdir.write_json(place / MEASURED, measure(place, positions))
+            files.write_json(place / MEASURED, measure(place, positions))
         head = {"arm": arm, "meaning": meaning(arm), "changes": changes(config, arm)}
-        arms.append(head | workdir.read_json(place / MEASURED))
+        arms.append(head | files.read_json(place / MEASURED))
     results = {
         "positions": {
             "number": len(positions.plies),
@@ -87,14 +87,14 @@ def run(config: ConfigDict, directory: Path, command: str | None = None) -> None
         },
         "arms": arms,
     }
-    study.conclude(study.header() | workdir.plain(results))
+    study.conclude(study.header() | files.plain(results))
 
 
 def is_measured(config: ConfigDict, directory: Path) -> bool:
     """Whether an arm was measured after its last iteration, which may have been put off since."""
     if not (directory / MEASURED).is_file():
         return False
-    measured = workdir.read_json(directory / MEASURED)["runs"]
+    measured = files.read_json(directory / MEASURED)["runs"]
     return all(run["points"][-1]["iteration"] >= config.train.iterations for run in measured)
 
 
@@ -131,7 +131,7 @@ def measure(directory: Path, positions: Positions) -> dict[str, Any]:
       that training would get; mean squared error of the value).
     """
     opened = runs.open_run(directory)
-    rows = workdir.read_rows(directory / workdir.METRICS)
+    rows = files.read_rows(directory / workdir.METRICS)
     points: dict[str, list[Mapping[str, Any]]] = {member.name: [] for member in opened.members}
     for i in opened.iterations:
         shell.say(f"examining the networks after iteration {i}...")

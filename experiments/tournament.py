@@ -32,7 +32,7 @@ from experiments.strength import (
 )
 from experiments.strength.contestants import Contestant
 from experiments.strength.opponents import Entry
-from jaxzero import runs, workdir
+from jaxzero import files, runs, workdir
 from jaxzero.matches import round_robin, tournament
 from jaxzero.runs import Run, runner
 from jaxzero.runs.processes import say
@@ -175,7 +175,7 @@ def _fixed(config: ConfigDict) -> dict[str, Any]:
 
 
 def _digest(value: Any) -> str:
-    return hashlib.sha256(json.dumps(workdir.plain(value), sort_keys=True).encode()).hexdigest()
+    return hashlib.sha256(json.dumps(files.plain(value), sort_keys=True).encode()).hexdigest()
 
 
 def _listed(items: Any) -> str:
@@ -220,8 +220,8 @@ def _play(
         "tournaments": [entry],
     }
     tournament_files.games(directory, {STUDY: played}, entries)
-    workdir.write_json(directory / workdir.RESULTS, results)  # it says that all is played
-    return workdir.plain(results)
+    files.write_json(directory / workdir.RESULTS, results)  # it says that all is played
+    return files.plain(results)
 
 
 def _announce(settings: TournamentSettings, game: Any, entries: Sequence[Entry]) -> None:

@@ -23,7 +23,7 @@ from experiments.shell import study as shell
 from experiments.shell.study import StudyRun
 from experiments.strength import examinations, player_folder
 from experiments.strength.examinations import Examiner, Record, Records
-from jaxzero import runs, solvers, workdir
+from jaxzero import files, runs, solvers, workdir
 from jaxzero.runs import Member, learning, runner
 from jaxzero.runs.checkpoints import Checkpoints
 from jaxzero.runs.runner import Observer
@@ -76,7 +76,7 @@ class Progress:
     def __init__(self, study: StudyRun) -> None:
         """Reads what an earlier process found."""
         self._study, self._path = study, study.directory / EXAMINATIONS
-        stored = workdir.read_json(self._path) if self._path.is_file() else {}
+        stored = files.read_json(self._path) if self._path.is_file() else {}
         self.records: Records = {int(i): record for i, record in stored.items()}
         self.positions = functools.cache(lambda: positions_of(study))
         self.examiner = Examiner(spec_lib.make_spec(study.config), study.config)
@@ -98,7 +98,7 @@ class Progress:
         self.records[iteration] = record
         shell.say(f"\niteration {iteration}: {in_words(record)}")
         if jax.process_index() == 0:
-            workdir.write_json(self._path, self.records)
+            files.write_json(self._path, self.records)
         return self._has_ended()
 
     def _has_ended(self) -> bool:
@@ -111,7 +111,7 @@ def positions_of(study: StudyRun) -> Labelled | None:
     game, count = spec_lib.make_spec(config).game, config.study.positions
     if config.study.position_file:
         try:
-            return solvers.read_positions(workdir.from_home(config.study.position_file), game)
+            return solvers.read_positions(files.from_home(config.study.position_file), game)
         except ConfigError as error:
             raise ConfigError(f"config.study.position_file: {error}") from error
     return examinations.kept_positions(path, game, count, config.seed)
@@ -147,11 +147,11 @@ def conclude(
     final = progress.examiner(
         runs.networks(opened, at), labelled, games=config.study.final_games, seed=seed
     )
-    rows = workdir.read_rows(directory / workdir.METRICS)
+    rows = files.read_rows(directory / workdir.METRICS)
     spent = {"examinations": sum(record["seconds"] for record in records.values())}
     spent["training"] = max(row["seconds"] for row in rows)
     if (kept := directory / learning.FILE).is_file():
-        spent["examination of learning"] = workdir.read_json(kept).get("seconds", 0.0)
+        spent["examination of learning"] = files.read_json(kept).get("seconds", 0.0)
     spent["card"] = time.monotonic() - started
     results = study.header([member]) | {
         "best_iteration": at,
@@ -164,7 +164,7 @@ def conclude(
             "games": sum(row.get("count/games", 0) for row in rows if row["iteration"] <= at),
         },
     }
-    workdir.write_json(directory / workdir.RESULTS, results)
+    files.write_json(directory / workdir.RESULTS, results)
     folder = directory / PLAYER
     player_folder.write(opened, at, folder, player_folder.card(results))
     shell.say(f"player: {folder} ({in_words(final)})")

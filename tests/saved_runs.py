@@ -7,7 +7,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-from jaxzero import runs, workdir
+from jaxzero import files, runs, workdir
 from jaxzero.runs import Member
 from jaxzero.runs.checkpoints import Checkpoints
 from jaxzero.runs.failures import FAILED
@@ -42,7 +42,7 @@ def save_run(
     runs.write_members(directory, config, members)
     if failed:
         noted = {"iteration": 1, "reason": "loss is not finite"}
-        workdir.write_json(directory / FAILED, dict.fromkeys(failed, noted))
+        files.write_json(directory / FAILED, dict.fromkeys(failed, noted))
     if iterations:
         start = small.compiled_init(small.small_spec(changes))
         snapshots = Checkpoints(directory / runs.SNAPSHOTS, keep=None)

@@ -12,6 +12,7 @@ ROOT = Path(__file__).resolve().parents[1]
 # neighbour or from above. It is a package of `jaxzero` or `experiments`, or a file beside them.
 FLOORS = (
     {"jaxzero.loops", "jaxzero.games", "jaxzero.ratings", "jaxzero.networks", "jaxzero.settings"},
+    {"jaxzero.files"},
     {"jaxzero.workdir"},
     {"jaxzero.pretrained"},
     {"jaxzero.search"},

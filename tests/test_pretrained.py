@@ -11,7 +11,7 @@ import pytest
 
 import jaxzero
 from experiments.strength import opponents
-from jaxzero import pretrained, runs, workdir
+from jaxzero import files, pretrained, runs
 from jaxzero.matches import round_robin, tournament
 from jaxzero.settings.config import ConfigError
 
@@ -27,7 +27,7 @@ def test_a_shipped_player_is_whole_and_small(name: str) -> None:
     assert run.spec.game.name == name
     assert run.iterations[-1] > 0
     assert sum(file.stat().st_size for file in place.rglob("*")) <= 2**20
-    card: dict[str, Any] = workdir.read_json(place / pretrained.CARD)
+    card: dict[str, Any] = files.read_json(place / pretrained.CARD)
     assert card["game"] == name
     assert card["licence"] == "Apache-2.0"
     for fact in ("command", "commit", "hardware", "minutes", "games", "simulations"):

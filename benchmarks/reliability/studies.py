@@ -15,7 +15,7 @@ from typing import Any, Final
 
 from experiments.costs import clock
 from experiments.hyperparameters import group_training
-from jaxzero import workdir
+from jaxzero import files, workdir
 from jaxzero.runs.checkpoints import Checkpoints
 from tests.experiments import processes
 
@@ -80,13 +80,13 @@ def whole(study: str) -> Path:
             if process.returncode:
                 raise RuntimeError(f"{study}: {processes.log_of(place)[-500:]}")
         remove(directory.with_name("again"))
-        workdir.write_json(directory / _NEEDS, sizes | {"seconds": time.monotonic() - begun})
+        files.write_json(directory / _NEEDS, sizes | {"seconds": time.monotonic() - begun})
     return directory
 
 
 def needs(study: str) -> dict[str, float]:
     """Of the whole study: wall `seconds`, bytes of `resident` memory and of `addresses`."""
-    found: dict[str, float] = workdir.read_json(whole(study) / _NEEDS)
+    found: dict[str, float] = files.read_json(whole(study) / _NEEDS)
     return found
 
 
@@ -128,7 +128,7 @@ def lost(directory: Path) -> str | None:
     for path in directory.rglob(workdir.METRICS):
         if (path.parent / group_training.DONE).exists() or (path.parent / "groups").is_dir():
             continue
-        done = max((row["iteration"] for row in workdir.read_rows(path)), default=0)
+        done = max((row["iteration"] for row in files.read_rows(path)), default=0)
         saved = max(Checkpoints.steps(path.parent / "checkpoints"), default=0)
         if done > saved + 1:
             return f"{path.parent}: iteration {done} was done, {saved} is saved"

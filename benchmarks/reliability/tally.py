@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from jaxzero import workdir
+from jaxzero import files, workdir
 
 _EVERY = 5.0  # seconds between writes
 
@@ -33,7 +33,7 @@ class Tally:
           ConfigError: it is damaged.
         """
         self._path, self._written = path, time.monotonic()
-        self.rows: dict[str, Any] = workdir.read_json(path) if path.exists() else {}
+        self.rows: dict[str, Any] = files.read_json(path) if path.exists() else {}
         found = workdir.environment()
         packages = {"Python": found["python"], "JAX": found["jax"]}
         packages |= {name: found["packages"][name] for name in ("flax", "mctx")}
@@ -89,5 +89,5 @@ class Tally:
     def write(self) -> None:
         """The file, whole."""
         self._path.parent.mkdir(parents=True, exist_ok=True)
-        workdir.write_json(self._path, self.rows)
+        files.write_json(self._path, self.rows)
         self._written = time.monotonic()

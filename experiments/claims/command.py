@@ -24,7 +24,7 @@ from experiments.claims.section import details, of_results, table
 from experiments.pages.wording import joined
 from experiments.shell import arguments
 from experiments.shell.next_command import suggest
-from jaxzero import workdir
+from jaxzero import files, workdir
 from jaxzero.settings.config import ConfigError
 
 FILE = "claims.json"
@@ -101,7 +101,7 @@ def main(words: Sequence[str] | None = None) -> None:
     if studies := _supervised(given.runs):
         rows = supervised.rows(studies)
         print(of_results("Verdicts on the paper's claims", rows, decision.METHOD, digits=2).text())
-        workdir.write_json(out, _head(papers.EFFICIENCY) | {"runs": [*studies], "claims": rows})
+        files.write_json(out, _head(papers.EFFICIENCY) | {"runs": [*studies], "claims": rows})
     else:
         _decide_losses(given.runs, out)
     print(f"written: {out}", file=sys.stderr)
@@ -113,7 +113,7 @@ def main(words: Sequence[str] | None = None) -> None:
 def _is_of_claims(path: Path) -> bool:
     """Whether this command wrote a file; so it may write it again."""
     with contextlib.suppress(ConfigError):
-        found = workdir.read_json(path)
+        found = files.read_json(path)
         return "claims" in found and "study" not in found
     return False
 
@@ -146,4 +146,4 @@ def _decide_losses(runs: Sequence[Path], out: Path) -> None:
         print(verdicts.note)
     for missing in dict.fromkeys(m for one in findings.decided for m in one.missing):
         print(f"missing: {missing}", file=sys.stderr)
-    workdir.write_json(out, as_json(findings))
+    files.write_json(out, as_json(findings))

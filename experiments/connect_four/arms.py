@@ -17,7 +17,7 @@ from experiments.connect_four import baselines, solved_accuracy
 from experiments.connect_four.solved_accuracy import Accuracies
 from experiments.shell import study as shell
 from experiments.shell.study import StudyRun
-from jaxzero import runs, workdir
+from jaxzero import files, runs, workdir
 from jaxzero.runs import Member, Run, flops, learning, runner
 from jaxzero.runs.checkpoints import Checkpoints
 from jaxzero.runs.runner import Observer
@@ -114,8 +114,8 @@ def measure(
             path.unlink(missing_ok=True)  # of fewer iterations
             accuracies = train(study, arm, own, place, test, group)
             description = describe(runs.open_run(place), accuracies, own.study.patience)
-            workdir.write_json(path, description)
-        measured.append({"arm": arm} | workdir.read_json(path))
+            files.write_json(path, description)
+        measured.append({"arm": arm} | files.read_json(path))
     return {
         "positions": solved_accuracy.described(test),
         "examination": solved_accuracy.search_in_words(config),
@@ -128,7 +128,7 @@ def is_done(config: ConfigDict, directory: Path) -> bool:
     path = directory / ACCURACY
     if not path.is_file():
         return False
-    if all(run["ended"] for run in workdir.read_json(path)["runs"]):
+    if all(run["ended"] for run in files.read_json(path)["runs"]):
         return True
     saved = max(Checkpoints.steps(directory / "checkpoints"), default=0)
     return saved >= config.train.iterations
@@ -182,7 +182,7 @@ def describe(opened: Run, accuracies: Accuracies, patience: int) -> dict[str, An
     """
     seconds = seconds_by_width(opened)
     flop = {w: flops.forward(growth.of_width(opened.spec, w)) for w in seconds}
-    rows = workdir.read_rows(opened.directory / workdir.METRICS)
+    rows = files.read_rows(opened.directory / workdir.METRICS)
     width_of = functools.partial(runs.channels_after, opened.directory, opened.config)
     found = []
     for j, member in enumerate(opened.members):
@@ -214,7 +214,7 @@ def describe(opened: Run, accuracies: Accuracies, patience: int) -> dict[str, An
             points.append({"iteration": i} | cost | new | league | accuracies[i][j])
         found.append({"name": member.name, "seed": member.seed, "ended": end, "points": points})
     facts = {"seconds_per_move": seconds[width_of(opened.iterations[-1])]}
-    return workdir.plain(facts | {"seconds_per_search": seconds, "runs": found})
+    return files.plain(facts | {"seconds_per_search": seconds, "runs": found})
 
 
 def seconds_by_width(opened: Run) -> dict[int, float]:

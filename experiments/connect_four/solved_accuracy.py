@@ -16,7 +16,7 @@ from ml_collections import ConfigDict
 
 from experiments.connect_four import solved_positions, solved_set
 from experiments.connect_four.solved_games import Recipe
-from jaxzero import runs, solvers, workdir
+from jaxzero import files, runs, solvers
 from jaxzero.games import ConnectFour
 from jaxzero.runs import Run
 from jaxzero.runs.processes import say
@@ -55,7 +55,7 @@ def check(config: ConfigDict, *, beside: int = 0) -> None:
         )
     if config.game != solved_positions.GAME:
         return
-    count, folder = config.study.test_positions + beside, workdir.from_home(config.study.data)
+    count, folder = config.study.test_positions + beside, files.from_home(config.study.data)
     held = solved_positions.describe(folder)
     if held is None:
         made = solved_positions.describe(folder / solved_set.default_directory(RECIPE).name)
@@ -97,7 +97,7 @@ def fitness_positions(config: ConfigDict, directory: Path, test: Labelled) -> La
 
 
 def _of_recipe(config: ConfigDict, chosen: slice) -> Labelled:
-    folder = solved_set.place_of(RECIPE, workdir.from_home(config.study.data))
+    folder = solved_set.place_of(RECIPE, files.from_home(config.study.data))
     held = solved_positions.describe(folder)
     if held is None or held["positions"] < chosen.stop:
         say(f"making {chosen.stop} solved positions in {folder}")
@@ -142,7 +142,7 @@ def update(directory: Path, test: Labelled) -> Accuracies:
     now: dict[str, Any] = {"positions": _digest(test), "search": search_in_words(opened.config)}
     held: dict[str, Any] = now | {"marks": {}}
     if path.is_file():
-        held = workdir.read_json(path)
+        held = files.read_json(path)
     other = [name for name, value in now.items() if held.get(name) != value]
     if other:
         raise ConfigError(
@@ -154,7 +154,7 @@ def update(directory: Path, test: Labelled) -> Accuracies:
     if missing:
         say(f"measuring iterations {missing[0]} to {missing[-1]}...")
         stored |= {str(i): of_members for i, of_members in _measure(opened, missing, test).items()}
-        workdir.write_json(path, held)
+        files.write_json(path, held)
     return {i: stored[str(i)] for i in opened.iterations}
 
 

@@ -13,7 +13,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from experiments.connect_four.solved_games import NO_MOVE, Recipe, Solved
-from jaxzero import workdir
+from jaxzero import files
 from jaxzero.games import make_game
 from jaxzero.games.stones import StonesState
 from jaxzero.settings.config import ConfigError
@@ -53,14 +53,14 @@ def part_path(directory: Path, part: int) -> Path:
 
 def save_part(directory: Path, part: int, solved: Solved) -> None:
     """Writes a part, whole or not at all."""
-    workdir.write_arrays(part_path(directory, part), solved._asdict())
+    files.write_arrays(part_path(directory, part), solved._asdict())
 
 
 def load_part(directory: Path, part: int) -> Solved | None:
     """A part that was written before; None where there is none or it is damaged."""
     path = part_path(directory, part)
     try:
-        return _solved(workdir.read_arrays(path, Solved._fields, "it is made again"))
+        return _solved(files.read_arrays(path, Solved._fields, "it is made again"))
     except ConfigError:
         return None  # it is made again from its number, to the same positions
 
@@ -73,7 +73,7 @@ def merge(directory: Path, parts: int, positions: int, recipe: Recipe) -> None:
     kept = first_of_each(states_of(solved.moves))[:positions]
     solved = Solved(*(array[kept] for array in solved))
     described = statistics(_labelled(solved))  # first: who reads waits between the two files
-    workdir.write_arrays(directory / POSITIONS, solved._asdict())
+    files.write_arrays(directory / POSITIONS, solved._asdict())
     record = {
         "game": GAME,
         "recipe": recipe._asdict(),
@@ -81,7 +81,7 @@ def merge(directory: Path, parts: int, positions: int, recipe: Recipe) -> None:
         "sha256": _digest(directory / POSITIONS),
         "statistics": described,
     }
-    workdir.write_json(directory / SET, record)
+    files.write_json(directory / SET, record)
 
 
 def first_of_each(states: StonesState) -> np.ndarray:
@@ -108,7 +108,7 @@ def load(directory: Path) -> Positions:
             f"{path} is damaged (its SHA-256 is not the recorded one): delete "
             f"{directory / SET} and make the set again, from the parts beside it"
         )
-    solved = _solved(workdir.read_arrays(path, Solved._fields, "make the set again"))
+    solved = _solved(files.read_arrays(path, Solved._fields, "make the set again"))
     recipe = Recipe(**record["recipe"])
     return Positions(_labelled(solved), solved.game, record["sha256"], recipe, solved.later)
 
@@ -146,7 +146,7 @@ def observations(positions: Positions, index: np.ndarray) -> list[jax.Array]:
 def describe(directory: Path) -> dict[str, Any] | None:
     """What is recorded of a set; None where there is none."""
     path = directory / SET
-    return workdir.read_json(path) if path.is_file() else None
+    return files.read_json(path) if path.is_file() else None
 
 
 def _record_of(path: Path) -> dict[str, Any] | None:
@@ -242,13 +242,13 @@ def check_recipe(directory: Path, recipe: Recipe) -> None:
     path = directory / PARTS / "recipe.json"
     wanted = json.loads(json.dumps(recipe._asdict()))
     if path.is_file():
-        held = workdir.read_json(path)
+        held = files.read_json(path)
         if held != wanted:
             raise ConfigError(
                 f"--directory={directory} holds positions made otherwise ({held}): choose another "
                 "directory or the same settings"
             )
         return
-    with workdir.writing(path):
+    with files.writing(path):
         path.parent.mkdir(parents=True, exist_ok=True)
-    workdir.write_json(path, wanted)
+    files.write_json(path, wanted)

@@ -13,7 +13,7 @@ from experiments.pages import draw, page, style
 from experiments.pages.page import Page, plate, section
 from experiments.pages.tables import Table, table
 from experiments.pages.wording import duration, number, plus_minus
-from jaxzero import workdir
+from jaxzero import files, workdir
 
 _COLOURS = tuple(style.COLOURS.values())
 
@@ -21,7 +21,7 @@ _COLOURS = tuple(style.COLOURS.values())
 def build(directory: Path) -> Page:
     """The page of a finished study, figures drawn, nothing written yet."""
     results = workdir.read_results(directory)
-    rows = workdir.read_rows(directory / workdir.METRICS)
+    rows = files.read_rows(directory / workdir.METRICS)
     groups = results["groups"]
     return Page(
         title="How well can the network know Connect Four?",

@@ -18,7 +18,7 @@ import jax
 import jax.numpy as jnp
 from ml_collections import ConfigDict
 
-from jaxzero import runs, workdir
+from jaxzero import files, runs
 from jaxzero.runs import Member, Run, population
 from jaxzero.runs.processes import say
 from jaxzero.settings import config as config_lib
@@ -257,8 +257,8 @@ def unit_seconds(directory: Path, configs: Mapping[str, ConfigDict]) -> dict[str
     """`of_settings`, timed once for a run directory, in whose `CALIBRATION` it is kept."""
     path = directory / CALIBRATION
     if not path.exists():
-        workdir.write_json(path, of_settings(configs))
-    return {name: Cost(*unit) for name, unit in workdir.read_json(path).items()}
+        files.write_json(path, of_settings(configs))
+    return {name: Cost(*unit) for name, unit in files.read_json(path).items()}
 
 
 def of_settings(configs: Mapping[str, ConfigDict]) -> dict[str, Cost]:

@@ -14,7 +14,7 @@ from tqdm import tqdm
 
 from experiments.endgame.win_ratio import Point
 from experiments.strength import contestants, fixed_opponents, opponents
-from jaxzero import workdir
+from jaxzero import files
 from jaxzero.games import RacingKings
 from jaxzero.games.base import Game
 from jaxzero.matches import tournament, uci
@@ -77,7 +77,7 @@ def measure(config: ConfigDict, directory: Path, arms: Mapping[str, Run]) -> lis
       (over distinct games), and for the engine `problems`, how often what went wrong.
     """
     path = directory / FILE
-    rows = workdir.read_rows(path)
+    rows = files.read_rows(path)
     done = {(row["arm"], row["iteration"]) for row in rows}
     most = config.study.points
     asked = {
@@ -113,7 +113,7 @@ def measure(config: ConfigDict, directory: Path, arms: Mapping[str, Run]) -> lis
                 }
                 for member, (w, d, lost) in zip(run.members, results, strict=True)
             ]
-            workdir.append_rows(path, new)
+            files.append_rows(path, new)
             rows += new
     return _asked(asked, rows)
 

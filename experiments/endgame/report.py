@@ -18,7 +18,7 @@ from experiments.pages import draw, drawings, page, style
 from experiments.pages.page import Page, plate, section
 from experiments.pages.tables import Table, table
 from experiments.pages.wording import duration, game_title, interval, maybe, number, plural
-from jaxzero import workdir
+from jaxzero import files, workdir
 from jaxzero.games import make_game
 
 SHADES: Final = {
@@ -50,7 +50,7 @@ def build(directory: Path) -> Page:
     """The page of a finished study, figures drawn, nothing written yet."""
     results = workdir.read_results(directory)
     metrics = {
-        arm: workdir.read_rows(directory / "arms" / arm / workdir.METRICS)
+        arm: files.read_rows(directory / "arms" / arm / workdir.METRICS)
         for arm in results["config"]["study"]["arms"]
     }
     config = ConfigDict(results["config"])

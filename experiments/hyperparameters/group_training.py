@@ -17,7 +17,7 @@ from ml_collections import ConfigDict
 
 from experiments.hyperparameters.groups import ProgramGroup
 from experiments.hyperparameters.settings import Training
-from jaxzero import runs, workdir
+from jaxzero import files, runs, workdir
 from jaxzero.runs import Member, Run, population, runner, weights
 from jaxzero.runs.failures import Failures
 from jaxzero.runs.processes import say
@@ -50,15 +50,15 @@ class _Rows:
         if not self._begun:
             self._forget()
         self._begun = True
-        workdir.append_rows(self._path, rows)
+        files.append_rows(self._path, rows)
         self._study.log(rows)
 
     def _forget(self) -> None:
         """Leaves the study's file no rows of iterations that the group does again."""
         path = self._path.parents[2] / workdir.METRICS
         own = _names(self._path.parent)
-        rows = [row for row in workdir.read_rows(path) if row["run"] not in own]
-        workdir.rewrite_rows(path, [*rows, *workdir.read_rows(self._path)])
+        rows = [row for row in files.read_rows(path) if row["run"] not in own]
+        files.rewrite_rows(path, [*rows, *files.read_rows(self._path)])
 
 
 def members_of(trainings: Sequence[Training]) -> list[Member]:
@@ -122,7 +122,7 @@ def _retries(at: Path) -> list[Path]:
 
 def _names(place: Path) -> set[str]:
     path = place / workdir.MEMBERS
-    return {member["name"] for member in workdir.read_list(path)} if path.exists() else set()
+    return {member["name"] for member in files.read_list(path)} if path.exists() else set()
 
 
 def _train(group: ProgramGroup, at: Path, tracker: Tracker, study: str) -> None:
@@ -149,11 +149,11 @@ def _train(group: ProgramGroup, at: Path, tracker: Tracker, study: str) -> None:
         traceback.print_exc()
         say(f"failed: group {group.name}: {reason}; the other groups go on")
         if jax.process_index() == 0:
-            workdir.write_json(at / BROKEN, {"reason": reason})
+            files.write_json(at / BROKEN, {"reason": reason})
         return
     if jax.process_index() == 0:
         seconds = {"seconds": trained.seconds, "compile_seconds": trained.compile_seconds}
-        workdir.write_json(
+        files.write_json(
             at / DONE,
             seconds | {"process_seconds": time.monotonic() - started, "failed": failures.reasons},
         )
@@ -165,8 +165,8 @@ def places(directory: Path) -> dict[str, Place]:
     for at in _directories(directory):
         if not (at / DONE).exists():
             continue
-        failed = workdir.read_json(at / DONE)["failed"]
-        for i, member in enumerate(workdir.read_list(at / workdir.MEMBERS)):
+        failed = files.read_json(at / DONE)["failed"]
+        for i, member in enumerate(files.read_list(at / workdir.MEMBERS)):
             if member["name"] not in failed:
                 found[member["name"]] = Place(at, i)
     return found
@@ -177,10 +177,10 @@ def failed_in(directory: Path) -> dict[str, str]:
     found: dict[str, str] = {}
     for at in _directories(directory):
         if (at / BROKEN).exists():
-            reason = str(workdir.read_json(at / BROKEN)["reason"])
+            reason = str(files.read_json(at / BROKEN)["reason"])
             found |= dict.fromkeys(_names(at), reason)
         elif (at / DONE).exists():
-            found |= workdir.read_json(at / DONE)["failed"]
+            found |= files.read_json(at / DONE)["failed"]
     done = places(directory)
     return {name: reason for name, reason in found.items() if name not in done}
 
@@ -189,7 +189,7 @@ def timings(directory: Path) -> list[dict[str, Any]]:
     """Members, compilation and wall seconds of every group."""
     return [
         {"group": at.name, "runs": len(_names(at))}
-        | {k: v for k, v in workdir.read_json(at / DONE).items() if k != "failed"}
+        | {k: v for k, v in files.read_json(at / DONE).items() if k != "failed"}
         for at in _directories(directory)
         if (at / DONE).exists()
     ]
@@ -200,14 +200,14 @@ def rows_of(directory: Path) -> list[dict[str, Any]]:
     found, done = [], places(directory)
     for at in {place.directory for place in done.values()}:
         own = {name for name, place in done.items() if place.directory == at}
-        found += [row for row in workdir.read_rows(at / workdir.METRICS) if row["run"] in own]
+        found += [row for row in files.read_rows(at / workdir.METRICS) if row["run"] in own]
     return sorted(found, key=lambda row: (row["iteration"], row["run"]))
 
 
 def write_rows(directory: Path) -> list[dict[str, Any]]:
     """The study's metrics.jsonl from those of its groups, each row once."""
     rows = rows_of(directory)
-    workdir.rewrite_rows(directory / workdir.METRICS, rows)
+    files.rewrite_rows(directory / workdir.METRICS, rows)
     return rows
 
 
@@ -242,12 +242,12 @@ def write_networks(
         last = networks([(t.name, t.config.train.iterations) for t in own], found)
         for i, training in enumerate(own):
             content = weights.to_bytes(population.member(last, i))
-            with workdir.writing(folder):
+            with files.writing(folder):
                 (folder / f"{training.name}.npz").write_bytes(content)
     runs.write_members(directory, config, members_of(done))
     last_of_all = max((t.config.train.iterations for t in done), default=0)
     index = weights.index([t.name for t in done], last_of_all)
-    workdir.write_json(folder / weights.INDEX, index)
+    files.write_json(folder / weights.INDEX, index)
 
 
 def _directories(directory: Path) -> list[Path]:

@@ -8,7 +8,7 @@ from ml_collections import ConfigDict
 
 from experiments.hyperparameters import group_training, pareto
 from experiments.hyperparameters.setting_study import Player, make_pool
-from jaxzero import workdir
+from jaxzero import files, workdir
 from jaxzero.settings import config as config_lib
 from jaxzero.settings.config import ConfigError
 
@@ -18,19 +18,19 @@ def check_grid(config: ConfigDict) -> None:
     if not config.study.grid:
         return
     named = f"config.study.grid={config.study.grid!r}"
-    grid = workdir.from_home(config.study.grid)
+    grid = files.from_home(config.study.grid)
     if not (grid / workdir.RESULTS).is_file():
         raise ConfigError(f"{named}: holds no {workdir.RESULTS}, give a finished correlation study")
     results = workdir.read_results(grid)
     if "correlation" not in results:
         raise ConfigError(f"{named}: is a {results.get('study')}, give a correlation study")
-    theirs = workdir.plain(config_lib.with_defaults(results["config"]))
-    for key, ours in workdir.plain(config_lib.flatten(config)).items():
+    theirs = files.plain(config_lib.with_defaults(results["config"]))
+    for key, ours in files.plain(config_lib.flatten(config)).items():
         if key.partition(".")[0] in ("game", "observation", "network") and theirs[key] != ours:
             raise ConfigError(
                 f"{named}: its {key} is {theirs[key]}, not {ours}: give them the same"
             )
-    kept = group_training.places(workdir.from_home(config.study.grid))
+    kept = group_training.places(files.from_home(config.study.grid))
     if any(player["training"] not in kept for player in results["correlation"]["players"]):
         raise ConfigError(f"{named}: its networks are gone, give a study with its groups")
 
@@ -44,7 +44,7 @@ def against_grid(
       Tournaments for results.json, and `grid`: players with cost, Elo and side, and the area
       between each front and the worst player (`pareto.hypervolume`), in Elo seconds.
     """
-    grid = workdir.from_home(config.study.grid)
+    grid = files.from_home(config.study.grid)
     theirs = workdir.read_results(grid)
     rated = {t["name"]: t for t in theirs["tournaments"]}["same_simulations"]
     candidates = theirs["correlation"]["players"]

@@ -12,7 +12,7 @@ from typing import Any, Final, NamedTuple
 
 from ml_collections import ConfigDict
 
-from jaxzero import workdir
+from jaxzero import files
 from jaxzero.settings import config as config_lib
 from jaxzero.settings.config import ConfigError
 
@@ -66,7 +66,7 @@ def trainings(settings: Sequence[Setting], seeds: Sequence[int]) -> list[Trainin
     """The runs that settings need, by setting, then seed. ConfigError: two settings are equal."""
     shared: dict[str, list[Setting]] = {}
     for setting in settings:
-        flat = workdir.plain(config_lib.flatten(setting.config))
+        flat = files.plain(config_lib.flatten(setting.config))
         del flat[ITERATIONS]
         shared.setdefault(json.dumps(flat, sort_keys=True), []).append(setting)
     found = []

@@ -8,7 +8,7 @@ from typing import Any, Final, NamedTuple
 
 import numpy as np
 
-from jaxzero import workdir
+from jaxzero import files, workdir
 from jaxzero.runs.failures import Failures
 from jaxzero.training.examination import PREFIX
 
@@ -44,7 +44,7 @@ def groups_of(found: Sequence[tuple[str, Path, Mapping[str, Any]]]) -> list[Grou
     """
     entries = []
     for name, place, one in found:
-        rows = workdir.read_rows(place / workdir.METRICS)
+        rows = files.read_rows(place / workdir.METRICS)
         config = workdir.read_config(place)
         gone = Failures(place).reasons
         targets = {row["run"]: row["target"] for row in rows if row["run"] not in gone}

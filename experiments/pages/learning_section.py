@@ -16,7 +16,7 @@ from experiments.pages.learning_curves import Group, groups_of
 from experiments.pages.page import Page, Section, plate, section
 from experiments.pages.tables import Table, table
 from experiments.pages.wording import maybe, number, percent, plural
-from jaxzero import workdir
+from jaxzero import files
 from jaxzero.runs import learning
 from jaxzero.solvers.accuracy import STAGES
 
@@ -36,7 +36,7 @@ def write(built: Page, directory: Path) -> Path:
 
 def section_of(directory: Path) -> Section:
     """Of all trainings in a study's directory; without content if none was examined."""
-    found = [(path.parent, workdir.read_json(path)) for path in learning.files(directory)]
+    found = [(path.parent, files.read_json(path)) for path in learning.paths(directory)]
     examined = [(place, one) for place, one in found if "iterations" in one]
     if not examined:
         skipped = dict.fromkeys(one["skipped"] for _, one in found)

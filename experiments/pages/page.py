@@ -16,8 +16,8 @@ from matplotlib.figure import Figure
 from experiments.pages import draw, style
 from experiments.pages.tables import Table
 from experiments.pages.wording import ABSENT
+from jaxzero import files
 from jaxzero.settings.config import ConfigError
-from jaxzero.workdir import read_json, write_json, write_text
 
 _PNG_DPI = 160
 
@@ -112,15 +112,16 @@ def write(page: Page, workdir: Path, *, name: str = "report.html") -> Path:
         replace(one, plates=tuple(replace(shown, figure="") for shown in one.plates))
         for one in page.sections
     ]
-    write_json(path.with_suffix(".json"), dataclasses.asdict(replace(page, sections=without)))
-    write_text(path, _template().render(page=page, svg=svgs, looks=looks))  # the last, see `read`
+    files.write_json(path.with_suffix(".json"), dataclasses.asdict(replace(page, sections=without)))
+    text = _template().render(page=page, svg=svgs, looks=looks)
+    files.write_text(path, text)  # the last, see `read`
     return path
 
 
 def read(path: Path) -> Page:
     """A page that `write` wrote, its figures as SVG. ConfigError: a part of it is not there."""
     try:
-        stored = read_json(path.with_suffix(".json"))
+        stored = files.read_json(path.with_suffix(".json"))
         sections = [_read_section(one, path.parent / "figures") for one in stored["sections"]]
     except OSError as error:
         raise ConfigError(

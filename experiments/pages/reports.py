@@ -7,7 +7,7 @@ from typing import Final
 
 from experiments.pages import learning_section
 from experiments.pages.page import Page
-from jaxzero import workdir
+from jaxzero import files, workdir
 from jaxzero.settings.config import ConfigError
 
 # Where each study's `build(directory) -> Page` is; imported when it is asked for.
@@ -35,7 +35,7 @@ def write(directory: Path) -> Path:
     ConfigError: it is none, no study's that has a report, or has not got far enough.
     """
     built: Page = importlib.import_module(REPORTS[study_of(directory)]).build(directory)
-    with workdir.writing(directory):
+    with files.writing(directory):
         return learning_section.write(built, directory)
 
 

@@ -14,10 +14,11 @@ import numpy as np
 from experiments import published
 from experiments.pages.bands import Band, band_of, floats
 from experiments.pages.wording import plural
+from jaxzero import files
 from jaxzero.runs import training_elo
 from jaxzero.runs.failures import FAILED
 from jaxzero.settings.config import TARGETS, ConfigError
-from jaxzero.workdir import CONFIG, METRICS, RESULTS, read_config, read_json, read_results
+from jaxzero.workdir import CONFIG, METRICS, RESULTS, read_config, read_results
 
 UNKNOWN_GAME = "unknown game"
 # Sections of results that commands write beside them: of as many iterations as the study's own, or
@@ -257,7 +258,7 @@ def load(workdir: Path) -> Study:
             results["config"] = read_config(workdir)
     for key, name in BESIDE.items():
         if (workdir / name).exists():
-            results[key] = read_json(workdir / name)
+            results[key] = files.read_json(workdir / name)
     rows, damaged = _read_metrics(metrics_path)
     if not rows:
         notes.append("There are no metrics.")
@@ -265,7 +266,7 @@ def load(workdir: Path) -> Study:
         notes.append(f"Left out of metrics.jsonl: {plural(damaged, 'damaged line')}.")
     failed: dict[str, int] = {}
     if (workdir / FAILED).exists():
-        noted = read_json(workdir / FAILED)
+        noted = files.read_json(workdir / FAILED)
         failed = {name: int(failure["iteration"]) for name, failure in noted.items()}
     found = Study(workdir.resolve().name, results, rows, tuple(notes), failed)
     _end_failed_ladders(found)

@@ -19,7 +19,7 @@ from experiments.pages.tables import Table, table
 from experiments.pages.wording import NONE, duration, joined, plural
 from experiments.reproduce import parts
 from experiments.reproduce.papers import LOSSES, PAPERS, SCALES, Exhibit, Paper, Part
-from jaxzero import workdir
+from jaxzero import files, workdir
 from jaxzero.settings.config import ConfigError
 
 REPORT: Final = "report.html"
@@ -39,7 +39,7 @@ def write(paper: Paper, scale: str, root: Path) -> Path:
     `root`: `--workdir`, whose folder SCALE holds the parts.
     """
     folder = root / scale
-    with workdir.writing(folder):
+    with files.writing(folder):
         folder.mkdir(parents=True, exist_ok=True)
         return page.write(build(paper, scale, folder), folder, name=f"{paper.name}.html")
 

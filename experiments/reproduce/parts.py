@@ -17,7 +17,7 @@ from types import FrameType
 from typing import Any, Final, NamedTuple
 
 from experiments.reproduce.papers import Part
-from jaxzero import workdir
+from jaxzero import files, workdir
 from jaxzero.runs.processes import say
 
 FINISHED, FAILED, STOPPED, UNTOUCHED = "finished", "failed", "unfinished", "not begun"
@@ -41,7 +41,7 @@ def state_of(part: Part, folder: Path) -> State:
     """How far a part is, from its files alone."""
     directory = directory_of(part, folder)
     noted = _noted(directory)
-    found = State(**workdir.read_json(noted)) if noted.is_file() else None
+    found = State(**files.read_json(noted)) if noted.is_file() else None
     if found and (found.state != FINISHED or (directory / workdir.RESULTS).is_file()):
         return found
     return State(STOPPED if directory.is_dir() else UNTOUCHED)
@@ -65,7 +65,7 @@ def run(parts: Sequence[Part], scale: str, folder: Path, max_minutes: float) -> 
       0; 1 after a failure; 130 and 143 after Ctrl-C and SIGTERM, everything saved.
     """
     started, failures = time.monotonic(), 0
-    with workdir.writing(folder):
+    with files.writing(folder):
         folder.mkdir(parents=True, exist_ok=True)
     for number, part in enumerate(parts, 1):
         before = state_of(part, folder)
@@ -120,7 +120,7 @@ def _run_one(part: Part, scale: str, folder: Path, more: list[str]) -> State:
     command = [*begin, *part.words(scale)[1:], *words]
     last, results = b"", _written(directory)
     path = directory.with_name(f"{part.name}.log")
-    with workdir.writing(path), path.open("ab") as log:
+    with files.writing(path), path.open("ab") as log:
         child = subprocess.Popen(
             command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, start_new_session=True
         )
@@ -151,7 +151,7 @@ def _run_one(part: Part, scale: str, folder: Path, more: list[str]) -> State:
     now = state_of(part, folder)
     if found.state == FAILED and now.state == FINISHED:
         return now  # another process had the directory, and has ended the part meanwhile
-    workdir.write_json(_noted(directory), found._asdict())
+    files.write_json(_noted(directory), found._asdict())
     return found
 
 

@@ -13,10 +13,10 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NoReturn
 
+from jaxzero import files
 from jaxzero.play.terminal import pipes
 from jaxzero.settings import devices
 from jaxzero.settings.config import ConfigError
-from jaxzero.workdir import DISK_TROUBLE, from_home
 
 
 class Parser(argparse.ArgumentParser):
@@ -33,7 +33,7 @@ class Parser(argparse.ArgumentParser):
         """As `ArgumentParser.add_argument`."""
         self._flags += [name for name in names if name.startswith("--")]
         if settings.get("type") is Path:
-            settings["type"] = from_home
+            settings["type"] = files.from_home
         return super().add_argument(*names, **settings)
 
     def add_runs(self, name: str, meaning: str) -> None:
@@ -118,7 +118,7 @@ def run(program: Callable[[], None]) -> None:
         print(f"error: {error}", file=sys.stderr)
         sys.exit(2)
     except OSError as error:
-        if error.errno not in DISK_TROUBLE:
+        if error.errno not in files.DISK_TROUBLE:
             raise
         print(f"error: {error}: make room or choose another place", file=sys.stderr)
         sys.exit(2)

@@ -19,6 +19,7 @@ from ml_collections.config_flags import config_flags
 
 from experiments.shell import usage
 from experiments.shell.usage import StudySettings
+from jaxzero import files
 from jaxzero.play.terminal import pipes
 from jaxzero.runs import processes
 from jaxzero.runs.stopping import Stopped
@@ -26,7 +27,7 @@ from jaxzero.settings import companions, devices
 from jaxzero.settings import config as config_lib
 from jaxzero.settings.config import KEYS, ConfigError, flatten
 from jaxzero.settings.keys import Key, table
-from jaxzero.workdir import CONFIG, DISK_TROUBLE, from_home
+from jaxzero.workdir import CONFIG
 
 Program = Callable[[ConfigDict, Path, str], None]  # settings, run directory, command as called
 _ROOT = Path(__file__).resolve().parents[2]
@@ -56,7 +57,7 @@ def run(study: Program, name: str) -> None:
     except ConfigError as error:
         _stop(f"error: {error}", 2)
     except OSError as error:
-        if error.errno not in DISK_TROUBLE:
+        if error.errno not in files.DISK_TROUBLE:
             raise
         _stop(
             f"error: --workdir: {error}: make room or choose another directory; the same command "
@@ -172,7 +173,7 @@ def _parse(words: Sequence[str], default_config: str) -> tuple[ConfigDict, Path]
     if not given.get("workdir"):
         raise ConfigError("--workdir is missing: name a directory for results, e.g. runs/first")
     shard = str(config.execution.shard) if usage.has_shares(settings.keys) else "1/1"
-    directory = from_home(given["workdir"].replace("{shard}", shard.replace("/", "of")))
+    directory = files.from_home(given["workdir"].replace("{shard}", shard.replace("/", "of")))
     for name in changes:
         settings.keys[name].check(config_lib.get(config, name))
     if not (directory / CONFIG).exists():  # what has begun goes on

@@ -12,7 +12,7 @@ from ml_collections import ConfigDict
 from experiments.pages import reports
 from experiments.shell import next_command
 from experiments.shell.summary import summary_of
-from jaxzero import runs, workdir
+from jaxzero import files, runs, workdir
 from jaxzero.runs import Member, learning, runner
 from jaxzero.runs.processes import say
 from jaxzero.runs.runner import Trained
@@ -45,7 +45,7 @@ class StudyRun:
             "command": self.command,
             "config": self.config.to_dict(),
             "switches": vars(spec_lib.make_spec(self.config).switches),
-            "environment": workdir.read_json(self.directory / workdir.ENVIRONMENT),
+            "environment": files.read_json(self.directory / workdir.ENVIRONMENT),
             "runs": [{"name": m.name, "target": m.target, "seed": m.seed} for m in members],
         }
 
@@ -70,7 +70,7 @@ class StudyRun:
 
     def finish(self, results: Mapping[str, Any]) -> StudySummary:
         """Writes `results.json` and the report, says what is next; returns what is tracked."""
-        workdir.write_json(self.directory / workdir.RESULTS, results)
+        files.write_json(self.directory / workdir.RESULTS, results)
         say(f"report: {reports.write(self.directory)}")
         say(next_command.play_it(self.directory, self.config.game))
         return summary_of(workdir.read_results(self.directory), self.directory)
@@ -107,7 +107,7 @@ def claim(directory: Path, config: ConfigDict, name: str, *, fixed: Sequence[str
     """Claims a run directory (`workdir.claim`), and notes what the numbers are made on."""
     workdir.claim(directory, config, name, fixed=fixed)
     if jax.process_index() == 0:
-        workdir.write_json(directory / workdir.ENVIRONMENT, workdir.environment())
+        files.write_json(directory / workdir.ENVIRONMENT, workdir.environment())
 
 
 def is_finished(config: ConfigDict, directory: Path) -> bool:
@@ -116,8 +116,8 @@ def is_finished(config: ConfigDict, directory: Path) -> bool:
     if not path.exists() or not (directory / "report.html").exists():
         return False
     # A key that is younger than the directory had its default in it, as `workdir.claim` has it.
-    done = config_lib.with_defaults(workdir.read_json(path)["config"])
-    wanted = workdir.plain(config_lib.flatten(config))
+    done = config_lib.with_defaults(files.read_json(path)["config"])
+    wanted = files.plain(config_lib.flatten(config))
     return all(
         done.get(key, value) == value
         for key, value in wanted.items()

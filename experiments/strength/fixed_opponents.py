@@ -13,7 +13,7 @@ from tqdm import tqdm
 from experiments.shell import arguments
 from experiments.strength import contestants, opponents
 from experiments.strength.opponents import Entry
-from jaxzero import workdir
+from jaxzero import files
 from jaxzero.matches import tournament
 from jaxzero.matches.ladder import Ladder, above
 from jaxzero.players import Players
@@ -119,7 +119,7 @@ def measure(opened: Sequence[Run], settings: LadderSettings) -> list[dict[str, A
         "advantage": ratings.advantage,
         "draw_elo": ratings.draw_elo,
     }
-    return [workdir.plain(common | _rated(task, entries, numbers, ratings)) for task in tasks]
+    return [files.plain(common | _rated(task, entries, numbers, ratings)) for task in tasks]
 
 
 def _tasks(
@@ -237,4 +237,4 @@ def described(opened: Sequence[Run], settings: LadderSettings) -> dict[str, Any]
         + ("" if _own_search(run) else ", with another run's search")
         for run in opened
     ]
-    return workdir.plain(stored | {"pool": pool})
+    return files.plain(stored | {"pool": pool})

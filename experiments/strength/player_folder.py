@@ -7,7 +7,7 @@ from typing import Any
 
 import jax
 
-from jaxzero import runs, workdir
+from jaxzero import files, runs, workdir
 from jaxzero.runs import Run, population, weights
 from jaxzero.settings import config as config_lib
 
@@ -20,20 +20,20 @@ def write(run: Run, at: int, folder: Path, card: Mapping[str, Any]) -> None:
     """Writes the first member's network after an iteration, in bfloat16; replaces a folder."""
     part, old = (folder.with_name(f".{folder.name}.{ending}") for ending in ("part", "old"))
     shutil.rmtree(part, ignore_errors=True)
-    with workdir.writing(folder):
+    with files.writing(folder):
         (part / weights.FOLDER).mkdir(parents=True)
         name = run.members[0].name
         network = jax.device_get(population.member(runs.networks(run, at), 0))
         weights.path_of(part, name).write_bytes(weights.to_bytes(network))
-        workdir.write_json(part / weights.FOLDER / weights.INDEX, weights.index([name], at))
+        files.write_json(part / weights.FOLDER / weights.INDEX, weights.index([name], at))
         config = config_lib.flatten(run.config)
         kept = {k: v for k, v in config.items() if not k.startswith(_OF_THE_MACHINE)}
         if run.config.network.grow_at:
             channels = run.spec.network.filters
             kept |= {"network.channels": channels, "network.grow_at": (), "network.grow_to": ()}
-        workdir.write_json(part / workdir.CONFIG, kept | {"study": run.study})
+        files.write_json(part / workdir.CONFIG, kept | {"study": run.study})
         runs.write_members(part, run.config, run.members[:1])
-        workdir.write_json(part / CARD, card)
+        files.write_json(part / CARD, card)
         shutil.rmtree(old, ignore_errors=True)
         if folder.exists():
             folder.rename(old)  # quick, unlike removing it: there is hardly a moment without one

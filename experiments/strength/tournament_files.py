@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from experiments.strength.opponents import Entry
-from jaxzero import workdir
+from jaxzero import files
 from jaxzero.matches.tournament import Tournament
 from jaxzero.ratings.triples import intransitivity
 
@@ -67,4 +67,4 @@ def games(directory: Path, tournaments: Mapping[str, Tournament], players: Seque
             "pairs": played.results[:, :2],
             "names": np.array([player.name for player in players]),
         }
-        workdir.write_arrays(directory / "games" / f"{name}.npz", arrays)
+        files.write_arrays(directory / "games" / f"{name}.npz", arrays)

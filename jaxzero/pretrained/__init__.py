@@ -6,7 +6,7 @@ Each is a run directory, made by `experiments.train`; every command that takes o
 
 from pathlib import Path
 
-from jaxzero import workdir
+from jaxzero import files
 from jaxzero.settings.config import ConfigError
 
 PREFIX = "pretrained:"
@@ -31,9 +31,7 @@ def resolve(place: str | Path) -> Path:
     """A run directory from `pretrained:NAME` or its path. ConfigError: see `directory`."""
     text = str(place)
     return (
-        directory(text.removeprefix(PREFIX))
-        if text.startswith(PREFIX)
-        else workdir.from_home(place)
+        directory(text.removeprefix(PREFIX)) if text.startswith(PREFIX) else files.from_home(place)
     )
 
 

@@ -15,7 +15,7 @@ import numpy as np
 import orbax.checkpoint as ocp
 from jax.experimental import multihost_utils
 
-from jaxzero import workdir
+from jaxzero import files
 from jaxzero.runs import memory
 from jaxzero.settings.config import ConfigError
 
@@ -103,7 +103,7 @@ class Checkpoints:
                 self._manager.save(iteration, args=ocp.args.StandardSave(to_plain(state)))
             if jax.process_index() == 0:
                 folder = self._directory / str(iteration)
-                workdir.write_json(folder / DIGEST, _digests(folder))
+                files.write_json(folder / DIGEST, _digests(folder))
             memory.trim()  # of what writing took; else some of it stays after each save
         except (OSError, ValueError) as error:
             reason = _disk_trouble(error)
@@ -152,7 +152,7 @@ class Checkpoints:
         """What is wrong with a sealed checkpoint's files; None if nothing is."""
         folder = self._directory / str(iteration)
         try:
-            sealed = workdir.read_json(folder / DIGEST)
+            sealed = files.read_json(folder / DIGEST)
         except ConfigError:  # the machine lost power before the seal was on disk
             return f"{DIGEST} is no seal"
         digests = _digests(folder)
@@ -258,5 +258,5 @@ def _disk_trouble(error: Exception) -> str | None:
     """
     if isinstance(error, OSError):
         return error.strerror or str(error)
-    reasons = (os.strerror(code) for code in workdir.DISK_TROUBLE)
+    reasons = (os.strerror(code) for code in files.DISK_TROUBLE)
     return next((words for words in reasons if words in str(error)), None)

@@ -7,7 +7,7 @@ from typing import Any
 
 import jax
 
-from jaxzero import workdir
+from jaxzero import files
 from jaxzero.runs import metrics
 
 FAILED = "failed.json"  # in a run directory: run -> iteration and reason
@@ -24,7 +24,7 @@ class Failures:
         self._path = directory / FAILED
         self._found: dict[str, dict[str, Any]] = {}
         if self._path.exists():
-            self._found = workdir.read_json(self._path)
+            self._found = files.read_json(self._path)
 
     @property
     def reasons(self) -> dict[str, str]:
@@ -61,4 +61,4 @@ class Failures:
 
     def _write(self) -> None:
         if jax.process_index() == 0:
-            workdir.write_json(self._path, self._found)
+            files.write_json(self._path, self._found)

@@ -14,7 +14,7 @@ from typing import Any, Final, NamedTuple
 import jax
 import numpy as np
 
-from jaxzero import workdir
+from jaxzero import files
 from jaxzero.runs import population
 from jaxzero.runs.processes import say
 from jaxzero.search.options import Numbers, SearchOptions
@@ -120,7 +120,7 @@ def lineage(held: Sequence[Generation], run: int) -> list[int]:
 
 def read(directory: Path) -> list[dict[str, Any]]:
     """The generations of a population's run directory, as stored."""
-    return workdir.read_list(directory / FILE)
+    return files.read_list(directory / FILE)
 
 
 class Generations:
@@ -167,7 +167,7 @@ class Generations:
         copied = sum(i != donor for i, donor in enumerate(now.donor))
         say(f"\niteration {iteration}: best fitness {max(fitness):.4f}, {copied} runs replaced")
         if jax.process_index() == 0:
-            workdir.write_json(self._path, [each._asdict() for each in self.held])
+            files.write_json(self._path, [each._asdict() for each in self.held])
         return False
 
     def change(self, done: int, hypers: Hyper, states: RunState) -> tuple[Hyper, RunState]:

@@ -14,7 +14,7 @@ import jax
 import numpy as np
 from ml_collections import ConfigDict
 
-from jaxzero import runs, workdir
+from jaxzero import files, runs, workdir
 from jaxzero.runs import Member, Run, population
 from jaxzero.runs.checkpoints import Checkpoints
 from jaxzero.runs.flops import TRAINING
@@ -43,13 +43,13 @@ def update(directory: Path, config: ConfigDict, members: Sequence[Member], spec:
     kept = tuple(sorted({0, *Checkpoints.steps(directory / runs.SNAPSHOTS)}))
     run = Run(directory, "", config, tuple(members), spec, kept)
     started, path = time.monotonic(), directory / FILE
-    held = workdir.read_json(path) if path.is_file() else {}
+    held = files.read_json(path) if path.is_file() else {}
     done = held.get("iterations", {})
     todo = [i for i in run.iterations if str(i) not in done]
     asked = held.get("positions", run.config.evaluation.learning_positions)
     if not todo:
         return 0.0
-    rows = workdir.read_rows(run.directory / workdir.METRICS)
+    rows = files.read_rows(run.directory / workdir.METRICS)
     is_exact = examined_positions.has_solver(run.spec.game)
     each = len(run.members) * (examination.SIMULATIONS + run.spec.num_simulations)
     budget = SHARE * work(rows, run.config.train.batch_size)
@@ -67,7 +67,7 @@ def update(directory: Path, config: ConfigDict, members: Sequence[Member], spec:
                 f"The networks were not examined: {count} positions take more than {SHARE:.1%} of "
                 f"the evaluations that training took ({budget:,.0f})."
             )
-            workdir.write_json(path, {"skipped": skipped})
+            files.write_json(path, {"skipped": skipped})
         return 0.0
     say(f"examining the networks after iterations {', '.join(map(str, chosen))}...")
     if done:
@@ -79,7 +79,7 @@ def update(directory: Path, config: ConfigDict, members: Sequence[Member], spec:
     held["kept"] = list(run.iterations)
     seconds = time.monotonic() - started
     held["seconds"] = held.get("seconds", 0.0) + seconds
-    workdir.write_json(path, held)
+    files.write_json(path, held)
     return seconds
 
 
@@ -166,7 +166,7 @@ def examine(run: Run, at: int, positions: Positions, rows: Sequence[Row]) -> dic
     }
 
 
-def files(directory: Path) -> list[Path]:
+def paths(directory: Path) -> list[Path]:
     """Every `FILE` of a study: its own, or those of its trainings."""
     return sorted(p for depth in ("", "*/", "*/*/") for p in directory.glob(depth + FILE))
 
@@ -174,8 +174,8 @@ def files(directory: Path) -> list[Path]:
 def curves(directory: Path, names: Collection[str]) -> Curves:
     """What was found of runs of these names in a study's directory, to be tracked."""
     found: Curves = {}
-    for path in files(directory):
-        for at, by_run in workdir.read_json(path).get("iterations", {}).items():
+    for path in paths(directory):
+        for at, by_run in files.read_json(path).get("iterations", {}).items():
             for run in by_run.keys() & set(names):
                 for name, value in by_run[run].items():
                     if isinstance(value, int | float):

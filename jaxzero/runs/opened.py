@@ -11,7 +11,7 @@ import jax
 import jax.numpy as jnp
 from ml_collections import ConfigDict
 
-from jaxzero import pretrained, workdir
+from jaxzero import files, pretrained, workdir
 from jaxzero.networks import widening
 from jaxzero.runs import weights
 from jaxzero.runs.checkpoints import Checkpoints
@@ -92,7 +92,7 @@ class Run:
 def write_members(directory: Path, config: ConfigDict, members: Sequence[Member]) -> None:
     """Records who is trained in a run directory: what differs from the study's settings."""
     base = config_lib.flatten(config)
-    workdir.write_json(
+    files.write_json(
         directory / workdir.MEMBERS,
         [
             {
@@ -142,7 +142,7 @@ def open_run(directory: str | Path) -> Run:
 def _read(directory: Path) -> tuple[str, ConfigDict, tuple[Member, ...]]:
     """Study, settings and members. ConfigError: the files hold something else."""
     stored = workdir.read_config(directory)
-    saved = workdir.read_list(directory / workdir.MEMBERS)
+    saved = files.read_list(directory / workdir.MEMBERS)
     try:
         study = stored.pop("study")
         if not components.compiles_kernels():  # as the machine that trained may have
@@ -197,7 +197,7 @@ def channels_after(directory: Path, config: ConfigDict, done: int) -> int:
     if own.grow_by != "parallel" or not own.grow_at or not done:
         return growth.planned(own, config.network.channels, done)
     metrics = directory / workdir.METRICS
-    for row in workdir.read_rows(metrics):
+    for row in files.read_rows(metrics):
         if row["iteration"] == done and CHANNELS in row:
             return int(row[CHANNELS])
     raise ConfigError(f"{metrics} has no {CHANNELS} of iteration {done}: the run cannot be opened")

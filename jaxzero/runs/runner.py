@@ -13,7 +13,7 @@ import numpy as np
 from ml_collections import ConfigDict
 from tqdm import tqdm
 
-from jaxzero import runs, workdir
+from jaxzero import files, runs, workdir
 from jaxzero.networks import widening
 from jaxzero.runs import Member, learning, memory, metrics, population, processes, teachers
 from jaxzero.runs.checkpoints import Checkpoints, to_plain, to_typed
@@ -206,7 +206,7 @@ def train(
                 hypers, states = change(number - 1, hypers, states)
             return stages.step(number, hypers, states, held)
 
-        rows = workdir.read_rows(directory / workdir.METRICS)
+        rows = files.read_rows(directory / workdir.METRICS)
         clock = TrainingClock(rows, started, lambda: stages.seconds)
         states = _iterate(job, iterate, states, first, clock, stop)
     job.checkpoints.close()
@@ -234,7 +234,7 @@ def _iterate(
     host only where states are saved.
     """
     config, total = job.config, job.config.train.iterations
-    rows = workdir.read_rows(job.directory / workdir.METRICS)
+    rows = files.read_rows(job.directory / workdir.METRICS)
     elo = metrics.newest_elo(job.members, rows)
     saved = first
 
@@ -325,7 +325,7 @@ def _begin_or_resume(job: _Job, stages: Stages, first: int) -> RunState:
     """The states after iteration `first`: fresh ones, or those of its checkpoint."""
     if jax.process_index() == 0:
         runs.write_members(job.directory, job.config, job.members)
-        workdir.drop_rows_after(job.directory / workdir.METRICS, first if first else -1)
+        files.drop_rows_after(job.directory / workdir.METRICS, first if first else -1)
     for saved in (job.checkpoints, job.snapshots):  # what an interrupted process left half done
         saved.drop_after(first)
     seeds = np.array([m.seed for m in job.members], np.int32)

@@ -10,7 +10,7 @@ import jax
 import numpy as np
 from ml_collections import ConfigDict
 
-from jaxzero import workdir
+from jaxzero import files
 from jaxzero.networks import init_variables
 from jaxzero.runs.checkpoints import Checkpoints
 from jaxzero.runs.opened import Member, networks, open_run
@@ -45,7 +45,7 @@ def of(config: ConfigDict, members: Sequence[Member], spec: Spec, directory: Pat
     if not spec.features.wanted.trained:
         return start_all(seeds)
     try:
-        opened = open_run(os.path.normpath(directory / workdir.from_home(config.train.teacher)))
+        opened = open_run(os.path.normpath(directory / files.from_home(config.train.teacher)))
         found = networks(opened)
     except ConfigError as error:
         raise ConfigError(f"config.train.teacher={config.train.teacher!r}: {error}") from error
@@ -71,7 +71,7 @@ def _note(path: Path, teacher: str, iteration: int, variables: Any, *, begun: bo
     for leaf in jax.tree.leaves(variables):
         digest.update(np.asarray(leaf).tobytes())
     found = {"iteration": iteration, "sha256": digest.hexdigest()}
-    held = workdir.read_json(path) if begun and path.is_file() else found
+    held = files.read_json(path) if begun and path.is_file() else found
     if held != found:
         raise ConfigError(
             f"config.train.teacher={teacher!r}: its newest network is of iteration {iteration}, "
@@ -79,7 +79,7 @@ def _note(path: Path, teacher: str, iteration: int, variables: Any, *, begun: bo
             "--workdir"
         )
     if jax.process_index() == 0:
-        workdir.write_json(path, found)
+        files.write_json(path, found)
 
 
 def _shapes(variables: Any) -> Any:

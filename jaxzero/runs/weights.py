@@ -19,7 +19,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jaxzero import workdir
+from jaxzero import files
 from jaxzero.runs import population
 from jaxzero.settings.config import ConfigError
 from jaxzero.training.learner import Learner
@@ -51,7 +51,7 @@ def iterations(directory: Path) -> list[int]:
     path = directory / FOLDER / INDEX
     if not path.is_file():
         return []
-    found = workdir.read_json(path)
+    found = files.read_json(path)
     if found.get("format") != _FORMAT or not isinstance(found.get("iteration"), int):
         raise ConfigError(f"{path} is damaged or of another version of the program: {_REMEDY}")
     return [found["iteration"]]
@@ -74,7 +74,7 @@ def load(directory: Path, members: Sequence[str], like: Learner) -> Learner:
 
 
 def _load_one(path: Path, like: Learner) -> Learner:
-    stored = workdir.read_arrays(path, (), _REMEDY)
+    stored = files.read_arrays(path, (), _REMEDY)
     arrays = {name: _widen(x) for name, x in stored.items()}
     wanted = {name: x.shape for name, x in _named(like).items()}
     stored_shapes = {name: x.shape for name, x in arrays.items()}

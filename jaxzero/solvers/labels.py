@@ -10,7 +10,7 @@ from typing import Any
 import jax
 import numpy as np
 
-from jaxzero import workdir
+from jaxzero import files
 from jaxzero.games import ConnectFour, Game, make_game
 from jaxzero.games.playouts import random_playout
 from jaxzero.settings.config import ConfigError
@@ -194,7 +194,7 @@ def save(path: Path, labelled: Labelled, settings: dict[str, Any]) -> None:
         "plies": labelled.plies,
     }
     leaves = jax.tree.leaves(labelled.states)
-    workdir.write_arrays(path, arrays | {f"state_{i}": leaf for i, leaf in enumerate(leaves)})
+    files.write_arrays(path, arrays | {f"state_{i}": leaf for i, leaf in enumerate(leaves)})
 
 
 def load(path: Path) -> tuple[Labelled, dict[str, Any]]:
@@ -204,7 +204,7 @@ def load(path: Path) -> tuple[Labelled, dict[str, Any]]:
       ConfigError: the file is damaged or of another version.
     """
     remedy = "delete it, and it is made again"
-    arrays = workdir.read_arrays(path, ("game", "settings", "scores", "plies"), remedy)
+    arrays = files.read_arrays(path, ("game", "settings", "scores", "plies"), remedy)
     try:
         game = make_game(str(arrays["game"]))
         start, structure = jax.tree.flatten(game.init())

@@ -6,7 +6,7 @@ from typing import Self
 import jax
 from ml_collections import ConfigDict
 
-from jaxzero import workdir
+from jaxzero import files, workdir
 from jaxzero.tracking.background import Background, Service
 from jaxzero.tracking.event_files import EventFiles
 from jaxzero.tracking.summary import Row, StudySummary
@@ -41,7 +41,7 @@ class Tracker:
     def log(self, rows: list[Row]) -> None:
         """Takes the rows of one iteration: `iteration`, `run`, `target`, `seed` and metrics."""
         self._begin()
-        workdir.append_rows(self._path, rows)
+        files.append_rows(self._path, rows)
         for service in self._services:
             service.call("log", rows)
 
@@ -67,7 +67,7 @@ class Tracker:
     def _begin(self) -> None:
         """Hands over the rows of earlier processes: a service skips those that it has already."""
         if self._services and not self._begun:
-            rows = sorted(workdir.read_rows(self._path), key=lambda row: row["iteration"])
+            rows = sorted(files.read_rows(self._path), key=lambda row: row["iteration"])
             for service in self._services:
                 service.call("log", rows)
         self._begun = True

@@ -18,7 +18,7 @@ from typing import Any
 from ml_collections import ConfigDict
 from tqdm import tqdm
 
-from jaxzero import workdir
+from jaxzero import files, workdir
 from jaxzero.settings.config import ConfigError, flatten
 from jaxzero.tracking.summary import Row, StudySummary, scalars
 
@@ -218,7 +218,7 @@ class WandbRuns:
         """See `LEDGER`."""
         path = self._directory / LEDGER
         fresh = {"id": secrets.token_hex(4), "mode": self._mode}
-        return workdir.read_json(path) if path.is_file() else fresh
+        return files.read_json(path) if path.is_file() else fresh
 
     def _sent(self, what: str) -> dict[str, Any]:
         """The last step ("sent"), or a digest of numbers or results, by the W&B run's name."""
@@ -227,16 +227,16 @@ class WandbRuns:
     def _write_ledger(self) -> None:
         self._ledger["mode"] = self._mode
         self._sent("sent").update(self._last)
-        workdir.write_json(self._directory / LEDGER, self._ledger)
+        files.write_json(self._directory / LEDGER, self._ledger)
 
     def _members(self) -> dict[str, Any]:
         path = self._directory / workdir.MEMBERS
-        members = workdir.read_list(path) if path.is_file() else []
+        members = files.read_list(path) if path.is_file() else []
         return {member["name"]: member for member in members}
 
     def _environment(self) -> dict[str, Any]:
         path = self._directory / workdir.ENVIRONMENT
-        return workdir.read_json(path) if path.is_file() else workdir.environment()
+        return files.read_json(path) if path.is_file() else workdir.environment()
 
     def _say_where(self) -> None:
         where = f"{self._config.tracking.wandb_project}, group {self._group}"

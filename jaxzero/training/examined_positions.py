@@ -8,7 +8,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jaxzero import solvers, workdir
+from jaxzero import files, solvers
 from jaxzero.games import Game
 from jaxzero.games.playouts import mean_random_plies
 from jaxzero.loops import in_chunks
@@ -104,7 +104,7 @@ def searched(spec: Spec, teacher: Learner, count: int) -> Positions:
 def save(path: Path, positions: Positions) -> None:
     """Writes them as one file; whole or not at all."""
     leaves = jax.tree.leaves(positions)
-    workdir.write_arrays(path, {f"leaf_{i}": np.asarray(leaf) for i, leaf in enumerate(leaves)})
+    files.write_arrays(path, {f"leaf_{i}": np.asarray(leaf) for i, leaf in enumerate(leaves)})
 
 
 def load(path: Path, game: Game) -> Positions:
@@ -113,5 +113,5 @@ def load(path: Path, game: Game) -> Positions:
     shapes, structure = jax.tree.flatten(Positions(game.init(), *[nothing] * 4))
     names = [f"leaf_{i}" for i in range(len(shapes))]
     remedy = "delete it and learning.json, and both are made again"
-    arrays = workdir.read_arrays(path, names, remedy)
+    arrays = files.read_arrays(path, names, remedy)
     return jax.tree.unflatten(structure, [jnp.asarray(arrays[name]) for name in names])

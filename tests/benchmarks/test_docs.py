@@ -7,7 +7,7 @@ import pytest
 from benchmarks import docs, markdown, suite, targets
 from benchmarks.cases import Measured
 from benchmarks.records import Records
-from jaxzero import workdir
+from jaxzero import files
 from jaxzero.settings.config import ConfigError
 
 FOLDER = docs.PAGE.with_suffix("")
@@ -25,10 +25,10 @@ def test_every_family_has_its_table() -> None:
 
 
 def test_a_changed_figure_changes_the_page(tmp_path: Path) -> None:
-    found = workdir.read_json(FOLDER / "cpu.json")
+    found = files.read_json(FOLDER / "cpu.json")
     changed = next(f for f in found["figures"] if f["case"].startswith("selfplay/"))
     changed["value"] = 123_456_789.0
-    workdir.write_json(tmp_path / "cpu.json", found)
+    files.write_json(tmp_path / "cpu.json", found)
     page = "<!-- table cpu selfplay -->\nold\n<!-- end -->\nmore"
     filled = docs.fill(page, tmp_path)
     assert "123,456,789" in filled

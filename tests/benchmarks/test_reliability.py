@@ -13,7 +13,7 @@ from benchmarks.reliability.mutations import Case
 from benchmarks.reliability.tally import Step, Tally
 from experiments import loss_ablation
 from experiments.shell import cli
-from jaxzero import workdir
+from jaxzero import files, workdir
 from jaxzero.runs.checkpoints import DIGEST
 from jaxzero.settings.config import ConfigError
 
@@ -93,7 +93,7 @@ def run_directory(folder: Path, loss: float, *, rows: int, saved: int) -> Path:
     row = {"loss": loss, "seconds/all": time.time()}
     lines = "".join(json.dumps({"iteration": i} | row) + "\n" for i in range(rows))
     (folder / "arm" / workdir.METRICS).write_text(lines)
-    workdir.write_json(folder / workdir.RESULTS, {"loss": loss, "wall_seconds": time.time()})
+    files.write_json(folder / workdir.RESULTS, {"loss": loss, "wall_seconds": time.time()})
     return folder
 
 
@@ -149,7 +149,7 @@ def test_a_file_system_that_a_killed_count_left_is_unmounted_first(
 
 def test_the_page_holds_the_committed_counts() -> None:
     text = page.PAGE.read_text()
-    assert page.fill(text, workdir.read_json(page.COUNTS)) == text, (
+    assert page.fill(text, files.read_json(page.COUNTS)) == text, (
         "run: python -m benchmarks.reliability --page"
     )
 

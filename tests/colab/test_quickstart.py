@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from jaxzero import workdir
+from jaxzero import files, workdir
 from tests.colab.executing import client_of, execute, injected, kinds_of_display, printed, tagged
 from tests.experiments.losses.test_loss_ablation import TARGETS
 from tests.small import SETTINGS
@@ -27,7 +27,7 @@ TINY: dict[str, Any] = {
 
 def rows_of(directory: Path) -> list[tuple[str, int]]:
     """(run, iteration) of every row of the metrics, sorted."""
-    rows = workdir.read_rows(directory / workdir.METRICS)
+    rows = files.read_rows(directory / workdir.METRICS)
     return sorted((row["run"], row["iteration"]) for row in rows)
 
 
@@ -76,7 +76,7 @@ def test_stopped_then_gone_on_with_then_nothing_left(tmp_path: Path) -> None:
 def test_the_real_thing_twice(tmp_path: Path) -> None:
     first = execute("quickstart", {"FOLDER": str(tmp_path)}, minutes=60)
     directory = tmp_path / "quickstart"
-    results = workdir.read_json(directory / workdir.RESULTS)
+    results = files.read_json(directory / workdir.RESULTS)
     checks = {check["name"]: check for check in results["checks"]}
     assert checks["above_untrained"]["value"] > 3 * checks["above_untrained"]["stderr"]
     assert "**chosen**" in "".join(map(printed, first.cells))

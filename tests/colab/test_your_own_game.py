@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from scipy.stats import binomtest
 
-from jaxzero import workdir
+from jaxzero import files, workdir
 from jaxzero.games import conformance
 from tests.colab.executing import execute, kinds_of_display, printed, read, tagged
 from tests.small import SETTINGS
@@ -118,7 +118,7 @@ def test_everything_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
     assert "Report(passed=" in shown
     assert "against the untrained network with the same search" in shown
     assert "image/svg+xml" in kinds_of_display(done)
-    rows = workdir.read_rows(tmp_path / "your_own_game" / workdir.METRICS)
+    rows = files.read_rows(tmp_path / "your_own_game" / workdir.METRICS)
     assert [row["iteration"] for row in rows] == [0, 1]
 
 

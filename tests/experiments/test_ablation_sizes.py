@@ -15,7 +15,7 @@ from experiments.costs import cost_model
 from experiments.costs.clock import Cost
 from experiments.shell import cli, presets
 from experiments.shell import study as shell
-from jaxzero import workdir
+from jaxzero import files, workdir
 from jaxzero.runs.hardware import Hardware
 from jaxzero.runs.memory import Forecast
 from jaxzero.settings.config import ConfigError, flatten
@@ -77,7 +77,7 @@ def test_nothing_fits() -> None:
 
 def test_a_begun_directory_keeps_its_size(tmp_path: Path) -> None:
     found = sizes.fits(hardware=TWO_CORES)
-    workdir.write_json(
+    files.write_json(
         tmp_path / workdir.CONFIG, flatten(found[3].config) | {"study": loss_ablation.STUDY}
     )
     assert sizes.choose(found, directory=tmp_path).size.name == "tiny"
@@ -121,7 +121,7 @@ def test_finished_directories_are_left_alone(
 ) -> None:
     config = tiny()
     workdir.claim(tmp_path, config, loss_ablation.STUDY)
-    workdir.write_json(tmp_path / workdir.RESULTS, {"config": config.to_dict()})
+    files.write_json(tmp_path / workdir.RESULTS, {"config": config.to_dict()})
     assert not shell.is_finished(config, tmp_path)  # it stopped before its report
     (tmp_path / "report.html").touch()
     assert shell.is_finished(config, tmp_path)
@@ -133,7 +133,7 @@ def test_finished_directories_are_left_alone(
         assert not shell.is_finished(tiny(more), tmp_path)
     results = {"config": config.to_dict()}
     del results["config"]["train"]["measure"]  # of a time that did not know it yet
-    workdir.write_json(tmp_path / workdir.RESULTS, results)
+    files.write_json(tmp_path / workdir.RESULTS, results)
     assert shell.is_finished(config, tmp_path)
     with pytest.raises(ConfigError, match="holds another run"):
         notebook.run(tiny({"train.learning_rate": 0.5}), tmp_path)

@@ -18,7 +18,7 @@ from experiments.losses import cost_section as cost_page
 from experiments.losses import report
 from experiments.pages import page, study
 from experiments.strength import ladder_figures
-from jaxzero import runs, workdir
+from jaxzero import files, runs, workdir
 from jaxzero.runs import flops
 from jaxzero.settings.config import ConfigError
 from tests import small
@@ -121,7 +121,7 @@ def made_up_run(directory: Path, ladder: bool = True) -> tuple[runs.Run, list[di
         for i in (1, 2, 3)
         for m in run.members
     ]
-    workdir.append_rows(directory / workdir.METRICS, rows)
+    files.append_rows(directory / workdir.METRICS, rows)
     if ladder:
         slope = {"policy": 50.0, "value": 100.0}
         curves = {
@@ -136,7 +136,7 @@ def made_up_run(directory: Path, ladder: bool = True) -> tuple[runs.Run, list[di
             "games": 40,
             "distinct_games": 40,
         }
-        workdir.write_json(directory / cost.ladder.FILE, told)
+        files.write_json(directory / cost.ladder.FILE, told)
     return run, rows
 
 
@@ -145,7 +145,7 @@ TIMED = Calibration(UNITS, {"selfplay": 8, "arena": 8}, 4, 1, "one core")
 
 def test_counted_work_times_unit_seconds(tmp_path: Path) -> None:
     run, rows = made_up_run(tmp_path)
-    found = workdir.plain(cost.describe(run, rows, TIMED))
+    found = files.plain(cost.describe(run, rows, TIMED))
     first = found["runs"]["policy_seed0"]
     assert first["counts"] == {"selfplay": 300, "training": 60, "arena": 150, "measuring": 3}
     assert first["seconds"] == pytest.approx(15.0)
@@ -239,7 +239,7 @@ def test_a_loss_that_was_dearer_from_the_beginning_has_no_strength_at_equal_cost
     empty = cheap[0]._replace(
         seed=9, iterations=np.array([]), elo=np.array([]), cost={"flops": np.array([])}
     )
-    equal = workdir.plain(cost_strength.at_equal_cost([*cheap, *dear, empty], "flops"))
+    equal = files.plain(cost_strength.at_equal_cost([*cheap, *dear, empty], "flops"))
     assert equal["cost"] == 100.0
     assert [row["elo"] for row in equal["targets"]] == [200.0, None]
     [difference] = equal["differences"]
@@ -274,7 +274,7 @@ def test_a_network_beyond_the_metrics_is_left_out(tmp_path: Path) -> None:
 def test_the_report_has_a_section_when_the_file_exists(tmp_path: Path) -> None:
     run, rows = made_up_run(tmp_path)
     assert not cost_page.section_of(study.load(tmp_path)).tables
-    workdir.write_json(tmp_path / cost.FILE, cost.describe(run, rows, TIMED))
+    files.write_json(tmp_path / cost.FILE, cost.describe(run, rows, TIMED))
     text = page.write(report.build(tmp_path), tmp_path).read_text()
     for title in ("Where the time goes", "Elo above random at equal cost", "Strength for its cost"):
         assert title in text
@@ -282,14 +282,14 @@ def test_the_report_has_a_section_when_the_file_exists(tmp_path: Path) -> None:
     told = "cost.json ends at iteration 3, training at 4: experiments.cost measures it again."
     assert told not in study.load(tmp_path).missing
     more = [row | {"iteration": 4} for row in rows if row["iteration"] == 3]
-    workdir.append_rows(tmp_path / workdir.METRICS, more)
+    files.append_rows(tmp_path / workdir.METRICS, more)
     assert told in study.load(tmp_path).missing
     assert told.replace("cost", "ladder") in study.load(tmp_path).missing
 
 
 def test_without_a_ladder_there_is_cost_but_no_strength(tmp_path: Path) -> None:
     run, rows = made_up_run(tmp_path, ladder=False)
-    workdir.write_json(tmp_path / cost.FILE, cost.describe(run, rows, TIMED))
+    files.write_json(tmp_path / cost.FILE, cost.describe(run, rows, TIMED))
     section = cost_page.section_of(study.load(tmp_path))
     assert [plate.name for plate in section.plates] == ["cost"]
     assert not any("equal cost" in table.title for table in section.tables)
@@ -327,7 +327,7 @@ def test_a_run_is_calibrated_from_its_directory(
         for i in (1, 2)
         for m in run.members
     ]
-    workdir.append_rows(tmp_path / workdir.METRICS, rows)
+    files.append_rows(tmp_path / workdir.METRICS, rows)
     cost.main([str(tmp_path), "--seconds=0.01"])
     found = json.loads((tmp_path / cost.FILE).read_text())
     timed = found["calibration"]

@@ -5,7 +5,7 @@ from pathlib import Path
 from experiments import cost
 from experiments.losses import cost_section
 from experiments.pages import study
-from jaxzero import workdir
+from jaxzero import files
 from tests.experiments.test_cost import TIMED, made_up_run
 
 
@@ -26,7 +26,7 @@ def test_hours_stand_by_their_phase_and_over_the_papers_default() -> None:
 
 def test_the_table_of_phases_has_their_seconds(tmp_path: Path) -> None:
     run, rows = made_up_run(tmp_path)
-    workdir.write_json(tmp_path / cost.FILE, cost.describe(run, rows, TIMED))
+    files.write_json(tmp_path / cost.FILE, cost.describe(run, rows, TIMED))
     table = cost_section.section_of(study.load(tmp_path)).tables[0]
     shown = dict(zip(table.headers, table.rows[0], strict=True))
     seconds = [shown[x] for x in ("self-play", "training", "arena", "measuring losses", "all")]

@@ -10,7 +10,7 @@ import pytest
 
 from experiments.pages import learning_curves, learning_section
 from experiments.pages.learning_curves import Group
-from jaxzero import workdir
+from jaxzero import files, workdir
 from jaxzero.runs import failures, learning
 from jaxzero.training.examination import PREFIX
 
@@ -95,7 +95,7 @@ def test_of_the_data_shares_and_passes() -> None:
 
 def test_values_of_runs_are_compared_bin_by_bin_by_what_was_in_them(tmp_path: Path) -> None:
     write(tmp_path / "one", FOUND, ("sum",))
-    found, contested = workdir.read_json(tmp_path / "one" / learning.FILE), (150, 120)
+    found, contested = files.read_json(tmp_path / "one" / learning.FILE), (150, 120)
     last = found["iterations"]["20"]["sum_seed1"]
     last |= {f"{PREFIX}calibration_predicted": [0.1, 0.9], f"{PREFIX}calibration_exact": [0.3, 0.7]}
     last |= {f"{PREFIX}calibration_share": [0.25, 0.75]}
@@ -111,13 +111,13 @@ def write(directory: Path, found: dict[str, Any], targets: tuple[str, ...]) -> N
     """A run directory with two seeds of each target, equal but for 0.1 of the search."""
     directory.mkdir(parents=True)
     names = [(target, seed) for target in targets for seed in (0, 1)]
-    workdir.write_json(directory / workdir.CONFIG, {"study": "s", "train.batch_size": 16})
+    files.write_json(directory / workdir.CONFIG, {"study": "s", "train.batch_size": 16})
     rows = [
         {"iteration": i, "run": f"{t}_seed{s}", "target": t, "seed": s}
         for t, s in names
         for i in AT
     ]
-    workdir.append_rows(directory / workdir.METRICS, rows)
+    files.append_rows(directory / workdir.METRICS, rows)
     bins = {f"{PREFIX}calibration_{k}": [0.5, None] for k in ("predicted", "exact")}
     made = {
         str(i): {
@@ -128,7 +128,7 @@ def write(directory: Path, found: dict[str, Any], targets: tuple[str, ...]) -> N
         }
         for k, i in enumerate(AT)
     }
-    workdir.write_json(directory / learning.FILE, {"iterations": made} | found)
+    files.write_json(directory / learning.FILE, {"iterations": made} | found)
 
 
 FOUND = {
@@ -162,12 +162,12 @@ def test_runs_are_shown_by_loss_or_together_where_they_are_too_many(tmp_path: Pa
 def test_failed_runs_leave_nothing_out(tmp_path: Path) -> None:
     write(tmp_path / "one", FOUND, ("sum",))
     whole = learning_section.section_of(tmp_path / "one").tables[0].rows
-    found = workdir.read_json(tmp_path / "one" / learning.FILE)
+    found = files.read_json(tmp_path / "one" / learning.FILE)
     for i in ("10", "20"):
         del found["iterations"][i]["sum_seed1"]
-    workdir.write_json(tmp_path / "one" / learning.FILE, found)
+    files.write_json(tmp_path / "one" / learning.FILE, found)
     failure = {"sum_seed1": {"iteration": 5, "reason": "losses are not finite"}}
-    workdir.write_json(tmp_path / "one" / failures.FAILED, failure)
+    files.write_json(tmp_path / "one" / failures.FAILED, failure)
     section = learning_section.section_of(tmp_path / "one")
     assert [row[1] for row in section.tables[0].rows] == [row[1] for row in whole]
     assert "Only some of the runs" not in " ".join(section.text)
@@ -176,9 +176,9 @@ def test_failed_runs_leave_nothing_out(tmp_path: Path) -> None:
 def test_iterations_that_some_runs_did_not_reach_are_left_out(tmp_path: Path) -> None:
     """Else the last mean would be that of other runs than the first."""
     write(tmp_path / "one", FOUND, ("sum",))
-    found = workdir.read_json(tmp_path / "one" / learning.FILE)
+    found = files.read_json(tmp_path / "one" / learning.FILE)
     del found["iterations"]["20"]["sum_seed1"]
-    workdir.write_json(tmp_path / "one" / learning.FILE, found)
+    files.write_json(tmp_path / "one" / learning.FILE, found)
     section = learning_section.section_of(tmp_path / "one")
     assert section.text[0].startswith("The value is not better beyond doubt than a constant: after")
     assert "Only some of the runs have networks of iteration 20: left out." in section.text[1]
@@ -195,6 +195,6 @@ def test_without_contested_positions_no_move_is_judged() -> None:
 
 def test_what_was_not_examined_says_why(tmp_path: Path) -> None:
     assert learning_section.section_of(tmp_path).text == ()
-    workdir.write_json(tmp_path / learning.FILE, {"skipped": "The networks were not examined."})
+    files.write_json(tmp_path / learning.FILE, {"skipped": "The networks were not examined."})
     assert learning_section.section_of(tmp_path).text == ("The networks were not examined.",)
     assert json.loads((tmp_path / learning.FILE).read_text()).keys() == {"skipped"}

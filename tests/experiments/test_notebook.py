@@ -13,7 +13,7 @@ from experiments.pages import page
 from experiments.pages.page import Page, plate, section
 from experiments.pages.tables import Table
 from experiments.shell import cli, presets
-from jaxzero import workdir
+from jaxzero import files, workdir
 from jaxzero.runs import hardware
 from jaxzero.runs.hardware import Hardware
 from jaxzero.settings.config import ConfigError, flatten
@@ -84,7 +84,7 @@ def test_a_cell_tries_again_what_failed(tmp_path: Path, monkeypatch: pytest.Monk
         config = notebook.settings(hyperparameter_sweep, "quick", changes)
         for failed in ({}, {"I=1": "loss is nan"}):
             stored = {"config": config.to_dict(), "failed": failed}
-            workdir.write_json(tmp_path / workdir.RESULTS, stored)
+            files.write_json(tmp_path / workdir.RESULTS, stored)
             (tmp_path / "report.html").touch()
             assert notebook.run(config, tmp_path, hyperparameter_sweep)
     assert tried == [tmp_path]  # what had failed, and was asked for

@@ -15,7 +15,7 @@ from experiments import loss_ablation
 from experiments.pages import reports
 from experiments.shell.study import StudyRun
 from experiments.shell.summary import summary_of
-from jaxzero import workdir
+from jaxzero import files, workdir
 from jaxzero.runs import learning
 from jaxzero.tracking.summary import scalars
 from tests.experiments.losses.test_loss_ablation import TARGETS, tiny
@@ -94,7 +94,7 @@ def missing(names: set[str], listed: list[str]) -> list[str]:
 
 
 def test_the_documented_metrics_are_those_that_are_logged(finished: Path) -> None:
-    rows = workdir.read_rows(finished / workdir.METRICS)
+    rows = files.read_rows(finished / workdir.METRICS)
     names = {name for row in rows for name in row} - {"iteration", "run", "target", "seed"}
     names = {re.sub(r"/\d+$", "", name) for name in names}
     assert undocumented(names, documented("Each iteration")) == []
@@ -135,7 +135,7 @@ def test_wandb_holds_every_metric_of_every_iteration(
     finished: Path, offline: dict[str, tuple[Path, list[dict[str, Any]]]]
 ) -> None:
     assert offline.keys() == {*RUNS, "study-2"}
-    rows = workdir.read_rows(finished / workdir.METRICS)
+    rows = files.read_rows(finished / workdir.METRICS)
     for name in RUNS:
         logged = history_of(offline[name][1])
         own = {row["iteration"]: row for row in rows if row["run"] == name}
@@ -249,7 +249,7 @@ def test_wandb_runs_are_grouped_and_described(
 
 
 def test_tensorboard_holds_the_same(finished: Path) -> None:
-    rows = workdir.read_rows(finished / workdir.METRICS)
+    rows = files.read_rows(finished / workdir.METRICS)
     results = json.loads((finished / workdir.RESULTS).read_text())
     for name in RUNS:
         events = read_events(finished / "tensorboard" / name)

@@ -13,7 +13,7 @@ from experiments.configs.train import GAMES, PRESETS, get_config
 from experiments.pages import reports
 from experiments.shell.study import StudyRun
 from experiments.strength import examinations, player_folder
-from jaxzero import runs, workdir
+from jaxzero import files, runs, workdir
 from jaxzero.runs import Member, hardware
 from jaxzero.runs.hardware import Hardware
 from jaxzero.settings.config import ConfigError
@@ -61,7 +61,7 @@ def test_a_training_ends_with_the_best_network_as_a_player(
     real = train.Examiner.__call__
     monkeypatch.setattr(train.Examiner, "__call__", examined)
     train.run(tiny(), tmp_path / "run", "the command")
-    records = workdir.read_json(tmp_path / "run" / train.EXAMINATIONS)
+    records = files.read_json(tmp_path / "run" / train.EXAMINATIONS)
     assert list(records) == ["0", "1", "2", "3", "4"]  # nothing better than 2's for two looks
     assert records["2"]["games"] == {"random": 2}
     assert 0 <= records["2"]["network"] <= 1
@@ -73,18 +73,18 @@ def test_a_training_ends_with_the_best_network_as_a_player(
         jax.tree.leaves(runs.networks(player).params), jax.tree.leaves(kept.params), strict=True
     ):
         np.testing.assert_allclose(ours, theirs, rtol=2**-8)
-    card = workdir.read_json(tmp_path / "run" / train.PLAYER / "card.json")
+    card = files.read_json(tmp_path / "run" / train.PLAYER / "card.json")
     assert card["command"] == "the command"
     assert card["iteration"] == 3
     assert card["games"] == 3 * 8
     assert card["measured"]["games"]["random"] == 4
-    results = workdir.read_json(tmp_path / "run" / workdir.RESULTS)
+    results = files.read_json(tmp_path / "run" / workdir.RESULTS)
     assert card["simulations"] == results["config"]["search"]["num_simulations"]
     results["config"]["study"]["simulations"] = 30  # measured with others than it learned with
     assert player_folder.card(results)["simulations"] == 30
     folder = tmp_path / "run" / train.PLAYER
     player_folder.write(runs.open_run(tmp_path / "run"), 3, folder, card | {"seed": 7})
-    assert workdir.read_json(folder / "card.json") == card | {"seed": 7}
+    assert files.read_json(folder / "card.json") == card | {"seed": 7}
     assert not list(folder.parent.glob(f".{folder.name}*"))  # nothing is left beside it
     page = reports.write(tmp_path / "run")
     assert "Strength over training" in page.read_text()

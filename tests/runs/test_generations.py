@@ -8,7 +8,7 @@ import jax
 import numpy as np
 import pytest
 
-from jaxzero import workdir
+from jaxzero import files
 from jaxzero.runs import generations, population
 from jaxzero.runs.generations import Generation, Generations
 from jaxzero.runs.runner import Observer
@@ -138,7 +138,7 @@ def test_resumed_amid_a_generation_is_bit_equal(tmp_path: Path) -> None:
         )
     assert hypers.numbers is None
     # Without its record it can't go on.
-    workdir.write_json(cut / generations.FILE, [each._asdict() for each in stored[:1]])
+    files.write_json(cut / generations.FILE, [each._asdict() for each in stored[:1]])
     with pytest.raises(ConfigError, match="does not say what came after iteration 2"):
         observer_of(cut, []).change(4, None, None)  # type: ignore[arg-type]
 

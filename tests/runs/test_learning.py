@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from jaxzero import workdir
+from jaxzero import files, workdir
 from jaxzero.runs import Member, learning
 from jaxzero.runs.checkpoints import DIGEST
 from tests import small
@@ -54,20 +54,20 @@ def test_networks_that_come_later_are_examined_with_what_is_left(
 ) -> None:
     for i in (1, 2, 3):
         (tmp_path / "snapshots" / str(i)).mkdir(parents=True)
-        workdir.write_json(tmp_path / "snapshots" / str(i) / DIGEST, {})
+        files.write_json(tmp_path / "snapshots" / str(i) / DIGEST, {})
     held = {"positions": 100, "seconds": 5.0, "iterations": {"0": {}, "1": {}}}
-    workdir.write_json(tmp_path / learning.FILE, held)
+    files.write_json(tmp_path / learning.FILE, held)
     config = small.small_config({"evaluation.learning_positions": 200})
     members = [Member("a", "sum", 0, config)]
     spec = small.small_spec()
     each = learning.examination.SIMULATIONS + spec.num_simulations
     room = 3.5 * 100 * each / learning.SHARE  # of three networks, of which two are done
     row = {"run": "a", "iteration": 1, "count/evaluations": room}
-    workdir.append_rows(tmp_path / workdir.METRICS, [row])
+    files.append_rows(tmp_path / workdir.METRICS, [row])
     monkeypatch.setattr(learning.examined_positions, "load", lambda *_: None)
     monkeypatch.setattr(learning, "examine", lambda run, at, *_: {"a": {"x": at}})
     assert learning.update(tmp_path, config, members, spec) >= 0
-    found = workdir.read_json(tmp_path / learning.FILE)
+    found = files.read_json(tmp_path / learning.FILE)
     assert found["iterations"] == {"0": {}, "1": {}, "3": {"a": {"x": 3}}}
     assert found["seconds"] >= 5.0
 

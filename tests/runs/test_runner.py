@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from ml_collections import ConfigDict
 
-from jaxzero import runs, workdir
+from jaxzero import files, runs, workdir
 from jaxzero.runs import Member, population
 from jaxzero.runs.checkpoints import DIGEST, Checkpoints
 from jaxzero.runs.failures import FAILED, Failures
@@ -58,7 +58,7 @@ def _leave_what_a_crash_leaves(directory: Path) -> None:
     with (directory / workdir.METRICS).open("a") as file:
         file.write(json.dumps({"iteration": 3, "run": "sum_seed0"}) + '\n{"iteration": 3, "r')
     failure = {"value_seed0": {"iteration": 3, "reason": "loss/policy is nan"}}
-    workdir.write_json(directory / FAILED, failure)
+    files.write_json(directory / FAILED, failure)
     snapshots = directory / runs.SNAPSHOTS
     shutil.copytree(snapshots / "2", snapshots / "4")
     (snapshots / "4" / DIGEST).unlink()
@@ -66,18 +66,18 @@ def _leave_what_a_crash_leaves(directory: Path) -> None:
 
 def test_seconds_of_a_resumed_run_go_on(tmp_path: Path) -> None:
     train(tmp_path, {"train.iterations": 1})
-    rows = workdir.read_rows(tmp_path / workdir.METRICS)
+    rows = files.read_rows(tmp_path / workdir.METRICS)
     hours = [
         row | {"seconds": 1e5 + row["seconds"], "starting_seconds": 9e4 + row["starting_seconds"]}
         for row in rows
     ]
     (tmp_path / workdir.METRICS).write_text("".join(json.dumps(row) + "\n" for row in hours))
     resumed = train(tmp_path, {"train.iterations": 2})
-    seconds = [row["seconds"] for row in workdir.read_rows(tmp_path / workdir.METRICS)]
+    seconds = [row["seconds"] for row in files.read_rows(tmp_path / workdir.METRICS)]
     assert len(seconds) > len(hours)
     assert seconds == sorted(seconds)
     assert resumed.seconds >= hours[-1]["seconds"]
-    starting = workdir.read_rows(tmp_path / workdir.METRICS)[-1]["starting_seconds"]
+    starting = files.read_rows(tmp_path / workdir.METRICS)[-1]["starting_seconds"]
     assert starting > hours[-1]["starting_seconds"] + resumed.compile_seconds
 
 
@@ -144,7 +144,7 @@ def test_nothing_is_left_to_do(uninterrupted: tuple[Path, Trained]) -> None:
     assert (directory / workdir.METRICS).read_bytes() == before
     assert_equal(again.states, whole.states)
     assert again.compile_seconds == 0.0
-    last = workdir.read_rows(directory / workdir.METRICS)[-1]
+    last = files.read_rows(directory / workdir.METRICS)[-1]
     assert 0.0 < whole.compile_seconds <= last["starting_seconds"] < last["seconds"]
 
 

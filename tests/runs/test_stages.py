@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from experiments import export
-from jaxzero import runs, workdir
+from jaxzero import files, runs, workdir
 from jaxzero.networks import widening
 from jaxzero.runs import population, stages
 from jaxzero.runs.runner import Trained
@@ -60,7 +60,7 @@ def test_who_plays_is_as_wide_as_it_was_or_as_it_just_became(
     """Of a network that grows after iteration 2: the first iteration that the wide one plays."""
     after = (4, 4, 4, 6, 6)  # of a network beside that takes over after iteration 4
     rows = [{"iteration": i, "network/channels": width} for i, width in enumerate(after, 1)]
-    workdir.append_rows(tmp_path / workdir.METRICS, rows)
+    files.append_rows(tmp_path / workdir.METRICS, rows)
     config = small.small_config(SETTINGS | {"network.grow_by": by})
     playing = [runs.channels_playing(tmp_path, config, i) for i in range(1, 6)]
     assert playing == [4] * (first - 1) + [6] * (6 - first)

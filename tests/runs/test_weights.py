@@ -14,7 +14,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from jaxzero import runs, workdir
+from jaxzero import files, runs
 from jaxzero.runs import Member, Run, weights
 from jaxzero.runs.checkpoints import Checkpoints
 from jaxzero.settings.config import ConfigError, flatten
@@ -212,7 +212,7 @@ def endless() -> bytearray:
 
 def test_no_changed_byte_is_a_surprise(tmp_path: Path) -> None:
     path, chance = tmp_path / "one.npz", random.Random(0)
-    workdir.write_arrays(path, {"kernel": np.arange(9.0), "bias": np.zeros(3)})
+    files.write_arrays(path, {"kernel": np.arange(9.0), "bias": np.zeros(3)})
     whole, outcomes = path.read_bytes(), set()
     for _ in range(1500):
         content = bytearray(whole)
@@ -220,7 +220,7 @@ def test_no_changed_byte_is_a_surprise(tmp_path: Path) -> None:
             content[chance.randrange(len(content))] = chance.randrange(256)
         path.write_bytes(content[: chance.choice((None, len(content) // 2))])
         try:
-            workdir.read_arrays(path, ("kernel", "bias"), "make it again")
+            files.read_arrays(path, ("kernel", "bias"), "make it again")
             outcomes.add("read")
         except ConfigError as error:
             outcomes.add(str(error).partition(" (")[0])

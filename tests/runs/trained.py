@@ -5,7 +5,7 @@ from typing import Any
 
 from ml_collections import ConfigDict
 
-from jaxzero import workdir
+from jaxzero import files, workdir
 from jaxzero.runs import Member, runner
 from jaxzero.runs.failures import Failures
 from jaxzero.runs.runner import Observer, Trained
@@ -42,7 +42,7 @@ def train(
 
 def rows_of(directory: Path) -> Rows:
     """The metrics, without the times."""
-    rows = workdir.read_rows(directory / workdir.METRICS)
+    rows = files.read_rows(directory / workdir.METRICS)
     return [{k: v for k, v in row.items() if k not in TIMES} for row in rows]
 
 

@@ -17,7 +17,7 @@ from unittest import mock
 import pytest
 from ml_collections import ConfigDict
 
-from jaxzero import runs, workdir
+from jaxzero import files, runs, workdir
 from jaxzero.runs import Member
 from jaxzero.settings.config import ConfigError
 from jaxzero.tracking import Sheet, StudySummary, Tracker, wandb_runs
@@ -111,7 +111,7 @@ def test_only_local_files_unless_asked_for(tmp_path: Path) -> None:
         tracker.log(rows_of(0))
         tracker.finish(final_after(0))
     assert [path.name for path in tmp_path.iterdir()] == ["metrics.jsonl"]
-    assert workdir.read_rows(tmp_path / "metrics.jsonl") == rows_of(0)
+    assert files.read_rows(tmp_path / "metrics.jsonl") == rows_of(0)
 
 
 @pytest.mark.parametrize(
@@ -176,7 +176,7 @@ def test_a_service_that_fails_is_left_alone(
     assert broken.calls == ["log", "log"]  # the first hands over earlier rows
     said = [line for line in capsys.readouterr().err.splitlines() if "Abacus" in line]
     assert said == ["warning: Abacus failed (the network): continuing with local files only"]
-    assert len(workdir.read_rows(tmp_path / "metrics.jsonl")) == 8
+    assert len(files.read_rows(tmp_path / "metrics.jsonl")) == 8
 
 
 def test_a_full_or_unwritable_disk_stops_no_training(
@@ -191,7 +191,7 @@ def test_a_full_or_unwritable_disk_stops_no_training(
         tracker.finish(final_after(0))
     said = capsys.readouterr().err
     assert said.count("W&B failed") == said.count("TensorBoard failed") == 1
-    assert len(workdir.read_rows(tmp_path / "metrics.jsonl")) == 2
+    assert len(files.read_rows(tmp_path / "metrics.jsonl")) == 2
 
 
 def test_only_process_0_sends(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -204,7 +204,7 @@ def test_only_process_0_sends(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
 
 def train(directory: Path, iterations: Sequence[int], config: ConfigDict, *, done: bool) -> None:
     """What a study of one run does: rows after the newest checkpoint are dropped and done again."""
-    workdir.drop_rows_after(directory / workdir.METRICS, iterations[0] - 1)
+    files.drop_rows_after(directory / workdir.METRICS, iterations[0] - 1)
     with Tracker(directory, config, "test") as tracker:
         for iteration in iterations:
             tracker.log(rows_of(iteration)[:1])
@@ -291,7 +291,7 @@ def test_wandb_offline_gets_what_was_left_and_what_is_new(tmp_path: Path) -> Non
     pytest.importorskip("wandb")
     part = tmp_path / "study" / "arms" / "plain"
     part.mkdir(parents=True)
-    workdir.write_json(tmp_path / "study" / workdir.CONFIG, {})
+    files.write_json(tmp_path / "study" / workdir.CONFIG, {})
     train(part, range(3), settings("offline"), done=False)  # stopped before its end
     longer = {"elo/training": {RUNS[0]: {1: 10.0, 5: 50.0}}}  # one of its runs went on
     first = dataclasses.replace(final_after(2), curves=longer)

@@ -5,7 +5,7 @@ import re
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from jaxzero import workdir
+from jaxzero import files
 from jaxzero.games import Game, make_game
 from jaxzero.play.display import drawing, film, svg
 from jaxzero.play.display.notation import make_notation
@@ -134,7 +134,7 @@ def check_target(path: str | Path) -> Path:
 
     ConfigError: the name's end is unknown, it exists, or its folder does not.
     """
-    path = workdir.from_home(path)
+    path = files.from_home(path)
     if path.suffix not in SUFFIXES:
         raise ConfigError(f"{path}: a record ends in {' (text) or '.join(SUFFIXES)} (picture)")
     try:
@@ -170,7 +170,7 @@ def write(path: str | Path, records: Sequence[Record]) -> None:
 def read(path: str | Path) -> list[Record]:
     """The games of a text file. ConfigError: it can't be read, or see `parse`."""
     try:
-        text = workdir.from_home(path).read_text("utf-8")
+        text = files.from_home(path).read_text("utf-8")
     except (OSError, UnicodeDecodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else "it is no text"
         raise ConfigError(f"{path} can't be read: {reason}") from error

@@ -20,7 +20,7 @@ from experiments.configs.connect_four_efficiency import (
 )
 from experiments.connect_four import arms, baselines, efficiency_report, solved_accuracy
 from experiments.shell.study import StudyRun
-from jaxzero import runs, workdir
+from jaxzero import files, runs, workdir
 from jaxzero.runs import checkpoints, hardware
 from jaxzero.runs.stopping import Stopped
 from jaxzero.settings import config as config_lib
@@ -64,7 +64,7 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def check(finished: Path, arms: list[str]) -> list[dict[str, Any]]:
     """Every arm has its marks and its costs; their last points."""
-    results = workdir.read_json(finished / workdir.RESULTS)
+    results = files.read_json(finished / workdir.RESULTS)
     assert [arm["arm"] for arm in results["arms"]] == arms
     for arm in results["arms"]:
         points = arm["runs"][0]["points"]
@@ -180,7 +180,7 @@ def test_an_arm_that_does_not_become_better_ends(
 
     monkeypatch.setattr(solved_accuracy, "_measure", marked)
     study.run(tiny(settings), tmp_path / "run")
-    [arm] = workdir.read_json(tmp_path / "run" / workdir.RESULTS)["arms"]
+    [arm] = files.read_json(tmp_path / "run" / workdir.RESULTS)["arms"]
     assert [run["ended"] for run in arm["runs"]] == [3, 5]
     assert [len(run["points"]) for run in arm["runs"]] == [4, 6]
     assert asked == list(range(7))  # each network once; 6 is the first checkpoint after 5
@@ -190,7 +190,7 @@ def test_an_arm_that_does_not_become_better_ends(
     study.run(whole, tmp_path / "whole")
     other = tmp_path / "whole" / arms.ARMS / "baseline"
     losses = [
-        [row["loss/policy"] for row in workdir.read_rows(at / workdir.METRICS)]
+        [row["loss/policy"] for row in files.read_rows(at / workdir.METRICS)]
         for at in (place, other)
     ]
     assert losses[0] == losses[1]
@@ -200,11 +200,11 @@ def test_an_arm_that_does_not_become_better_ends(
 
 def test_more_iterations_reopen_an_arm_that_had_not_ended(tmp_path: Path) -> None:
     def described(*ended: int | None) -> None:
-        workdir.write_json(tmp_path / arms.ACCURACY, {"runs": [{"ended": e} for e in ended]})
+        files.write_json(tmp_path / arms.ACCURACY, {"runs": [{"ended": e} for e in ended]})
 
     saved = tmp_path / "checkpoints" / "2"
     saved.mkdir(parents=True)
-    workdir.write_json(saved / checkpoints.DIGEST, {})
+    files.write_json(saved / checkpoints.DIGEST, {})
     assert not arms.is_done(tiny(), tmp_path)
     described(None, 2)
     assert arms.is_done(tiny(), tmp_path)
@@ -218,7 +218,7 @@ def test_a_measure_of_fewer_iterations_goes_before_more_are_trained(
 ) -> None:
     path = tmp_path / arms.ARMS / "baseline" / arms.ACCURACY
     path.parent.mkdir(parents=True)
-    workdir.write_json(path, {"runs": [{"ended": None}]})
+    files.write_json(path, {"runs": [{"ended": None}]})
     monkeypatch.setattr(solved_accuracy, "test_positions", lambda *_: None)
     monkeypatch.setattr(arms, "train", raises_stopped)
     with pytest.raises(Stopped):

@@ -12,7 +12,7 @@ from experiments.configs.connect_four_efficiency import OTHER_ARMS, PAPER_ARMS, 
 from experiments.connect_four import efficiency_report, learning_lines
 from experiments.connect_four_efficiency import STUDY
 from experiments.results import data
-from jaxzero import workdir
+from jaxzero import files, workdir
 
 
 def test_every_arm_is_in_a_figure() -> None:
@@ -33,7 +33,7 @@ def test_figures_stand_in_the_papers_order_whatever_was_run(
     runs = [run for group in data.read().values() for run in group]
     results = next(run.study.results for run in runs if run.kind == STUDY)
     results |= {"arms": [arm for arm in results["arms"] if arm["arm"] not in without]}
-    workdir.write_json(tmp_path / workdir.RESULTS, results)
+    files.write_json(tmp_path / workdir.RESULTS, results)
     monkeypatch.setattr(efficiency_report, "accuracy_figure", lambda *_: Figure())
     built = efficiency_report.build(tmp_path)
     plates = [plate.name for section in built.sections for plate in section.plates]

@@ -12,7 +12,7 @@ from ml_collections import ConfigDict
 from experiments import connect_four_extensions as study
 from experiments.configs.connect_four_extensions import ARMS, POPULATIONS, PRESETS, get_config
 from experiments.connect_four import extension_arms, solved_accuracy, solved_positions
-from jaxzero import solvers, workdir
+from jaxzero import files, solvers, workdir
 from jaxzero.games import make_game
 from jaxzero.search import SearchOptions
 from jaxzero.settings import config as config_lib
@@ -155,7 +155,7 @@ def test_accuracies_are_those_of_the_iteration_and_the_member(
 @pytest.mark.slow
 def test_every_arm_has_its_accuracies_and_its_costs(tmp_path: Path) -> None:
     study.run(tiny(), tmp_path)
-    results = workdir.read_json(tmp_path / workdir.RESULTS)
+    results = files.read_json(tmp_path / workdir.RESULTS)
     assert [arm["arm"] for arm in results["arms"]] == list(ARMS)
     for arm in results["arms"]:
         first, *points = arm["runs"][0]["points"]

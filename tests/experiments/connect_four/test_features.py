@@ -12,7 +12,7 @@ from experiments import connect_four_supervised as study
 from experiments.configs import connect_four_supervised as configs
 from experiments.connect_four import solved_positions
 from experiments.connect_four.solved_games import NO_MOVE
-from jaxzero import networks, workdir
+from jaxzero import files, networks, workdir
 from jaxzero.networks import NetworkOutput
 from jaxzero.settings.features import Features, Learned
 from jaxzero.training import features, learner
@@ -112,10 +112,10 @@ def test_the_study_learns_features(data: Path, tmp_path: Path) -> None:
         "study.max_epochs": 2,
     }
     study.run(tiny(data, changes), tmp_path)
-    found = {g["features"]: g for g in workdir.read_json(tmp_path / workdir.RESULTS)["groups"]}
+    found = {g["features"]: g for g in files.read_json(tmp_path / workdir.RESULTS)["groups"]}
     assert tuple(found) == kinds
     plies = found["none"]["statistics"]["by_ply"]
     assert sum(plies.values()) == 80  # of the networks' own positions, not of the teacher's
     assert found["move0_win0_own"]["parameters"] > found["move1"]["parameters"]
-    targets = {row["target"] for row in workdir.read_rows(tmp_path / workdir.METRICS)}
+    targets = {row["target"] for row in files.read_rows(tmp_path / workdir.METRICS)}
     assert targets == {*(g["name"] for g in found.values()), "blocks3_v1_corrected_teacher"}

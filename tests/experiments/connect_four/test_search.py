@@ -14,7 +14,7 @@ from experiments.configs.connect_four_search import PRESETS, get_config
 from experiments.connect_four import search_report as report
 from experiments.connect_four import solved_accuracy
 from experiments.hyperparameters import trials
-from jaxzero import runs, workdir
+from jaxzero import files, runs, workdir
 from jaxzero.runs.stopping import Stopped
 from jaxzero.search import SearchOptions
 from jaxzero.settings import config as config_lib
@@ -60,13 +60,13 @@ class FakeTraining:
             raise FloatingPointError("loss is not finite")
 
     def update(self, directory: Path, test: Any) -> solved_accuracy.Accuracies:
-        c = workdir.read_json(directory / workdir.CONFIG)["search.c_puct"]
+        c = files.read_json(directory / workdir.CONFIG)["search.c_puct"]
         worth = 1 - abs(c - 2) / 10
         return {i: [{"search": v}] for i, v in ((0, 1.0), (1, worth / 2), (2, worth))}
 
 
 def trials_of(directory: Path) -> list[dict[str, Any]]:
-    return workdir.read_json(directory / workdir.RESULTS)["trials"]
+    return files.read_json(directory / workdir.RESULTS)["trials"]
 
 
 def test_a_search_goes_on_where_it_was_stopped(
@@ -88,7 +88,7 @@ def test_a_search_goes_on_where_it_was_stopped(
         values = trial["constants"]
         assert trial["accuracy"] == pytest.approx(1 - abs(values["c_puct"] - 2) / 10)
         assert (trial["iterations"], trial["untrained"]) == ([2], 1.0)
-        stored = workdir.read_json(tmp_path / study.TRIALS / trial["name"] / workdir.CONFIG)
+        stored = files.read_json(tmp_path / study.TRIALS / trial["name"] / workdir.CONFIG)
         assert stored["search.draw_value"] == pytest.approx(2 * values["draw"] - 1)
         for name in study.PARAMETERS:
             low, high = config.study[name]
@@ -170,7 +170,7 @@ def update_marks(config: ConfigDict, directory: Path, held: dict[str, Any]) -> A
     """The marks of a run with these settings, whose marks until now are `held`."""
     test = solved_accuracy.test_positions(config, directory)
     held = {"positions": solved_accuracy._digest(test)} | held
-    workdir.write_json(directory / solved_accuracy.ACCURACIES, held)
+    files.write_json(directory / solved_accuracy.ACCURACIES, held)
     run = type("Run", (), {"iterations": (0,), "config": config})()
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(solved_accuracy.runs, "open_run", lambda _: run)
@@ -291,7 +291,7 @@ def test_from_settings_to_report(tmp_path: Path) -> None:
         place = tmp_path / study.TRIALS / trial["name"]
         opened = runs.open_run(place)
         assert opened.spec.search.unvisited_q == trial["constants"]["unvisited_q"]
-        marks = workdir.read_json(place / solved_accuracy.ACCURACIES)["marks"]
+        marks = files.read_json(place / solved_accuracy.ACCURACIES)["marks"]
         assert [len(members) for members in marks.values()] == [2, 2, 2]
         assert trial["accuracy"] == pytest.approx(sum(trial["seeds"]) / 2)
     assert "Constants of the search" in (tmp_path / "report.html").read_text()

@@ -19,7 +19,7 @@ from experiments import connect_four_data
 from experiments.configs.connect_four_efficiency import get_config
 from experiments.connect_four import solved_accuracy, solved_games, solved_positions, solved_set
 from experiments.connect_four.solved_games import NO_MOVE, Recipe, Solved
-from jaxzero import workdir
+from jaxzero import files
 from jaxzero.games import make_game
 from jaxzero.settings.config import ConfigError
 from jaxzero.solvers import ILLEGAL
@@ -196,7 +196,7 @@ def test_who_reads_waits_for_a_set_that_is_being_made_larger(
 
     def written() -> None:
         time.sleep(0.2)
-        workdir.write_json(copied / solved_positions.SET, new)
+        files.write_json(copied / solved_positions.SET, new)
 
     thread = threading.Thread(target=written)
     thread.start()

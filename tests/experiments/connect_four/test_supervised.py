@@ -16,7 +16,7 @@ from experiments.configs.connect_four_supervised import get_config
 from experiments.connect_four import solved_games, solved_positions, supervised
 from experiments.connect_four.solved_games import Recipe
 from experiments.connect_four.supervised import Progress, Schedule
-from jaxzero import networks, workdir
+from jaxzero import files, networks, workdir
 from jaxzero.runs.stopping import Stopped
 from jaxzero.settings.config import ConfigError
 from jaxzero.training import learner
@@ -118,7 +118,7 @@ def finished(data: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_everything_is_there(finished: Path) -> None:
-    results = workdir.read_json(finished / workdir.RESULTS)
+    results = files.read_json(finished / workdir.RESULTS)
     names = [group["name"] for group in results["groups"]]
     assert names == ["blocks1_v1_corrected", "blocks1_v1_published"]
     for group in results["groups"]:
@@ -133,7 +133,7 @@ def test_everything_is_there(finished: Path) -> None:
 
 
 def test_tensorboard_has_every_epoch_and_the_accuracies(finished: Path) -> None:
-    rows = workdir.read_rows(finished / workdir.METRICS)
+    rows = files.read_rows(finished / workdir.METRICS)
     name = "blocks1_v1_published_seed1"
     events = read_events(finished / "tensorboard" / name)
     own = [(r["iteration"], pytest.approx(r["validation/move"])) for r in rows if r["run"] == name]
@@ -157,11 +157,11 @@ def test_interrupted_and_resumed_with_more_groups_is_the_same(
         with pytest.raises(Stopped, match="saved at epoch 2"):
             study.run(tiny(data, {"study.outcome_labels": ("corrected",)}), tmp_path)
     study.run(tiny(data), tmp_path)
-    rows = [workdir.read_rows(d / workdir.METRICS) for d in (finished, tmp_path)]
+    rows = [files.read_rows(d / workdir.METRICS) for d in (finished, tmp_path)]
     seconds = [row.pop("seconds") for own in rows for row in own][len(rows[0]) :]
     assert rows[0] == rows[1]
     assert seconds[:6] == sorted(seconds[:6])  # of the group that was stopped, too
-    groups = [workdir.read_json(d / workdir.RESULTS)["groups"] for d in (finished, tmp_path)]
+    groups = [files.read_json(d / workdir.RESULTS)["groups"] for d in (finished, tmp_path)]
     assert groups[0][0]["network"] == groups[1][0]["network"]
 
 

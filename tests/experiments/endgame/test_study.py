@@ -13,7 +13,7 @@ from experiments.configs.curriculum import get_config
 from experiments.endgame import reference
 from experiments.shell import cli
 from experiments.shell.study import StudyRun
-from jaxzero import runs, workdir
+from jaxzero import files, runs
 from jaxzero.runs import Member, checkpoints
 from jaxzero.settings.config import ConfigError
 from tests.experiments.exhibits import missing_in
@@ -129,8 +129,8 @@ def test_a_trained_player_is_not_opened_again(
     folder = tmp_path / curriculum.ARMS / "curriculum"
     saved = folder / "checkpoints" / str(config.train.iterations)
     saved.mkdir(parents=True)
-    workdir.write_json(saved / checkpoints.DIGEST, {})
-    workdir.write_json(folder / curriculum.TRAINED, {"seconds": 7.0})
+    files.write_json(saved / checkpoints.DIGEST, {})
+    files.write_json(folder / curriculum.TRAINED, {"seconds": 7.0})
     opened = []
 
     def train(self: StudyRun, arm: str, *_: object) -> SimpleNamespace:

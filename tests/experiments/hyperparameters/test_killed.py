@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from experiments.costs import clock
-from jaxzero import workdir
+from jaxzero import files
 from tests.experiments.hyperparameters.test_studies import NONE
 from tests.experiments.processes import begin, check_killed, log_of, rows_of
 
@@ -43,7 +43,7 @@ def calibrated(directory: Path) -> Path:
     """Unit seconds differ from one measurement to the next."""
     directory.mkdir()
     units = {name: [1e-3, 1e-3, 2e-3] for name in ("default", "I=2", "I=6", "E=4", "E=16")}
-    workdir.write_json(directory / clock.CALIBRATION, units)
+    files.write_json(directory / clock.CALIBRATION, units)
     return directory
 
 

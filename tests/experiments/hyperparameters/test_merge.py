@@ -10,7 +10,7 @@ from experiments import merge
 from experiments.configs.hyperparameter_sweep import get_config
 from experiments.hyperparameters import group_training
 from experiments.shell import cli
-from jaxzero import workdir
+from jaxzero import files, workdir
 from jaxzero.settings import config as config_lib
 from jaxzero.settings.config import ConfigError
 
@@ -19,8 +19,8 @@ def made_up_share(directory: Path, run: str) -> Path:
     """A share with one group of one run, which has ended."""
     group = directory / group_training.GROUPS / f"group_{run}"
     group.mkdir(parents=True)
-    workdir.write_json(group / workdir.MEMBERS, [{"name": run}])
-    workdir.write_json(group / group_training.DONE, {"failed": {}})
+    files.write_json(group / workdir.MEMBERS, [{"name": run}])
+    files.write_json(group / group_training.DONE, {"failed": {}})
     return group
 
 
@@ -40,7 +40,7 @@ def test_a_merge_may_come_too_early(tmp_path: Path) -> None:
         return sorted(found[0]), sorted(found[1])
 
     assert merged() == (["E=4_seed0"], [])
-    workdir.write_json(late / group_training.BROKEN, {"reason": "memory"})
+    files.write_json(late / group_training.BROKEN, {"reason": "memory"})
     assert merged() == (["E=4_seed0"], ["E=8_seed0"])
     (late / group_training.BROKEN).unlink()
     (late / group_training.DONE).write_bytes(done)
@@ -52,7 +52,7 @@ def test_a_merge_names_the_devices_of_all_shares(tmp_path: Path) -> None:
     shares = [tmp_path / str(i) for i in range(3)]
     for share, device in zip(shares, ("one", "two", "one"), strict=True):
         share.mkdir()
-        workdir.write_json(share / workdir.ENVIRONMENT, {"device": device, "commit": share.name})
+        files.write_json(share / workdir.ENVIRONMENT, {"device": device, "commit": share.name})
     assert merge._environment(shares) == {"device": "one; two", "commit": "0"}
     (shares[0] / workdir.ENVIRONMENT).unlink()
     assert merge._environment(shares) == {"device": "two; one", "commit": "1"}
@@ -64,10 +64,10 @@ def test_rows_of_a_run_that_lies_in_two_groups_are_taken_once(tmp_path: Path) ->
     both, alone = (tmp_path / group_training.GROUPS / name for name in ("A", "A.1of2"))
     for group, names in ((both, ("a", "b")), (alone, ("a",))):
         group.mkdir(parents=True)
-        workdir.write_json(group / workdir.MEMBERS, [{"name": name} for name in names])
-        workdir.write_json(group / group_training.DONE, {"failed": {}})
+        files.write_json(group / workdir.MEMBERS, [{"name": name} for name in names])
+        files.write_json(group / group_training.DONE, {"failed": {}})
         rows = [{"iteration": i, "run": name} for i in (1, 2) for name in names]
-        workdir.append_rows(group / workdir.METRICS, rows)
+        files.append_rows(group / workdir.METRICS, rows)
     found = [(row["run"], row["iteration"]) for row in group_training.rows_of(tmp_path)]
     assert found == [("a", 1), ("b", 1), ("a", 2), ("b", 2)]
 
@@ -77,8 +77,8 @@ def test_shares_of_several_hosts_and_devices_are_merged_on_one(tmp_path: Path) -
     config = config_lib.changed(get_config("quick"), settings)
     share = tmp_path / "share"
     share.mkdir()
-    stored = workdir.plain(config_lib.flatten(config)) | {"study": "hyperparameter_sweep"}
-    workdir.write_json(share / workdir.CONFIG, stored)
+    stored = files.plain(config_lib.flatten(config)) | {"study": "hyperparameter_sweep"}
+    files.write_json(share / workdir.CONFIG, stored)
     with pytest.raises(ConfigError, match="lacks"):
         merge.merge([share], tmp_path / "whole")
 

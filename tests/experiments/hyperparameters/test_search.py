@@ -15,7 +15,7 @@ from experiments.costs import clock
 from experiments.hyperparameters import group_training, search_grid, trials
 from experiments.hyperparameters.group_training import Place
 from experiments.strength import fixed_opponents
-from jaxzero import workdir
+from jaxzero import files, workdir
 from jaxzero.runs.stopping import Stopped
 from jaxzero.settings.config import ConfigError
 from jaxzero.training import spec as spec_lib
@@ -69,7 +69,7 @@ class FakeTraining:
             raise Stopped("stopped", 0)
         at = directory / "groups" / group.name
         at.mkdir(parents=True, exist_ok=True)
-        workdir.write_json(at / "done.json", {"failed": {}})
+        files.write_json(at / "done.json", {"failed": {}})
         for t in group.trainings:
             spec_lib.make_spec(spec_lib.with_capacity(t.config, group.config))  # it fits
             if t.name == "trial_1":
@@ -81,7 +81,7 @@ class FakeTraining:
                     "run": t.name,
                     "count/gradient_steps": t.config.selfplay.episodes,
                 }
-                workdir.append_rows(at / workdir.METRICS, [row])
+                files.append_rows(at / workdir.METRICS, [row])
 
     def places(self, _: Path) -> dict[str, Place]:
         return {name: Place(at, 0) for name, at in self._directories.items()}
@@ -102,7 +102,7 @@ class FakeTraining:
 
 def prepared(directory: Path) -> Path:
     directory.mkdir(parents=True)
-    workdir.write_json(directory / clock.CALIBRATION, {"middle": [0, 0, 1]})
+    files.write_json(directory / clock.CALIBRATION, {"middle": [0, 0, 1]})
     return directory
 
 
@@ -213,7 +213,7 @@ def test_another_boards_grid_is_refused_and_one_without_networks(tmp_path: Path)
         stored = config.to_dict() | {"game": game}
         del stored["network"]["grow_by"]  # younger than the grid: it had the default in it
         results = {"correlation": {"players": [{"training": "t0_seed0"}]}, "config": stored}
-        workdir.write_json(tmp_path / workdir.RESULTS, results)
+        files.write_json(tmp_path / workdir.RESULTS, results)
         with pytest.raises(ConfigError, match=told):
             hyperparameter_search.validate(config)
 
@@ -227,7 +227,7 @@ def test_fronts_are_measured_from_the_same_corner(
     ]
     rated = {"name": "same_simulations", "players": players, "elo": [0.0, 100.0, 50.0]}
     theirs = {"correlation": {"players": players}, "tournaments": [rated]}
-    workdir.write_json(tmp_path / workdir.RESULTS, theirs)
+    files.write_json(tmp_path / workdir.RESULTS, theirs)
     elo = {"search/a": 150.0, "search/b": 400.0, "grid/g0": 100.0, "grid/g1": 300.0}
 
     def pool(_: Any, listed: Any, *__: Any, **___: Any) -> Any:

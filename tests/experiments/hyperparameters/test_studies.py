@@ -16,7 +16,7 @@ from experiments.configs import hyperparameter_correlation as correlation_config
 from experiments.configs import hyperparameter_sweep as sweep_config
 from experiments.costs import clock
 from experiments.hyperparameters import group_training, setting_study
-from jaxzero import runs, workdir
+from jaxzero import files, runs, workdir
 from jaxzero.runs import metrics
 from jaxzero.runs.stopping import Stopped
 from jaxzero.settings.config import ConfigError
@@ -73,7 +73,7 @@ def calibrated(directory: Path, config: ConfigDict, module: Any) -> Path:
     """A run directory whose unit seconds were measured: 1 ms an evaluation, 2 a gradient step."""
     directory.mkdir(parents=True, exist_ok=True)
     units = {s.name: [1e-3, 1e-3, 2e-3] for s in module.make_settings(config)}
-    workdir.write_json(directory / clock.CALIBRATION, units)
+    files.write_json(directory / clock.CALIBRATION, units)
     return directory
 
 
@@ -206,16 +206,16 @@ def test_a_failed_setting_is_left_out_and_tried_again(
 def test_iterations_done_again_are_in_the_studys_rows_once(tmp_path: Path) -> None:
     group = tmp_path / group_training.GROUPS / "one"
     group.mkdir(parents=True)
-    workdir.write_json(group / workdir.MEMBERS, [{"name": "a"}])
+    files.write_json(group / workdir.MEMBERS, [{"name": "a"}])
     both = [{"run": run, "iteration": i} for i in (1, 2, 3) for run in "ab"]
-    workdir.append_rows(tmp_path / workdir.METRICS, both)
-    workdir.append_rows(group / workdir.METRICS, [both[0]])  # resumed from iteration 1
+    files.append_rows(tmp_path / workdir.METRICS, both)
+    files.append_rows(group / workdir.METRICS, [both[0]])  # resumed from iteration 1
     config = small.small_config({"tracking.tensorboard": False})
     with Tracker(tmp_path, config, "test") as tracker:
         rows = group_training._Rows(group, tracker)
         rows.log([both[2]])
         rows.log([both[4]])
-    found = workdir.read_rows(tmp_path / workdir.METRICS)
+    found = files.read_rows(tmp_path / workdir.METRICS)
     assert sorted(found, key=lambda row: (row["iteration"], row["run"])) == both
 
 
@@ -300,13 +300,13 @@ def test_shares_of_different_studies_are_refused(finished: Path, tmp_path: Path)
         merge.merge([tmp_path], tmp_path / "never")
     other = tmp_path / "other"
     shutil.copytree(finished, other)
-    config = workdir.read_json(other / workdir.CONFIG)
+    config = files.read_json(other / workdir.CONFIG)
     with pytest.raises(ConfigError, match="is a share: choose another directory"):
         merge.merge([other], other)
-    workdir.write_json(other / workdir.CONFIG, config | {"train.iterations": 9})
+    files.write_json(other / workdir.CONFIG, config | {"train.iterations": 9})
     with pytest.raises(ConfigError, match=r"is another study than .*train\.iterations"):
         merge.merge([finished, other], tmp_path / "never")
-    workdir.write_json(other / workdir.CONFIG, config | {"search.c_puct": 3.0})
+    files.write_json(other / workdir.CONFIG, config | {"search.c_puct": 3.0})
     with pytest.raises(ConfigError, match=r"is another study than .*search\.c_puct: 1\.0 -> 3\.0"):
         merge.merge([finished, other], tmp_path / "never")
     assert not (tmp_path / "never").exists()

@@ -22,7 +22,7 @@ from experiments.configs.arms import (
 )
 from experiments.configs.loss_ablation import get_config as get_study
 from experiments.shell.study import StudyRun
-from jaxzero import workdir
+from jaxzero import files, workdir
 from jaxzero.runs.stopping import Stopped
 from jaxzero.settings.config import ConfigError, flatten
 from jaxzero.settings.switches import resolve_switches
@@ -137,7 +137,7 @@ def test_a_stopped_study_goes_on_with_the_arm_it_was_in(
             stop_in.remove(directory.name)
             raise Stopped("stopped", 143)
         directory.mkdir(parents=True)
-        workdir.write_json(directory / workdir.RESULTS, {"config": config.to_dict()})
+        files.write_json(directory / workdir.RESULTS, {"config": config.to_dict()})
         (directory / "report.html").touch()
 
     compared: list[Path] = []
@@ -204,7 +204,7 @@ def test_all_arms_from_settings_to_report(tmp_path: Path) -> None:
         {"study.arms": SEARCHES, "study.targets": ("policy", "value"), "study.lambdas": (0.5,)}
     )
     arms.run(config, tmp_path)
-    results = workdir.read_json(tmp_path / workdir.RESULTS)
+    results = files.read_json(tmp_path / workdir.RESULTS)
     assert [arm["name"] for arm in results["arms"]] == list(SEARCHES)
     assert results["arms"][1]["changes"] == {
         "search.dirichlet_fraction": 0.25,
@@ -219,7 +219,7 @@ def test_all_arms_from_settings_to_report(tmp_path: Path) -> None:
         assert "Strength against fixed opponents" in page
         assert (
             "experiments.loss_ablation"
-            in workdir.read_json(tmp_path / name / "results.json")["command"]
+            in files.read_json(tmp_path / name / "results.json")["command"]
         )
     assert "How much self-play explored" in (tmp_path / "report.html").read_text()
     before = (tmp_path / "plain" / workdir.METRICS).stat().st_mtime_ns
@@ -232,7 +232,7 @@ def test_defects_from_settings_to_report(tmp_path: Path) -> None:
     names = ("plain", PUBLISHED, "only_mirror_without_policy", "without_keep_tree")
     config = tiny_arms({"study.arms": names, "study.targets": ("value", "sum")})
     arms.run(config, tmp_path)
-    results = workdir.read_json(tmp_path / workdir.RESULTS)
+    results = files.read_json(tmp_path / workdir.RESULTS)
     kinds = [row["kind"] for row in results["effects"]]
     assert {kind: kinds.count(kind) for kind in kinds} == {"loss": 4, "change": 3, "arm": 6}
     judged = results["judged_as_published"]

@@ -17,7 +17,7 @@ from experiments.pages import reports
 from experiments.pages.study import Study
 from experiments.pages.wording import NONE
 from experiments.results import data, document
-from jaxzero import workdir
+from jaxzero import files, workdir
 
 
 def made_up(arm_names: tuple[str, ...] = ("plain", "dirichlet")) -> dict[str, Any]:
@@ -89,7 +89,7 @@ def test_a_defect_is_held_against_its_own_reference() -> None:
 
 
 def test_the_page_says_what_the_noise_changes(tmp_path: Path) -> None:
-    workdir.write_json(tmp_path / workdir.RESULTS, made_up())
+    files.write_json(tmp_path / workdir.RESULTS, made_up())
     text = reports.write(tmp_path).read_text()
     assert "the arm matters" in text
     assert "Between the value loss and the policy loss" in text
@@ -102,7 +102,7 @@ def test_the_page_of_defects_has_both_ways_of_judging(tmp_path: Path) -> None:
     results = made_up(("plain", PUBLISHED, "without_keep_tree"))
     results["judged_as_published"] = made_up(("plain", "dirichlet"))
     del results["judged_as_published"]["runs"]
-    workdir.write_json(tmp_path / workdir.RESULTS, results)
+    files.write_json(tmp_path / workdir.RESULTS, results)
     page = arms_report.build(tmp_path)
     [section] = [s for s in page.sections if s.title.startswith("Which defect")]
     [table] = section.tables
@@ -121,7 +121,7 @@ def test_recorded_arms_are_shown(tmp_path: Path) -> None:
     results = made_up(("plain", PUBLISHED, "without_keep_tree"))
     results["judged_as_published"] = made_up(("plain",))
     (tmp_path / "defects").mkdir()
-    workdir.write_json(tmp_path / "defects" / workdir.RESULTS, results)
+    files.write_json(tmp_path / "defects" / workdir.RESULTS, results)
     data.add([tmp_path / "defects"], "cpu", tmp_path / "docs")
     document.write(tmp_path / "docs")
     recorded = tmp_path / "docs" / "recorded"
@@ -139,7 +139,7 @@ def test_arms_that_were_trained_apart_are_read_as_one(tmp_path: Path) -> None:
         results = made_up(arms) | {"config": {"study": {"arms": list(arms), **settings}}}
         results["ladder"]["anchors"].append({"name": "mcts_50", "elo": 400.0, "stderr": 6.0})
         (tmp_path / name).mkdir()
-        workdir.write_json(tmp_path / name / workdir.RESULTS, results)
+        files.write_json(tmp_path / name / workdir.RESULTS, results)
         data.add([tmp_path / name], "cpu", tmp_path / "docs")
 
     def effects(parts: list[Study]) -> dict[str, Any]:
@@ -213,5 +213,5 @@ def test_of_many_arms_the_summary_has_those_that_matter() -> None:
 def test_a_page_without_strengths_says_so(tmp_path: Path) -> None:
     results = made_up()
     del results["ladder"], results["effects"]
-    workdir.write_json(tmp_path / workdir.RESULTS, results)
+    files.write_json(tmp_path / workdir.RESULTS, results)
     assert "arms are not compared" in reports.write(tmp_path).read_text()

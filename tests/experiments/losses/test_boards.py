@@ -11,7 +11,7 @@ import pytest
 from experiments import loss_ablation, published
 from experiments.configs.loss_ablation import BOARDS, PRESETS, get_config
 from experiments.shell import cli
-from jaxzero import workdir
+from jaxzero import files, workdir
 from jaxzero.runs import hardware, memory
 from jaxzero.settings.config import ConfigError, get
 from jaxzero.training import learner
@@ -120,9 +120,9 @@ def test_a_tiny_study_of_every_board(board: str, tmp_path: Path) -> None:
         "study.ladder_opponents": ("random", "greedy"),
     }
     loss_ablation.run(tiny(changes), tmp_path)
-    results = workdir.read_json(tmp_path / workdir.RESULTS)
+    results = files.read_json(tmp_path / workdir.RESULTS)
     assert results["game"] == board
-    rows = workdir.read_rows(tmp_path / workdir.METRICS)
+    rows = files.read_rows(tmp_path / workdir.METRICS)
     assert max(row["iteration"] for row in rows) == 2
     lengths = [row["selfplay/plies"] for row in rows if row["iteration"]]
     assert all(size_of(board)[1] < length for length in lengths)

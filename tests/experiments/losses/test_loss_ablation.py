@@ -13,7 +13,7 @@ from ml_collections import ConfigDict
 from experiments import loss_ablation, loss_report
 from experiments.configs.loss_ablation import PRESETS, get_config
 from experiments.strength import pool
-from jaxzero import workdir
+from jaxzero import files, workdir
 from jaxzero.matches import tournament as tournaments
 from jaxzero.ratings import bayes_elo
 from jaxzero.runs import players as network_players
@@ -63,7 +63,7 @@ def results_of(directory: Path) -> dict[str, Any]:
 
 def rows_of(directory: Path) -> list[dict[str, Any]]:
     """The metrics, without the times."""
-    rows = workdir.read_rows(directory / workdir.METRICS)
+    rows = files.read_rows(directory / workdir.METRICS)
     return [{k: v for k, v in row.items() if k not in TIMES} for row in rows]
 
 
@@ -194,7 +194,7 @@ def test_a_run_without_metrics_is_named_and_the_others_are_reported(
 ) -> None:
     directory = tmp_path / "copy"
     shutil.copytree(finished, directory)
-    kept = [row for row in workdir.read_rows(directory / workdir.METRICS)
+    kept = [row for row in files.read_rows(directory / workdir.METRICS)
             if row["run"] != "value_seed0"]  # fmt: skip
     (directory / workdir.METRICS).write_text("".join(json.dumps(row) + "\n" for row in kept))
     (directory / workdir.RESULTS).unlink()

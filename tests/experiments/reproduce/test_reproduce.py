@@ -16,7 +16,7 @@ from experiments.pages.page import Page, section
 from experiments.pages.tables import Table
 from experiments.reproduce import command, pages, papers, parts
 from experiments.reproduce.papers import PAPERS, Exhibit, Paper
-from jaxzero import workdir
+from jaxzero import files, workdir
 from jaxzero.settings.config import ConfigError
 from tests.experiments.reproduce.fake_part import Fake
 from tests.experiments.reproduce.fake_study import FLOOD, STEPS
@@ -73,13 +73,13 @@ def test_what_failed_is_tried_again_with_the_minutes_that_are_left(
     sweep, losses = papers.Part(papers.SWEEP), papers.Part(papers.LOSSES)
     for part in (sweep, losses):
         note = parts.State(parts.FAILED, 1, "it is too hot")
-        workdir.write_json(tmp_path / f"{part.name}.json", note._asdict())
+        files.write_json(tmp_path / f"{part.name}.json", note._asdict())
     assert parts.run([sweep, losses], "quick", tmp_path, 0) == 1
     assert given == [["--config.execution.retry_failed=True"], []]
     stopped = parts.State(parts.STOPPED, 0)._asdict()  # as it tried again: some are left out still
-    workdir.write_json(tmp_path / f"{sweep.name}.json", stopped)
+    files.write_json(tmp_path / f"{sweep.name}.json", stopped)
     (tmp_path / sweep.name).mkdir()
-    workdir.write_json(tmp_path / sweep.name / workdir.RESULTS, {"failed": {"a": "nan"}})
+    files.write_json(tmp_path / sweep.name / workdir.RESULTS, {"failed": {"a": "nan"}})
     assert parts.run([sweep], "quick", tmp_path, 0) == 1
     assert given[-1] == ["--config.execution.retry_failed=True"]
     monkeypatch.setattr(time, "monotonic", lambda: 0.0)
@@ -162,7 +162,7 @@ def test_results_of_an_earlier_call_do_not_finish_a_part_that_ran_out_of_minutes
 ) -> None:
     made = paper(Fake("fake", "slow", pause=0.02))
     (tmp_path / "slow").mkdir()
-    workdir.write_json(tmp_path / "slow" / workdir.RESULTS, {"failed": {"a": "nan"}})
+    files.write_json(tmp_path / "slow" / workdir.RESULTS, {"failed": {"a": "nan"}})
     assert parts.run(made.parts, "quick", tmp_path, 0.2 / 60) == 0
     assert states(made, tmp_path) == {"slow": "unfinished"}
     assert parts.run(made.parts, "quick", tmp_path, 0) == 0

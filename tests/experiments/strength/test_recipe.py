@@ -14,7 +14,7 @@ from experiments.pages.wording import number
 from experiments.results import data, document
 from experiments.shell.study import StudyRun
 from experiments.strength import recipe_report as report
-from jaxzero import make_game, solvers, workdir
+from jaxzero import files, make_game, solvers, workdir
 from jaxzero.settings import config as config_lib
 from jaxzero.settings.config import ConfigError
 from jaxzero.training import examined_positions
@@ -47,7 +47,7 @@ def tiny(changes: dict[str, Any] | None = None) -> ConfigDict:
 def test_an_arm_whose_end_was_put_off_is_not_measured_yet(tmp_path: Path) -> None:
     assert not study.is_measured(tiny(), tmp_path)
     points = [{"iteration": i} for i in range(3)]
-    workdir.write_json(tmp_path / study.MEASURED, {"runs": [{"points": points}]})
+    files.write_json(tmp_path / study.MEASURED, {"runs": [{"points": points}]})
     assert study.is_measured(tiny(), tmp_path)
     assert not study.is_measured(tiny({"train.iterations": 3}), tmp_path)
 
@@ -194,7 +194,7 @@ def test_a_stopped_study_goes_on_and_ends_in_a_report(
     assert f"](cpu_{tmp_path.name}.svg)" in page
     assert (recorded / f"cpu_{tmp_path.name}.svg").is_file()
     assert trained == [WHOLE, ARMS[1], ARMS[1]]
-    results = workdir.read_json(tmp_path / workdir.RESULTS)
+    results = files.read_json(tmp_path / workdir.RESULTS)
     assert [arm["arm"] for arm in results["arms"]] == [*ARMS[:2]]
     assert results["arms"][1]["changes"] == {"selfplay.opening_plies": 0}
     assert "The recipe plays better than without openings." in (tmp_path / "report.html").read_text(
@@ -203,7 +203,7 @@ def test_a_stopped_study_goes_on_and_ends_in_a_report(
     ahead[ARMS[2]] = 0.3
     study.run(tiny({"study.arms": (*ARMS[1:], WHOLE)}), tmp_path)  # an arm is added
     assert trained[3:] == [ARMS[2]]
-    results = workdir.read_json(tmp_path / workdir.RESULTS)
+    results = files.read_json(tmp_path / workdir.RESULTS)
     assert [arm["arm"] for arm in results["arms"]] == [*ARMS[1:], WHOLE]
     page = (tmp_path / "report.html").read_text(encoding="utf-8")
     assert "It plays worse than without passes." in page
@@ -212,7 +212,7 @@ def test_a_stopped_study_goes_on_and_ends_in_a_report(
 @pytest.mark.slow
 def test_a_small_study_measures_every_kept_network(tmp_path: Path) -> None:
     study.run(tiny(), tmp_path)
-    for arm in workdir.read_json(tmp_path / workdir.RESULTS)["arms"]:
+    for arm in files.read_json(tmp_path / workdir.RESULTS)["arms"]:
         assert [run["seed"] for run in arm["runs"]] == [0, 1]
         for run in arm["runs"]:
             spent = [p["evaluations"] for p in run["points"]]

@@ -1,0 +1,183 @@
+"""JSON, rows and arrays in files: written whole or not at all; one line says what is wrong."""
+
+import contextlib
+import errno
+import json
+import math
+import os
+import zipfile
+import zlib
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from jaxzero.settings.config import ConfigError
+
+DISK_TROUBLE = (
+    errno.ENOSPC, errno.EDQUOT, errno.EACCES, errno.EROFS, errno.EFBIG, errno.EIO,
+)  # fmt: skip
+# What NumPy and `zipfile` raise for files that are no whole `.npz`; RuntimeError: "is encrypted".
+_NO_ARRAYS = (
+    ValueError, OSError, KeyError, EOFError, RuntimeError, MemoryError, zipfile.BadZipFile,
+    zlib.error,
+)  # fmt: skip
+
+
+def plain(value: Any) -> Any:
+    """Something that JSON can hold; floats that are not finite become null."""
+    if isinstance(value, dict):
+        return {str(k): plain(v) for k, v in value.items()}
+    if isinstance(value, list | tuple):
+        return [plain(v) for v in value]
+    if isinstance(value, np.ndarray):
+        return plain(value.tolist())
+    if isinstance(value, np.generic):
+        return plain(value.item())
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    return value
+
+
+def from_home(path: str | Path) -> Path:
+    """A path as a person writes it, `~` for the home folder: `--flag=~/x` reaches us like that."""
+    try:
+        return Path(path).expanduser()
+    except RuntimeError:  # `~nobody`
+        return Path(path)
+
+
+@contextlib.contextmanager
+def writing(path: Path) -> Iterator[None]:
+    """Turns a full or unwritable disk into one line. ConfigError: which file, and why."""
+    try:
+        yield
+    except OSError as error:
+        raise ConfigError(
+            f"--workdir: {path} can't be written ({error.strerror or error}): make room or choose "
+            "another directory; the same command resumes from what is saved"
+        ) from error
+
+
+@contextlib.contextmanager
+def _replacing(path: Path, ending: str = "") -> Iterator[Path]:
+    """A file beside another, which it becomes; another process may be writing the same one."""
+    part = path.with_name(f".{path.name}.{os.getpid()}.part{ending}")
+    with writing(path):
+        try:
+            yield part
+            with part.open("rb") as file:
+                os.fsync(file.fileno())  # else a power cut may leave the name with nothing in it
+            os.replace(part, path)
+        finally:
+            part.unlink(missing_ok=True)
+
+
+def write_text(path: Path, text: str) -> None:
+    """Writes a whole file or nothing: a reader never sees half of one."""
+    with _replacing(path) as part:
+        part.write_text(text, encoding="utf-8")
+
+
+def write_json(path: Path, value: Any) -> None:
+    """Writes a whole file or nothing, as `write_text`."""
+    write_text(path, json.dumps(plain(value), indent=1) + "\n")
+
+
+def write_arrays(path: Path, arrays: Mapping[str, Any]) -> None:
+    """Writes a compressed `.npz`, whole or not at all; its folder is made."""
+    with _replacing(path, ".npz") as part:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        np.savez_compressed(part, **arrays)
+
+
+def read_arrays(path: Path, names: Iterable[str], remedy: str) -> dict[str, np.ndarray]:
+    """What `write_arrays` wrote.
+
+    Args:
+      names: arrays that it must have.
+      remedy: what to do when it does not.
+
+    Raises:
+      ConfigError: it is missing or damaged.
+    """
+    try:
+        with np.load(path, allow_pickle=False) as stored:
+            found = {name: stored[name] for name in stored.files}
+    except _NO_ARRAYS as error:
+        reason = "is missing" if isinstance(error, FileNotFoundError) else f"is damaged ({error})"
+        raise ConfigError(f"{path} {reason}: {remedy}".replace("\n", " ")) from error
+    if missing := sorted(set(names) - found.keys()):
+        raise ConfigError(f"{path} is damaged (it has no {missing[0]}): {remedy}")
+    return found
+
+
+def read_json(path: Path) -> dict[str, Any]:
+    """The object in a JSON file. ConfigError: it holds none any more."""
+    found: dict[str, Any] = read(path, dict)
+    return found
+
+
+def read_list(path: Path) -> list[Any]:
+    """The list in a JSON file. ConfigError: it holds none any more."""
+    found: list[Any] = read(path, list)
+    return found
+
+
+def read(path: Path, kind: type = object) -> Any:
+    """A JSON file that holds one of a kind. ConfigError: it does not."""
+    try:
+        if isinstance(found := json.loads(path.read_text("utf-8")), kind):
+            return found
+        error = f"it holds no {'list' if kind is list else 'object'}"
+    except ValueError as wrong:
+        error = str(wrong)
+    raise ConfigError(f"{path} is damaged ({error}): put back a copy of it")
+
+
+def append_rows(path: Path, rows: Iterable[dict[str, Any]]) -> None:
+    """Adds lines to a JSONL file, all at once, in place of a last one that was cut short."""
+    text = "".join(json.dumps(plain(row)) + "\n" for row in rows)
+    with writing(path), path.open("a+b") as file:
+        if file.seek(0, os.SEEK_END):
+            file.seek(-1, os.SEEK_END)
+            if file.read(1) != b"\n":
+                file.seek(0)
+                file.truncate(file.read().rfind(b"\n") + 1)
+        file.write(text.encode())
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def read_rows(path: Path) -> list[dict[str, Any]]:
+    """The whole lines of a JSONL file; a last line cut short by a crash is not one.
+
+    ConfigError: a whole line is not JSON any more.
+    """
+    if not path.exists():
+        return []
+    *lines, _ = path.read_bytes().split(b"\n")
+    rows = []
+    for number, line in enumerate(lines, 1):
+        try:
+            rows.append(json.loads(line))
+        except ValueError as error:
+            raise ConfigError(
+                f"{path} is damaged (line {number}: {error}): put back a copy of it"
+            ) from error
+    return rows
+
+
+def drop_rows_after(path: Path, iteration: int) -> None:
+    """Forgets the metrics of iterations that will be done again."""
+    rewrite_rows(path, (row for row in read_rows(path) if row["iteration"] <= iteration))
+
+
+def rewrite_rows(path: Path, rows: Iterable[dict[str, Any]]) -> None:
+    """A JSONL file of these rows alone, whole or not at all."""
+    part = path.with_name(f".{path.name}.part")
+    part.unlink(missing_ok=True)
+    append_rows(part, rows)
+    with writing(path):
+        os.replace(part, path)
