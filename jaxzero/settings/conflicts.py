@@ -11,10 +11,24 @@ from ml_collections import ConfigDict
 from jaxzero.settings import archive, features, growing, league, sharing
 from jaxzero.settings.switches import Switches
 
+Conflicts = Iterator[tuple[Any, str, str]]  # whether it is so, key, remedy
 
-def conflicts(config: ConfigDict, switches: Switches) -> Iterator[tuple[Any, str, str]]:
+
+def conflicts(config: ConfigDict, switches: Switches) -> Conflicts:
     """(whether it is so, key, remedy) of what does not go together."""
-    search, own, replay, train = config.search, config.selfplay, config.replay, config.train
+    yield from _of_arena(config, switches)
+    yield from _of_curriculum(config)
+    yield from _of_window(config)
+    yield from _of_training(config)
+    yield from _of_search(config, switches)
+    yield from features.conflicts(config)
+    yield from growing.conflicts(config)
+    yield from sharing.conflicts(config, switches)
+    yield from archive.conflicts(config, switches)
+    yield from league.conflicts(config, switches)
+
+
+def _of_arena(config: ConfigDict, switches: Switches) -> Conflicts:
     yield (
         config.arena.gate != "none" and config.arena.games % 2,
         "arena.games",
@@ -33,6 +47,10 @@ def conflicts(config: ConfigDict, switches: Switches) -> Iterator[tuple[Any, str
         "config.switches.keep_tree=True, config.switches.arena_random_openings=False and "
         "config.execution.tree_steps='loops'",
     )
+
+
+def _of_curriculum(config: ConfigDict) -> Conflicts:
+    own = config.selfplay
     epochs = list(own.curriculum_epochs)
     yield (
         len(epochs) != len(own.curriculum_fractions) or not epochs,
@@ -44,6 +62,10 @@ def conflicts(config: ConfigDict, switches: Switches) -> Iterator[tuple[Any, str
         "selfplay.curriculum_epochs",
         "begin with 0 and count upwards",
     )
+
+
+def _of_window(config: ConfigDict) -> Conflicts:
+    replay, train = config.replay, config.train
     yield (
         replay.minimum_games
         and (replay.window_positions or train.schedule != "constant" or train.passes),
@@ -52,11 +74,12 @@ def conflicts(config: ConfigDict, switches: Switches) -> Iterator[tuple[Any, str
         "config.train.passes=0",
     )
     most = max(replay.minimum_games, default=0)
-    slots = -(-most // own.episodes)
+    episodes = config.selfplay.episodes
+    slots = -(-most // episodes)
     yield (
         slots > replay.window,
         "replay.minimum_games",
-        f"{most} games are {slots} batches of config.selfplay.episodes={own.episodes}, set "
+        f"{most} games are {slots} batches of config.selfplay.episodes={episodes}, set "
         "config.replay.window to at least that",
     )
     yield (
@@ -71,13 +94,14 @@ def conflicts(config: ConfigDict, switches: Switches) -> Iterator[tuple[Any, str
         "the window grows from it to "
         f"config.replay.window_positions={replay.window_positions}, choose less than that",
     )
-    for pair, numbers in (
-        ("replay.window_grows", replay.window_grows),
-        ("train.cycle_momentum", train.cycle_momentum),
-    ):
-        yield len(numbers) != 2, pair, "give two numbers"
     grows = list(replay.window_grows)
+    yield len(grows) != 2, "replay.window_grows", "give two numbers"
     yield replay.window_start and grows != sorted(grows), "replay.window_grows", "count upwards"
+
+
+def _of_training(config: ConfigDict) -> Conflicts:
+    train = config.train
+    yield len(train.cycle_momentum) != 2, "train.cycle_momentum", "give two numbers"
     yield (
         train.passes and train.epochs != 1,
         "train.passes",
@@ -98,6 +122,10 @@ def conflicts(config: ConfigDict, switches: Switches) -> Iterator[tuple[Any, str
         "train.cycle_peak",
         f"0 < cycle_peak < cycle_end < 1 is needed (cycle_end={train.cycle_end})",
     )
+
+
+def _of_search(config: ConfigDict, switches: Switches) -> Conflicts:
+    search, own, train = config.search, config.selfplay, config.train
     yield (
         search.algorithm == "gumbel" and own.fast_share,
         "search.algorithm",
@@ -142,8 +170,3 @@ def conflicts(config: ConfigDict, switches: Switches) -> Iterator[tuple[Any, str
         "search.algorithm",
         "sequential halving starts from an unvisited root, set config.switches.keep_tree=False",
     )
-    yield from features.conflicts(config)
-    yield from growing.conflicts(config)
-    yield from sharing.conflicts(config, switches)
-    yield from archive.conflicts(config, switches)
-    yield from league.conflicts(config, switches)
