@@ -12,8 +12,7 @@ from typing import Any
 from benchmarks import targets
 from benchmarks.markdown import as_table, big, short
 from benchmarks.records import Record
-from experiments.shell import arguments
-from jaxzero import files
+from jaxzero import arguments, files
 
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "performance.md"
 _MARK = re.compile(r"(<!-- table (\w+) (\w+) -->\n).*?(<!-- end -->)", re.DOTALL)

@@ -25,8 +25,7 @@ from matplotlib.figure import Figure
 
 from benchmarks.markdown import as_table, short
 from experiments.pages import style
-from experiments.shell import arguments
-from jaxzero import files, workdir
+from jaxzero import arguments, files, workdir
 from jaxzero.settings.config import ConfigError
 
 _FEWEST: Final = 10  # samples that say how something grows

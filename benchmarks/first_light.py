@@ -28,8 +28,7 @@ from benchmarks import agreement, kernels, presets, resuming, search, suite, tra
 from benchmarks.cases import Case, Measured
 from benchmarks.markdown import as_table, short
 from benchmarks.records import Record, Records
-from experiments.shell import arguments
-from jaxzero import files
+from jaxzero import arguments, files
 from jaxzero.runs import runner
 from jaxzero.settings.config import ConfigError, default_config, nearest
 

@@ -20,7 +20,8 @@ import numpy as np
 from ml_collections import ConfigDict
 
 from benchmarks import deviceless, probe
-from experiments.shell import arguments, cli
+from experiments.shell import cli
+from jaxzero import arguments
 from jaxzero.runs import Member, hardware, memory, population, runner
 from jaxzero.runs.hardware import Hardware
 from jaxzero.runs.memory import Forecast

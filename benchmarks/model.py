@@ -21,8 +21,7 @@ from jax.sharding import NamedSharding
 
 from benchmarks import deviceless, iteration, launches, search, setups, training
 from benchmarks.launches import Loop
-from experiments.shell import arguments
-from jaxzero import files, workdir
+from jaxzero import arguments, files, workdir
 from jaxzero.loops import MEMBER_AXIS
 from jaxzero.runs import flops, population
 from jaxzero.search import core, rules

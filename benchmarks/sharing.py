@@ -16,7 +16,7 @@ import jax
 
 from benchmarks import setups
 from benchmarks.timing import Effort, interleave
-from experiments.shell import arguments
+from jaxzero import arguments
 from jaxzero.training import episodes
 
 _WAYS = ("none", "ply", "cache")

@@ -16,8 +16,7 @@ from typing import NamedTuple
 from benchmarks import device, games, iteration, parts, search, selfplay, start, training
 from benchmarks.cases import Case
 from benchmarks.records import Record, Records
-from experiments.shell import arguments
-from jaxzero.play.terminal import pipes
+from jaxzero import arguments, pipes
 from jaxzero.runs import runner
 from jaxzero.settings import devices
 from jaxzero.settings.config import ConfigError, default_config, nearest

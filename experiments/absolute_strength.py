@@ -24,10 +24,10 @@ from tqdm import tqdm
 
 from experiments.pages.tables import Table
 from experiments.pages.wording import plural
-from experiments.shell import arguments, next_command
-from experiments.shell.arguments import Parser
+from experiments.shell import next_command
 from experiments.strength import absolute_section, contestants, opponents
-from jaxzero import files, runs, solvers, workdir
+from jaxzero import arguments, files, runs, solvers, workdir
+from jaxzero.arguments import Parser
 from jaxzero.games import Game
 from jaxzero.runs import Run, runner
 from jaxzero.runs.processes import say

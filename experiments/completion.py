@@ -9,7 +9,8 @@ Prints a script that holds all names; nothing is imported when the Tab key is pr
 from collections.abc import Iterator, Sequence
 
 from experiments import glossary
-from experiments.shell import arguments, presets, usage
+from experiments.shell import presets, usage
+from jaxzero import arguments
 from jaxzero.settings.config import KEYS, ConfigError, nearest
 from jaxzero.settings.keys import Key, table
 

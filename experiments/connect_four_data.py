@@ -16,9 +16,9 @@ from pathlib import Path
 from experiments.connect_four import solved_positions
 from experiments.connect_four.solved_games import Recipe
 from experiments.connect_four.solved_set import ROOT, default_directory, make
-from experiments.shell import arguments
-from experiments.shell.arguments import Parser
 from experiments.shell.next_command import suggest
+from jaxzero import arguments
+from jaxzero.arguments import Parser
 from jaxzero.settings.config import ConfigError
 
 

@@ -23,11 +23,10 @@ from experiments.costs.clock import Calibration, Cost
 from experiments.loss_ablation import STUDY
 from experiments.pages import reports
 from experiments.pages.wording import plus_minus
-from experiments.shell import arguments
-from experiments.shell.arguments import Parser
 from experiments.shell.next_command import suggest
 from experiments.strength import contestants
-from jaxzero import files, runs, workdir
+from jaxzero import arguments, files, runs, workdir
+from jaxzero.arguments import Parser
 from jaxzero.runs import Run, flops, population, runner
 from jaxzero.runs.processes import say
 from jaxzero.settings import config as config_lib

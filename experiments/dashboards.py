@@ -11,7 +11,7 @@ import importlib
 from collections.abc import Sequence
 from typing import Any
 
-from experiments.shell import arguments
+from jaxzero import arguments
 from jaxzero.settings.config import ConfigError
 
 _REPORTS, _WORKSPACES = "wandb_workspaces.reports.v2", "wandb_workspaces.workspaces"

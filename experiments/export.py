@@ -23,10 +23,9 @@ from typing import Any, NamedTuple
 
 import jax
 
-from experiments.shell import arguments
-from experiments.shell.arguments import Parser
 from experiments.shell.next_command import suggest
-from jaxzero import files, runs, workdir
+from jaxzero import arguments, files, runs, workdir
+from jaxzero.arguments import Parser
 from jaxzero.runs import Run, population, weights
 from jaxzero.settings.config import ConfigError
 from jaxzero.tracking.wandb_runs import LEDGER

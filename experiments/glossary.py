@@ -8,8 +8,8 @@ import pkgutil
 from collections.abc import Sequence
 
 from experiments import configs
-from experiments.shell import arguments
 from experiments.shell.usage import UNSET, show
+from jaxzero import arguments
 from jaxzero.settings import companions
 from jaxzero.settings.config import KEYS
 from jaxzero.settings.keys import Key, table

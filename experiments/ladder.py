@@ -14,12 +14,12 @@ from pathlib import Path
 from typing import Any
 
 from experiments.pages import page
-from experiments.shell import arguments, next_command
-from experiments.shell.arguments import Parser
+from experiments.shell import next_command
 from experiments.strength import contestants, fixed_opponents, opponents
 from experiments.strength import ladder_figures as pictures
 from experiments.strength.fixed_opponents import ZERO, LadderSettings
-from jaxzero import files, runs
+from jaxzero import arguments, files, runs
+from jaxzero.arguments import Parser
 from jaxzero.runs import Run, runner
 from jaxzero.runs.processes import say
 from jaxzero.settings import devices

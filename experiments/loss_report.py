@@ -16,10 +16,9 @@ from experiments.claims import measured
 from experiments.claims.losses import decide
 from experiments.losses import joint_report
 from experiments.pages import page
-from experiments.shell import arguments
 from experiments.shell.next_command import suggest
 from experiments.strength import contestants
-from jaxzero import files
+from jaxzero import arguments, files
 from jaxzero.runs.processes import say
 from jaxzero.settings.config import ConfigError
 

@@ -16,9 +16,8 @@ from typing import Any, Final
 from experiments import hyperparameter_correlation, hyperparameter_sweep
 from experiments.hyperparameters import group_training, setting_study
 from experiments.hyperparameters.group_training import BROKEN, DONE, GROUPS
-from experiments.shell import arguments
 from experiments.shell.study import StudyRun
-from jaxzero import files, runs, workdir
+from jaxzero import arguments, files, runs, workdir
 from jaxzero.runs import hardware, runner
 from jaxzero.runs.processes import say
 from jaxzero.settings import config as config_lib

@@ -10,9 +10,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from experiments.pages import reports
-from experiments.shell import arguments
 from experiments.shell.next_command import play_it, suggest
-from jaxzero import workdir
+from jaxzero import arguments, workdir
 from jaxzero.runs.processes import say
 
 

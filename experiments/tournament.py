@@ -20,8 +20,6 @@ import jax
 from ml_collections import ConfigDict
 
 from experiments.pages import reports
-from experiments.shell import arguments
-from experiments.shell.arguments import Parser
 from experiments.shell.next_command import suggest
 from experiments.strength import (
     contestants,
@@ -32,7 +30,8 @@ from experiments.strength import (
 )
 from experiments.strength.contestants import Contestant
 from experiments.strength.opponents import Entry
-from jaxzero import files, runs, workdir
+from jaxzero import arguments, files, runs, workdir
+from jaxzero.arguments import Parser
 from jaxzero.matches import round_robin, tournament
 from jaxzero.runs import Run, runner
 from jaxzero.runs.processes import say

@@ -3,7 +3,6 @@
 python -m jaxzero.doctor
 """
 
-import argparse
 import functools
 import os
 import platform
@@ -21,11 +20,11 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jaxzero import pretrained, search, workdir
+from jaxzero import arguments, pretrained, search, workdir
 from jaxzero.play.display import session
 from jaxzero.runs import hardware, memory, runner
 from jaxzero.settings import devices
-from jaxzero.settings.config import ConfigError, changed, default_config
+from jaxzero.settings.config import changed, default_config
 from jaxzero.training import heldout, iteration, learner
 from jaxzero.training.spec import make_hyper, make_spec
 
@@ -171,14 +170,13 @@ def main(say: Callable[[str], None] = _now) -> int:
 
 def start() -> None:
     """`python -m jaxzero.doctor`: status 2 for devices that are not here."""
-    about = (__doc__ or "").splitlines()[0]
-    argparse.ArgumentParser(prog="python -m jaxzero.doctor", description=about).parse_args()
-    try:
-        with devices.known_platforms():
-            sys.exit(main())
-    except ConfigError as error:
-        print(f"error: {error}", file=sys.stderr)
-        sys.exit(2)
+
+    def program() -> None:
+        about = (__doc__ or "").splitlines()[0]
+        arguments.Parser(prog="python -m jaxzero.doctor", description=about).parse()
+        sys.exit(main())
+
+    arguments.run(program)
 
 
 if __name__ == "__main__":

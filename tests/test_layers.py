@@ -11,9 +11,10 @@ ROOT = Path(__file__).resolve().parents[1]
 # From the ground up. A room imports from floors below its own and from itself, never from a
 # neighbour or from above. It is a package of `jaxzero` or `experiments`, or a file beside them.
 FLOORS = (
-    {"jaxzero.loops", "jaxzero.games", "jaxzero.ratings", "jaxzero.networks", "jaxzero.settings"},
+    {"jaxzero.loops", "jaxzero.games", "jaxzero.ratings", "jaxzero.networks", "jaxzero.settings"}
+    | {"jaxzero.pipes"},
     {"jaxzero.files"},
-    {"jaxzero.workdir"},
+    {"jaxzero.workdir", "jaxzero.arguments"},
     {"jaxzero.pretrained"},
     {"jaxzero.search"},
     {"jaxzero.players"},

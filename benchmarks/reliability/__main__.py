@@ -3,7 +3,7 @@
 import sys
 
 from benchmarks.reliability import command
-from experiments.shell import arguments
+from jaxzero import arguments
 
 if __name__ == "__main__":
     arguments.run(lambda: sys.exit(command.main()))

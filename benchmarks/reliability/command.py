@@ -35,7 +35,7 @@ from benchmarks.reliability import (
     studies,
 )
 from benchmarks.reliability.tally import Step, Tally
-from experiments.shell import arguments
+from jaxzero import arguments
 from jaxzero.runs import runner
 from jaxzero.settings.config import ConfigError, default_config, nearest
 

@@ -4,7 +4,7 @@
 """
 
 from experiments.claims.command import main
-from experiments.shell import arguments
+from jaxzero import arguments
 
 if __name__ == "__main__":
     arguments.run(main)

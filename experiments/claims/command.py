@@ -22,9 +22,8 @@ from experiments.claims import decision, effort, inference, measured, papers, su
 from experiments.claims.losses import Findings, decide, published_effect
 from experiments.claims.section import details, of_results, table
 from experiments.pages.wording import joined
-from experiments.shell import arguments
 from experiments.shell.next_command import suggest
-from jaxzero import files, workdir
+from jaxzero import arguments, files, workdir
 from jaxzero.settings.config import ConfigError
 
 FILE = "claims.json"

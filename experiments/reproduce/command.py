@@ -19,8 +19,8 @@ from experiments.hyperparameters.groups import parse_shard
 from experiments.reproduce import forecast, launch, pages, parts, plan
 from experiments.reproduce.launch import LAUNCHERS, Share
 from experiments.reproduce.papers import PAPERS, SCALES, Paper, find
-from experiments.shell.arguments import Parser, words
 from experiments.shell.next_command import suggest
+from jaxzero.arguments import Parser, words
 from jaxzero.runs.processes import say
 from jaxzero.settings.config import ConfigError
 

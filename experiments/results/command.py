@@ -19,8 +19,7 @@ from experiments.pages.study import load
 from experiments.pages.wording import plural
 from experiments.results import data, document, shown
 from experiments.results.data import Recorded
-from experiments.shell import arguments
-from jaxzero import workdir
+from jaxzero import arguments, workdir
 from jaxzero.runs.processes import say
 from jaxzero.settings.config import ConfigError
 

@@ -19,8 +19,7 @@ from ml_collections.config_flags import config_flags
 
 from experiments.shell import usage
 from experiments.shell.usage import StudySettings
-from jaxzero import files
-from jaxzero.play.terminal import pipes
+from jaxzero import files, pipes
 from jaxzero.runs import processes
 from jaxzero.runs.stopping import Stopped
 from jaxzero.settings import companions, devices

@@ -10,10 +10,9 @@ import jax
 import numpy as np
 from tqdm import tqdm
 
-from experiments.shell import arguments
 from experiments.strength import contestants, opponents
 from experiments.strength.opponents import Entry
-from jaxzero import files
+from jaxzero import arguments, files
 from jaxzero.matches import tournament
 from jaxzero.matches.ladder import Ladder, above
 from jaxzero.players import Players

@@ -8,20 +8,21 @@ python -m jaxzero.play --replay=game.txt                      # a record again, 
 python -m jaxzero.play --web                                  # all of it on a page in the browser
 """
 
-import argparse
 import importlib.util
 import sys
 import time
+from argparse import Namespace
 from collections.abc import Sequence
-from typing import NoReturn, TextIO
+from typing import TextIO
 
 import numpy as np
 
-from jaxzero import pretrained, runs
+from jaxzero import arguments, pretrained, runs
+from jaxzero.arguments import Parser
 from jaxzero.games import Game, make_game
 from jaxzero.play.display import boards, records, session
 from jaxzero.play.display.records import Record
-from jaxzero.play.terminal import board_players, pipes
+from jaxzero.play.terminal import board_players
 from jaxzero.play.terminal.board_players import BoardPlayer, analyse
 from jaxzero.play.terminal.console import Console
 from jaxzero.play.terminal.dialogue import Table, converse
@@ -36,27 +37,10 @@ _OPENING = 2  # random moves before each pair of several games
 _RUN_FLAGS = ("member", "iteration", "simulations")
 
 
-class _Parser(argparse.ArgumentParser):
-    """Refuses a bad command line with one line."""
-
-    def parse(self, words: Sequence[str] | None) -> argparse.Namespace:
-        """The flags' values. ConfigError: one line about the first word that is wrong."""
-        given, unknown = self.parse_known_args(words)
-        if unknown:
-            word = unknown[0].partition("=")[0]
-            flags = [flag for action in self._actions for flag in action.option_strings]
-            raise ConfigError(f"unknown flag {word or repr(word)}: {nearest(word, flags)}")
-        return given
-
-    def error(self, message: str) -> NoReturn:
-        raise ConfigError(message.removeprefix("argument "))
-
-
-def _parser() -> _Parser:
-    parser = _Parser(
+def _parser() -> Parser:
+    parser = Parser(
         prog="python -m jaxzero.play",
         description="A person against a player, or two players, on any game.",
-        allow_abbrev=False,
     )
     add = parser.add_argument
     ships = ", ".join(pretrained.names())
@@ -109,7 +93,7 @@ def main(
     return 0
 
 
-def _run(given: argparse.Namespace, console: Console) -> None:
+def _run(given: Namespace, console: Console) -> None:
     if given.player and given.run:
         raise ConfigError(f"--player={given.player} and --run={given.run}: choose one")
     if given.player:
@@ -157,7 +141,7 @@ def _run(given: argparse.Namespace, console: Console) -> None:
             _keep(given.record, played, console)
 
 
-def _serve(given: argparse.Namespace, console: Console) -> None:
+def _serve(given: Namespace, console: Console) -> None:
     """The page, until it is interrupted."""
     if importlib.util.find_spec("werkzeug") is None:
         raise ConfigError('--web needs werkzeug, which is not installed: pip install -e ".[web]"')
@@ -190,7 +174,7 @@ def _serve(given: argparse.Namespace, console: Console) -> None:
     begin.serve(site, choice, seed=given.seed, port=given.port or 0, say=console.say)
 
 
-def _refuse_contradictions(given: argparse.Namespace) -> None:
+def _refuse_contradictions(given: Namespace) -> None:
     """Flags that can't go together, before anything is opened."""
     for name, least in (("games", 1), ("opening", 0), ("seed", 0)):
         value = getattr(given, name)
@@ -241,7 +225,7 @@ def _is_plain(name: str) -> bool:
     return name in board_players.PLAIN_NAMES or name.startswith("mcts_")
 
 
-def _run_of(given: argparse.Namespace) -> Run | None:
+def _run_of(given: Namespace) -> Run | None:
     """The run that is asked for, on the board that is asked for."""
     run = runs.open_run(given.run) if given.run else None
     if run is not None and given.game not in (None, run.spec.game.name):
@@ -249,7 +233,7 @@ def _run_of(given: argparse.Namespace) -> Run | None:
     return run
 
 
-def _player(given: argparse.Namespace, console: Console) -> tuple[Game, BoardPlayer]:
+def _player(given: Namespace, console: Console) -> tuple[Game, BoardPlayer]:
     """The board, and who plays on it."""
     run = _run_of(given)
     if run is not None:
@@ -264,7 +248,7 @@ def _player(given: argparse.Namespace, console: Console) -> tuple[Game, BoardPla
     return game, board_players.plain(given.opponent, game)
 
 
-def _other(given: argparse.Namespace, game: Game) -> BoardPlayer:
+def _other(given: Namespace, game: Game) -> BoardPlayer:
     """Whom the player is watched against."""
     if _is_plain(given.versus):
         return board_players.plain(given.versus, game)
@@ -312,5 +296,4 @@ def _keep(path: str | None, played: Sequence[Record], console: Console) -> None:
 
 def start() -> None:
     """`python -m jaxzero.play`."""
-    with pipes.reader_may_leave():
-        sys.exit(main())
+    arguments.run(lambda: sys.exit(main()))

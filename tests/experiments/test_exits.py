@@ -11,7 +11,8 @@ import pytest
 from jax.errors import JaxRuntimeError
 
 from experiments import tournament
-from experiments.shell import arguments, cli
+from experiments.shell import cli
+from jaxzero import arguments
 from jaxzero.runs.stopping import Stopped
 from jaxzero.settings.config import ConfigError
 from tests.experiments.test_cli import Study, command

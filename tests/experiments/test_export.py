@@ -14,8 +14,7 @@ import numpy as np
 import pytest
 
 from experiments import export
-from experiments.shell import arguments
-from jaxzero import runs, workdir
+from jaxzero import arguments, runs, workdir
 from jaxzero.runs import Member, weights
 from jaxzero.runs.checkpoints import Checkpoints
 from jaxzero.settings.config import ConfigError

@@ -236,8 +236,8 @@ REFUSED: list[tuple[list[str], str]] = [
     (["--run={run}", "--versus=random", "--record="], "a record ends in .txt (text) or"),
     (["--run={run}", "--versus=connect_four_5x5"], "mean 'pretrained:connect_four_5x5'?"),
     (["--replay={tmp}/none.txt", "--seed=9"], "--web, not --seed"),
-    ([""], "unknown flag ''"),
-    (["--rum=x"], "unknown flag --rum: did you mean '--run'?"),
+    ([""], "unknown argument ''"),
+    (["--rum=x"], "unknown argument '--rum=x': did you mean --run?"),
     (["--side=third"], "--side: invalid choice: 'third'"),
     (["--seed=many"], "--seed: invalid int value: 'many'"),
 ]  # fmt: skip

@@ -12,9 +12,8 @@ import pytest
 
 from experiments import absolute_strength
 from experiments.pages.study import Study
-from experiments.shell import arguments
 from experiments.strength import absolute_section
-from jaxzero import runs, solvers
+from jaxzero import arguments, runs, solvers
 from jaxzero.games import Game, make_game
 from jaxzero.players import Players, Turn, no_cost
 from jaxzero.settings.config import ConfigError

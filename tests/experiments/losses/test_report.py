@@ -15,7 +15,7 @@ from experiments.losses import sentences
 from experiments.pages import reports
 from experiments.pages.study import Study, load
 from experiments.pages.wording import number, plus_minus, short
-from experiments.shell import arguments
+from jaxzero import arguments
 from jaxzero.settings.config import ConfigError
 from tests.browser import check_report
 from tests.experiments import made_up

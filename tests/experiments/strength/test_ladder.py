@@ -14,11 +14,10 @@ from tqdm import tqdm
 
 from experiments import absolute_strength, ladder
 from experiments.pages.wording import NONE
-from experiments.shell import arguments
 from experiments.strength import contestants, fixed_opponents
 from experiments.strength import ladder_figures as pictures
 from experiments.strength.fixed_opponents import LadderSettings
-from jaxzero import runs
+from jaxzero import arguments, runs
 from jaxzero.games import make_game
 from jaxzero.matches import arena
 from jaxzero.matches.ladder import Ladder, above, ladder_pairs

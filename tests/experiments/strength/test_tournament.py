@@ -10,10 +10,9 @@ import numpy as np
 import pytest
 
 from experiments import tournament
-from experiments.shell import arguments
 from experiments.strength import contestants, tournament_figures, tournament_report
 from experiments.tournament import TournamentSettings
-from jaxzero import runs
+from jaxzero import arguments, runs
 from jaxzero.matches import round_robin
 from jaxzero.ratings import bayes_elo
 from jaxzero.ratings.triples import find

@@ -1,6 +1,6 @@
-"""Command lines of programs that take finished runs: `python -m experiments.X RUN RUN --flag=...`.
+"""Command lines of programs that take flags: `python -m experiments.X RUN RUN --flag=...`.
 
-The studies, which take settings, have `cli`. Both answer a wrong word in one line.
+Studies, which take settings, have `experiments.shell.cli`. Both answer a wrong word in one line.
 """
 
 import argparse
@@ -13,8 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NoReturn
 
-from jaxzero import files
-from jaxzero.play.terminal import pipes
+from jaxzero import files, pipes
 from jaxzero.settings import devices
 from jaxzero.settings.config import ConfigError
 
