@@ -47,7 +47,7 @@ def test_a_study_is_watched_to_its_end_and_begun_again(study: Path) -> None:
     samples = endurance.read(record)
     ends = [sample.end for sample in samples if sample.end]
     assert ends[:2] == ["SIGTERM", "SIGKILL"]
-    assert samples[-1].start in (len(ends) - 1, len(ends))  # the last may end by itself, and at once
+    assert samples[-1].start in (len(ends) - 1, len(ends))  # the last one ends by itself
     assert samples[-1].iterations <= 12 <= samples[-1].iterations + 1
     assert all(s.resident > 1 and s.files >= 3 and s.threads >= 1 for s in samples)
     assert signal.getsignal(signal.SIGINT) is handler
