@@ -173,7 +173,16 @@ def _no_better_than_a_constant(group: Group) -> list[str]:
     return [
         f"The value is {surely} than a constant: after iteration {last} its mean squared error is "
         f"{number(error, 3)}, that of the best constant {number(constant, 3)}{known}."
+        + _recalibrated(group, [last])
     ]
+
+
+def _recalibrated(group: Group, iterations: Sequence[int]) -> str:
+    """Whether the value does not know, or is too sure; files that are older don't say."""
+    left = [group.at("recalibrated_error", i) for i in iterations]
+    if any(map(math.isnan, left)):
+        return ""
+    return f" Recalibrated it is {' and '.join(number(one, 3) for one in left)}."
 
 
 def _worse(group: Group) -> list[str]:
@@ -194,6 +203,7 @@ def _worse(group: Group) -> list[str]:
         lines.append(
             f"The value has become worse after its best: its error was {number(least, 3)} after "
             f"iteration {best} and is {number(error, 3)} after {last}."
+            + _recalibrated(group, [best, last])
         )
     return lines
 
@@ -242,6 +252,7 @@ def numbers(groups: Sequence[Group]) -> Table:
         "KL": ("target_divergence", 2),
         "value error": ("value_error", 3),
         "constant": ("constant_error", 3),
+        "recalibrated": ("recalibrated_error", 3),
         "calibration": ("calibration_error", 3),
         "distinct games": ("distinct_games", 2),
         "positions": ("distinct_positions", 2),
@@ -261,8 +272,9 @@ def numbers(groups: Sequence[Group]) -> Table:
             },
         },
         "Shares of contested positions; entropies and KL of the target from the prior in nats, "
-        "errors of the value squared; calibration: mean distance of predicted and true value over "
-        "bins. Distinct: share of the iteration's games and positions; window: effective number of "
+        "errors of the value squared, recalibrated: what is left of it where each of five bins of "
+        "the prediction stands for its true mean; calibration: mean distance of predicted and true "
+        "value over these bins. Distinct: share of the iteration's games and positions; window: effective number of "
         "its positions, 1 over the sum of the squared shares of different ones, as a share of all; "
         "passes: examples that gradient steps drew for each new one.",
         text_columns=1,

@@ -24,7 +24,7 @@ from experiments.pages.wording import (
     plural,
     plus_minus,
 )
-from jaxzero.solvers.accuracy import STAGES
+from jaxzero.solvers.accuracy import STAGES, recalibrated
 
 TITLE: Final = "Absolute strength"
 _DIAGONAL: Final[dict[str, Any]] = {"color": "#999999", "linewidth": 0.9, "linestyle": draw.DASHES}
@@ -35,6 +35,7 @@ _COLUMNS: Final = (
     *((f"search, {stage}", ("search", f"contested_{stage}", "weak")) for stage in STAGES),
     ("best move, search", ("search", "contested", "strong")),
     ("value error", ("value", "all", "mse")),
+    ("recalibrated", ("value", "all", "recalibrated")),
     *((f"value error, {stage}", ("value", stage, "mse")) for stage in STAGES),
 )
 HEADERS: Final = tuple(title for title, _ in _COLUMNS)
@@ -99,11 +100,18 @@ def by_target(networks: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
                 for group in groups
             }
         record["value"] = {
-            group: {"mse": _mean_and_error([n["value"][group]["mse"] for n in own])}
+            group: {
+                "mse": _mean_and_error([n["value"][group]["mse"] for n in own]),
+                "recalibrated": _recalibrated([n["value"][group] for n in own]),
+            }
             for group in own[0]["value"]
         }
         records.append(record)
     return records
+
+
+def _recalibrated(values: Sequence[Mapping[str, Any]]) -> dict[str, float]:
+    return _mean_and_error([recalibrated(one) for one in values])
 
 
 def _mean_and_error(values: Sequence[float | None]) -> dict[str, float]:
@@ -135,6 +143,14 @@ def _last(measured: dict[str, Any]) -> list[dict[str, Any]]:
     """The targets' records after the last measured iteration, in the papers' order."""
     last = _iterations(measured)[-1]
     records = {r["target"]: r for r in measured["targets"] if r["iteration"] == last}
+    own: dict[str, list[Mapping[str, Any]]] = {target: [] for target in records}
+    for network in measured["networks"]:
+        if network["iteration"] == last:
+            own[network["target"]].append(network["value"]["all"])
+    for target, record in records.items():  # older files lack it
+        value = record["value"]
+        value = value | {"all": value["all"] | {"recalibrated": _recalibrated(own[target])}}
+        records[target] = record | {"value": value}
     return [records[target] for target in style.in_order(records)]
 
 
@@ -250,7 +266,9 @@ def strengths(measured: dict[str, Any]) -> Table:
     note = (
         f"After iteration {_iterations(measured)[-1]}. Shares of contested positions in which the "
         "move keeps the result (best move: reaches the best score); value error: mean squared, of "
-        f"the network without search.{known} Mean over seeds ± standard error."
+        f"the network without search.{known} Recalibrated: what is left of it where each tenth of "
+        "the values stands for its mean exact result, so what the value knows, however sure it is "
+        "of it; one that knows nothing has the constant's. Mean over seeds ± standard error."
     )
     title = "Moves and values against exact solutions"
     return Table(title, ("player", "seeds", *HEADERS), tuple(rows), note)

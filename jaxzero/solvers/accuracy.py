@@ -1,7 +1,10 @@
 """How well moves and values agree with the truth about positions."""
 
+from collections.abc import Mapping
 from typing import Any
 
+import jax
+import jax.numpy as jnp
 import numpy as np
 
 from jaxzero.solvers.labels import Labelled
@@ -102,8 +105,8 @@ def value_accuracy(
 
     Returns:
       For `all` positions and by stage: `positions`, `mse` (mean squared error), `constant_mse`
-      (that of the best constant) and `bins`, each with its edges `low` and `high`, `positions`,
-      the mean `predicted` and the mean `exact` value.
+      (that of the best constant), `recalibrated` (see `recalibrated_error`) and `bins`, each with
+      its edges `low` and `high`, `positions`, the mean `predicted` and the mean `exact` value.
     """
     exact = labelled.value.astype(float)
     predicted = np.asarray(values, float)
@@ -120,7 +123,42 @@ def value_accuracy(
             | means_of({"": group & (place == i)}, predicted=predicted, exact=exact)[""]
             for i in range(bins)
         ]
+        accuracy[name]["recalibrated"] = recalibrated(accuracy[name])
     return accuracy
+
+
+def recalibrated_error(share: Any, exact: Any, constant_error: Any, positions: Any) -> Any:
+    """What a value knows, however it is calibrated: its error if each bin had the right value.
+
+    That of the best constant (Murphy 1973's uncertainty) less what the bins tell apart (his
+    resolution), for other positions than those by which the bins were set right: the mean square
+    within groups of an analysis of variance. A value that knows nothing has the constant's.
+
+    Args:
+      share: float[bins], of the positions, by bins of the predicted value.
+      exact: float[bins], mean exact value; anything where there are none.
+      constant_error: mean squared error of the best constant.
+      positions: how many.
+
+    Returns:
+      A mean squared error; NaN where there are no more positions than bins with some.
+    """
+    xp: Any = jnp if isinstance(share, jax.Array) else np
+    held = share > 0
+    exact = xp.where(held, exact, 0.0)
+    told_apart = (share * (exact - (share * exact).sum()) ** 2).sum()
+    free = positions - held.sum()
+    error = (constant_error - told_apart) * positions / xp.maximum(free, 1)
+    return xp.where(free > 0, error, xp.nan)
+
+
+def recalibrated(accuracy: Mapping[str, Any]) -> float:
+    """`recalibrated_error` of a group that `value_accuracy` returned."""
+    bins = [one for one in accuracy["bins"] if one["positions"]]
+    counts = np.array([one["positions"] for one in bins])
+    exact, total = np.array([one["exact"] for one in bins], float), counts.sum()
+    share = counts / max(total, 1)
+    return float(recalibrated_error(share, exact, accuracy["constant_mse"], total))
 
 
 def _mean(x: np.ndarray) -> float:

@@ -16,7 +16,7 @@ from jaxzero.games.base import Game
 from jaxzero.loops import in_chunks
 from jaxzero.search import core
 from jaxzero.search.options import SearchOptions
-from jaxzero.solvers.accuracy import stages
+from jaxzero.solvers.accuracy import recalibrated_error, stages
 from jaxzero.training import learner as learner_lib
 from jaxzero.training import moves
 from jaxzero.training.learner import Learner
@@ -175,6 +175,12 @@ def score(answers: Answers, positions: Positions) -> dict[str, jax.Array]:
     found["value_error_stderr"] = _stderr(squared)
     found["value_gain_stderr"] = _stderr(squared - (positions.value.mean() - positions.value) ** 2)
     found |= _calibration(answers.value, positions.value)
+    found["recalibrated_error"] = recalibrated_error(
+        found["calibration_share"],
+        found["calibration_exact"],
+        found["constant_error"],
+        positions.value.size,
+    )
     return {f"{PREFIX}{name}": value for name, value in found.items()}
 
 

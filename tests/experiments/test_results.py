@@ -204,8 +204,9 @@ def test_exact_solutions_of_two_batches_are_read_together(tmp_path: Path) -> Non
 
     def exact(first: int, settings: dict[str, int]) -> dict[str, Any]:
         kept = {"weak": 0.0, "strong": 0.5}
+        value = {"all": {"mse": 0.3, "constant_mse": 0.4, "bins": []}}
         networks = [
-            {"target": "sum", "seed": seed, "iteration": 9, "value": {"all": {"mse": 0.3}}}
+            {"target": "sum", "seed": seed, "iteration": 9, "value": value}
             | {part: {"contested": kept | {"weak": seed / 8}} for part in ("network", "search")}
             for seed in range(first, first + 4)
         ]

@@ -65,6 +65,37 @@ def test_values_are_compared_with_the_truth() -> None:
     assert found["bins"][3]["exact"] == pytest.approx(0.5)
 
 
+def of_values(values: np.ndarray) -> Labelled:
+    """Positions of these exact values, with one move."""
+    return Labelled(GAME, None, values[:, None].astype(np.int16), np.arange(len(values)))
+
+
+def test_a_value_knows_the_same_however_sure_it_is() -> None:
+    """Half of the positions have the sign that the value has, and the others any."""
+    rng = np.random.default_rng(0)
+    sign, any_sign = rng.choice([-1, 1], (2, 4000))
+    truth = of_values(np.where(rng.random(4000) < 0.5, sign, any_sign))
+    for sure in (0.05, 0.5, 1.0, -1.0):
+        found = solvers.value_accuracy(truth, sure * sign)["all"]
+        assert found["recalibrated"] == pytest.approx(1 - 0.5**2, abs=0.03)
+    assert found["mse"] > 2 * found["constant_mse"]  # the last says the opposite
+    for nothing in (rng.uniform(-1, 1, 4000), np.zeros(4000)):
+        found = solvers.value_accuracy(truth, nothing)["all"]
+        assert found["recalibrated"] == pytest.approx(found["constant_mse"], rel=0.01)
+
+
+def test_the_best_value_of_each_bin_is_unbiased() -> None:
+    """Of few positions a value that knows nothing has the constant's error, not less."""
+    rng = np.random.default_rng(1)
+    errors = [
+        solvers.value_accuracy(of_values(rng.choice([-1, 1], 30)), rng.uniform(-1, 1, 30))["all"]
+        for _ in range(400)
+    ]
+    assert np.mean([one["recalibrated"] for one in errors]) == pytest.approx(1, abs=0.01)
+    one = solvers.value_accuracy(of_values(np.ones(1)), np.ones(1))["all"]
+    assert np.isnan(one["recalibrated"])  # the bin is right by that position alone
+
+
 def test_every_position_is_of_one_stage() -> None:
     for plies in ([2, 5, 10], [14, 15, 16, 17], [3], [1, 2]):
         stages = accuracy.stages(np.array(plies))

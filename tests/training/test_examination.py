@@ -58,6 +58,7 @@ def test_who_knows_the_solution_is_always_right(positions: Positions) -> None:
     assert len(errors) == 6
     assert all(found[name] == 0 for name in errors)
     assert found["calibration_error"] == 0
+    assert found["recalibrated_error"] == pytest.approx(0, abs=1e-6)
     assert found["calibration_share"].sum() == pytest.approx(1)
 
 
@@ -156,3 +157,5 @@ def test_bins_of_the_prediction_count_by_their_positions(positions: Positions) -
     found = scored(uniform(positions).replace(value=jnp.where(high, 0.9, -0.9)), positions)
     expected = sum(m.mean() * abs(p - exact[m].mean()) for m, p in ((high, 0.9), (~high, -0.9)))
     assert found["calibration_error"] == pytest.approx(expected, rel=1e-4)
+    within = sum(((exact[m] - exact[m].mean()) ** 2).sum() for m in (high, ~high))
+    assert found["recalibrated_error"] == pytest.approx(within / (COUNT - 2), rel=1e-4)
