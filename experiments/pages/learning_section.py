@@ -274,9 +274,9 @@ def numbers(groups: Sequence[Group]) -> Table:
         "Shares of contested positions; entropies and KL of the target from the prior in nats, "
         "errors of the value squared, recalibrated: what is left of it where each of five bins of "
         "the prediction stands for its true mean; calibration: mean distance of predicted and true "
-        "value over these bins. Distinct: share of the iteration's games and positions; window: effective number of "
-        "its positions, 1 over the sum of the squared shares of different ones, as a share of all; "
-        "passes: examples that gradient steps drew for each new one.",
+        "value over these bins. Distinct: share of the iteration's games and positions; window: "
+        "effective number of its positions, 1 over the sum of the squared shares of different "
+        "ones, as a share of all; passes: examples that gradient steps drew for each new one.",
         text_columns=1,
         folded=len(rows) > _OPEN_ROWS,
     )
