@@ -91,8 +91,9 @@ class Examiner:
 
         Returns:
           `points` against each opponent (won games and half of the drawn ones, as a share),
-          `games` that were distinct, `seconds`; with positions `value_error` (mean squared) and
-          `constant_error`, that of the best constant, and where some move gives away result
+          `games` that were distinct, `seconds`; with positions `value_error` (mean squared),
+          `constant_error`, that of the best constant, and `recalibrated_error` (see
+          `solvers.accuracy.recalibrated_error`), and where some move gives away result
           `network` and `search` (share of moves that keep it) and `best_moves` (share that are
           best, with search).
         """
@@ -141,9 +142,11 @@ class Examiner:
         keys = jax.random.split(jax.random.key(seed), len(labelled.plies))
         answered = self._answer(one, labelled.states, keys)
         alone, values, searched = map(np.asarray, answered)
+        accuracy = solvers.value_accuracy(labelled, values)["all"]
         found = {
-            "value_error": solvers.value_accuracy(labelled, values)["all"]["mse"],
-            "constant_error": float(labelled.value.var()),
+            "value_error": accuracy["mse"],
+            "constant_error": accuracy["constant_mse"],
+            "recalibrated_error": accuracy["recalibrated"],
         }
         if not labelled.contested.any():
             return found

@@ -72,6 +72,8 @@ def sentences(results: Mapping[str, Any]) -> list[str]:
     if "value_error" in final:
         constant = final.get("constant_error")
         beside = "" if constant is None else f", of the best constant {number(constant, 3)}"
+        if (left := final.get("recalibrated_error")) is not None:
+            beside += f"; recalibrated {number(left, 3)}"
         lines.append(f"Mean squared error of its value: {number(final['value_error'], 3)}{beside}.")
     return lines
 
