@@ -56,7 +56,8 @@ TERMS: dict[str, str] = {
     "value error, best constant": "mean squared error of the network's value against the exact "
     "result; the same of the best value that does not look at the position",
     "recalibrated": "what is left of the value error where each bin of values stands for its mean "
-    "exact result: what the value knows, however sure it is ([solvers](solvers.md#what-is-measured))",
+    "exact result: what the value knows, however sure it is "
+    "([solvers](solvers.md#what-is-measured))",
     "zeta": "share of a game, its end, that is searched and learned from (West 2020)",
     "undecided": "the interval does not exclude what it would have to exclude; see [how claims are "
     "decided](claims.md)",
