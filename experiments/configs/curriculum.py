@@ -120,6 +120,7 @@ _LAPTOP: dict[str, Any] = {
     **_FEW_PASSES,
     "game": "reversi_8x8",
     "selfplay.episodes": 64,
+    "evaluation.heldout_games": 64,
     "study.seeds": 5,
 }
 _LAPTOP_RACING_KINGS: dict[str, Any] = {
@@ -127,6 +128,7 @@ _LAPTOP_RACING_KINGS: dict[str, Any] = {
     **_FEW_PASSES,
     "selfplay.episodes": 32,
     "train.iterations": 40,
+    "evaluation.heldout_games": 16,
     "study.seeds": 5,
     "study.points": 20,
     "study.games": 20,
