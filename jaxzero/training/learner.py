@@ -224,13 +224,7 @@ def fit(
       beyond the run's), `count/gradient_steps` float32.
     """
     total = source.count * spec.num_images
-    # An empty window teaches nothing: there is no step, and its losses are NaN.
-    steps = jnp.maximum(total // spec.train.batch_size, 1)
-    if spec.train.passes:
-        assert new is not None
-        shown = spec.train.passes * (new * spec.num_images)
-        steps = jnp.maximum(jnp.round(shown / spec.train.batch_size).astype(jnp.int32), 1)
-    steps = jnp.where(total > 0, steps, 0)
+    steps = _epoch_steps(spec, total, new)
 
     def epoch(e: jax.Array, carry: tuple) -> tuple:
         learner, sums = carry
@@ -240,11 +234,7 @@ def fit(
         def step(i: jax.Array, carry: tuple) -> tuple:
             old, sums = carry
             draw_key, dropout_key = jax.random.split(jax.random.fold_in(epoch_key, i))
-            if order is None:
-                index = jax.random.randint(draw_key, (spec.train.batch_size,), 0, total)
-            else:
-                place = i * spec.train.batch_size + jnp.arange(spec.train.batch_size)
-                index = order[place % jnp.maximum(total, 1)]  # fewer than a minibatch come again
+            index = _minibatch(spec, total, order, i, draw_key)
             progress = (e * steps + i) / (hyper.epochs * steps)
             rate = optimiser.learning_rate_factor(spec.train, iteration, progress)
             new, (policy, value) = train_step(
@@ -255,15 +245,8 @@ def fit(
                 dropout_key,
                 momentum=optimiser.momentum(spec.train, progress),
             )
-            row = jnp.stack(
-                [
-                    policy,
-                    value,
-                    policy + value,
-                    policy * value,
-                    losses.combine(hyper.loss, policy, value),
-                ]
-            )
+            minimised = losses.combine(hyper.loss, policy, value)
+            row = jnp.stack([policy, value, policy + value, policy * value, minimised])
             going = (i < steps) & (e < hyper.epochs)
             sums = jnp.where(going, sums.at[e].add(row), sums)
             return masked(going, new, old), sums
@@ -280,6 +263,16 @@ def fit(
     return learner, metrics
 
 
+def _epoch_steps(spec: Spec, total: jax.Array, new: jax.Array | None) -> jax.Array:
+    """Minibatches of an epoch, see `fit`; none of an empty window, whose losses are NaN."""
+    steps = jnp.maximum(total // spec.train.batch_size, 1)
+    if spec.train.passes:
+        assert new is not None
+        shown = spec.train.passes * (new * spec.num_images)
+        steps = jnp.maximum(jnp.round(shown / spec.train.batch_size).astype(jnp.int32), 1)
+    return jnp.where(total > 0, steps, 0)
+
+
 def _epoch_order(spec: Spec, total: jax.Array, key: jax.Array) -> jax.Array | None:
     """For full passes: a permutation of the examples, others behind them; None: replacement."""
     if spec.train.sampling == "replacement":
@@ -289,6 +282,16 @@ def _epoch_order(spec: Spec, total: jax.Array, key: jax.Array) -> jax.Array | No
     rank = jax.random.uniform(key, (capacity,))
     rank = jnp.where(jnp.arange(capacity) < total, rank, 2.0)
     return jnp.argsort(rank).astype(jnp.int32)
+
+
+def _minibatch(
+    spec: Spec, total: jax.Array, order: jax.Array | None, i: jax.Array, key: jax.Array
+) -> jax.Array:
+    """int32[bs]: the examples of an epoch's i-th minibatch; `order`: of `_epoch_order`."""
+    size = spec.train.batch_size
+    if order is None:
+        return jax.random.randint(key, (size,), 0, total)
+    return order[(i * size + jnp.arange(size)) % jnp.maximum(total, 1)]
 
 
 def evaluate_losses(
