@@ -1,7 +1,7 @@
 """A match of two players that stops as soon as it is decided (West 2020 section II-B3)."""
 
+import functools
 from collections.abc import Sequence
-from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -11,6 +11,7 @@ from jaxzero.games.base import Game
 from jaxzero.games.distinct import count_distinct, hash_rows
 from jaxzero.loops import DATA_AXIS, masked, while_any
 from jaxzero.matches import arena, wilson
+from jaxzero.matches.arena import Match
 from jaxzero.matches.wilson import GOING_ON, Rule
 from jaxzero.players import Cost, Players, no_cost
 
@@ -81,21 +82,7 @@ def play(
             draw_for_asked=draw_for_asked,
             data_devices=data_devices,
         )
-        moves = match.actions.reshape(match.actions.shape[0], -1).T
-        seen: Any = {
-            "first": match.outcome[..., 0],  # float32[2, k], of who moved first
-            "played": match.played[0],
-            "hashes": hash_rows(moves).reshape(2, -1, 2),
-        }
-        cost = match.cost
-        if data_devices > 1:
-            axes = {"first": 1, "played": 0, "hashes": 1}
-            seen = {
-                name: jax.lax.all_gather(x, DATA_AXIS, axis=axes[name], tiled=True)
-                for name, x in seen.items()
-            }
-            cost = jax.lax.psum(cost, DATA_AXIS)
-        first, played = seen["first"], seen["played"]
+        first, played, hashes, cost = _seen(match, data_devices)
         ours = (first[0] - first[1] + 2) / 2  # of two points
         before = carry.points, 2 * carry.pairs
         verdict, step = wilson.first_verdict(ours, 2 * played, rule, before)
@@ -107,7 +94,7 @@ def play(
             points=carry.points + jnp.where(counted, ours, 0.0).sum(),
             counts=carry.counts + jnp.stack(results, -1).astype(jnp.int32),
             hashes=jax.lax.dynamic_update_slice_in_dim(
-                carry.hashes, jnp.swapaxes(seen["hashes"], 0, 1), carry.pairs, 0
+                carry.hashes, jnp.swapaxes(hashes, 0, 1), carry.pairs, 0
             ),
             counted=jax.lax.dynamic_update_slice_in_dim(carry.counted, counted, carry.pairs, 0),
             cost=jax.tree.map(jnp.add, carry.cost, cost),
@@ -129,3 +116,20 @@ def play(
     )
     distinct = count_distinct(carry.hashes.reshape(-1, 2), jnp.repeat(carry.counted, 2))
     return Decided(carry.verdict, carry.counts, distinct, carry.cost)
+
+
+def _seen(match: Match, data_devices: int) -> tuple[jax.Array, jax.Array, jax.Array, Cost]:
+    """Of k pairs of games on all devices.
+
+    Returns:
+      float32[2, k], results of who moved first; bool[k], pairs that were played; uint32[2, k, 2],
+      hashes of the moves; the cost.
+    """
+    moves = match.actions.reshape(match.actions.shape[0], -1).T
+    first, played, hashes = match.outcome[..., 0], match.played[0], hash_rows(moves)
+    hashes = hashes.reshape(2, -1, 2)
+    if data_devices == 1:
+        return first, played, hashes, match.cost
+    gather = functools.partial(jax.lax.all_gather, axis_name=DATA_AXIS, tiled=True)
+    gathered = gather(first, axis=1), gather(played, axis=0), gather(hashes, axis=1)
+    return *gathered, jax.lax.psum(match.cost, DATA_AXIS)
