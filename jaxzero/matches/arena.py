@@ -46,11 +46,21 @@ def ordered_pairs(num_players: int) -> np.ndarray:
     return np.array(pairs, np.int32).reshape(-1, 2)
 
 
-def _by_second(pairs: np.ndarray | jax.Array) -> tuple[Any, Any]:
-    """int[M] twice: the pairs grouped by who moves second, and the way back."""
+def _by_second(pairs: np.ndarray | jax.Array, part: int) -> list[jax.Array]:
+    """int[M part] twice: the pairs' games grouped by who moves second, and the way back."""
     numpy = np if isinstance(pairs, np.ndarray) else jnp  # static pairs make a static layout
     order = numpy.argsort(pairs[:, 1], stable=True)
-    return order, numpy.argsort(order)
+    return [
+        jnp.asarray((way[:, None] * part + np.arange(part)[None, :]).reshape(-1))
+        for way in (order, numpy.argsort(order))
+    ]
+
+
+def _game_keys(key: jax.Array, pair: np.ndarray | jax.Array, number: jax.Array) -> jax.Array:
+    """[M k]: a game's key depends on its pair and number, not on devices or layout."""
+    by_pair = jax.vmap(jax.random.fold_in, (None, 0))(key, jnp.asarray(pair, jnp.uint32))
+    by_game = jax.vmap(jax.vmap(jax.random.fold_in, (None, 0)), (0, None))(by_pair, number)
+    return by_game.reshape(-1)
 
 
 def _count_opponents(kinds: Sequence[Players], pairs: np.ndarray) -> list[int]:
@@ -146,24 +156,15 @@ def play_match(
     wanted = number < (first_game + games_per_direction if played is None else played)
     wanted = ((pairs[:, 0] != pairs[:, 1])[:, None] & wanted[None, :]).reshape(-1)
 
-    def game_keys(key: jax.Array, pair: np.ndarray | jax.Array) -> jax.Array:
-        """[M k]: a game's key depends on its pair and number, not on devices or layout."""
-        by_pair = jax.vmap(jax.random.fold_in, (None, 0))(key, jnp.asarray(pair, jnp.uint32))
-        by_game = jax.vmap(jax.vmap(jax.random.fold_in, (None, 0)), (0, None))(by_pair, number)
-        return by_game.reshape(-1)
-
     opening_key, play_key = jax.random.split(key)
     unordered = pairs.min(1) * num_players + pairs.max(1)
-    keys = game_keys(play_key, pairs[:, 0] * num_players + pairs[:, 1])
+    keys = _game_keys(play_key, pairs[:, 0] * num_players + pairs[:, 1], number)
     states, actions = jax.vmap(lambda k: random_opening(game, k, opening_plies))(
-        game_keys(opening_key, unordered)
+        _game_keys(opening_key, unordered, number)
     )
     # Which game of the first side's layout stands at each place of either layout, and which place
     # of the one layout goes to each place of the other.
-    by_second, by_first = (
-        jnp.asarray((order[:, None] * part + np.arange(part)[None, :]).reshape(-1))
-        for order in _by_second(pairs)
-    )
+    by_second, by_first = _by_second(pairs, part)
     layouts = jnp.stack([jnp.arange(by_second.size), by_second])
     turns = jnp.stack([by_second, by_first])
 
