@@ -101,33 +101,59 @@ LEAGUE: tuple[Key, ...] = (
 
 def conflicts(config: ConfigDict, switches: Switches) -> Iterator[tuple[Any, str, str]]:
     """(whether it is so, key, remedy) of what does not go together."""
+    if config.selfplay.league != "none":
+        yield from _of_players(config, switches)
+    yield from _of_thinking(config, switches)
+
+
+def _of_players(config: ConfigDict, switches: Switches) -> Iterator[tuple[Any, str, str]]:
     search, own = config.search, config.selfplay
-    plays = own.league != "none"
-    for name, value, needed in (
-        ("algorithm", search.algorithm, "puct"),
-        ("loop", search.loop, "tree"),
-        ("key", search.key, "game"),
-    ):
+    for name, needed in (("algorithm", "puct"), ("loop", "tree"), ("key", "game")):
         yield (
-            plays and value != needed,
+            search[name] != needed,
             "selfplay.league",
             f"its players search with numbers of their own, set config.search.{name}={needed!r}",
         )
     yield (
-        plays and switches.keep_tree,
+        switches.keep_tree,
         "selfplay.league",
         "a kept tree would be of both players, set config.switches.keep_tree=False",
     )
     yield (
-        plays and "draw_value" in own.league_evolves and config.network.value_head != "wdl",
-        "selfplay.league_evolves",
-        "the network tells no draws, set config.network.value_head='wdl' or leave draw_value out",
+        own.league in ("novel_wins", "novelty") and not own.seen_positions,
+        "selfplay.league",
+        "it counts positions that the run had not seen, set config.selfplay.seen_positions, e.g. "
+        "to twice the moves of all games",
     )
     yield (
-        plays and "kld_stop" in own.league_evolves and not search.kld_step,
-        "selfplay.league_evolves",
-        "no search asks whether to go on, set config.search.kld_step or leave kld_stop out",
+        own.league_parents > own.league_players,
+        "selfplay.league_parents",
+        f"choose at most config.selfplay.league_players={own.league_players}",
     )
+    evolves = own.league_evolves
+    for wrong, remedy in (
+        (not evolves, f"name at least one of {', '.join(EVOLVING)}"),
+        (len(set(evolves)) < len(evolves), "name each only once"),
+        (
+            "draw_value" in evolves and config.network.value_head != "wdl",
+            "the network tells no draws, set config.network.value_head='wdl' or leave draw_value "
+            "out",
+        ),
+        (
+            "kld_stop" in evolves and not search.kld_step,
+            "no search asks whether to go on, set config.search.kld_step or leave kld_stop out",
+        ),
+        (
+            "dirichlet_alpha" in evolves and not search.dirichlet_fraction,
+            "there is no root noise, set config.search.dirichlet_fraction or leave "
+            "dirichlet_alpha out",
+        ),
+    ):
+        yield wrong, "selfplay.league_evolves", remedy
+
+
+def _of_thinking(config: ConfigDict, switches: Switches) -> Iterator[tuple[Any, str, str]]:
+    search, own = config.search, config.selfplay
     yield (
         search.kld_step == 1,
         "search.kld_step",
@@ -143,30 +169,4 @@ def conflicts(config: ConfigDict, switches: Switches) -> Iterator[tuple[Any, str
         "selfplay.clock",
         "it is for searches that depend on the game, set config.search.kld_step, "
         "config.search.key='game' and config.selfplay.fast_share=0",
-    )
-    yield (
-        plays and not own.league_evolves,
-        "selfplay.league_evolves",
-        f"name at least one of {', '.join(EVOLVING)}",
-    )
-    yield (
-        plays and len(set(own.league_evolves)) < len(own.league_evolves),
-        "selfplay.league_evolves",
-        "name each only once",
-    )
-    yield (
-        plays and "dirichlet_alpha" in own.league_evolves and not search.dirichlet_fraction,
-        "selfplay.league_evolves",
-        "there is no root noise, set config.search.dirichlet_fraction or leave dirichlet_alpha out",
-    )
-    yield (
-        plays and own.league_parents > own.league_players,
-        "selfplay.league_parents",
-        f"choose at most config.selfplay.league_players={own.league_players}",
-    )
-    yield (
-        own.league in ("novel_wins", "novelty") and not own.seen_positions,
-        "selfplay.league",
-        "it counts positions that the run had not seen, set config.selfplay.seen_positions, e.g. "
-        "to twice the moves of all games",
     )
