@@ -4,12 +4,13 @@ A job runs a share of the parts as `parts.run` does. One that is preempted or ou
 is queued again, one that dies is handed in again; whatever was finished stays finished.
 """
 
+import contextlib
 import importlib.util
 import os
 import signal
 import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from types import FrameType
@@ -153,24 +154,16 @@ def run(shares: Sequence[Share], launcher: str, slurm: Mapping[str, Any], machin
 
     def hand_in(index: int, share: Share, tries: int) -> int:
         """0; 1 if the scheduler does not take it."""
-        # Its processes inherit this; else submitit's would kill the part on Ctrl-C.
-        interrupt = signal.signal(signal.SIGINT, signal.SIG_IGN)
-        asked: list[int] = []  # a signal that comes now waits, or nobody would stop this job
-        terminate = signal.signal(signal.SIGTERM, lambda number, _: asked.append(number))
         try:
-            job = executor.submit(replace(share, gpu=gpus[index % len(gpus)]))
-            jobs[job] = index, share, tries
-            handed_in = f"job {job.job_id}: {share.name}"
+            with _signals_wait():
+                job = executor.submit(replace(share, gpu=gpus[index % len(gpus)]))
+                jobs[job] = index, share, tries
         except FailedJobError as error:
-            job, reason = None, str(error).strip().splitlines()
-            handed_in = f"not handed in ({reason[-1] if reason else 'no reason'}): {share.name}"
-        finally:
-            signal.signal(signal.SIGTERM, terminate)
-            signal.signal(signal.SIGINT, interrupt)
-        for number in asked:
-            _leave(number, None)
-        say(handed_in)
-        return int(job is None)
+            reason = str(error).strip().splitlines() or ["no reason"]
+            say(f"not handed in ({reason[-1]}): {share.name}")
+            return 1
+        say(f"job {job.job_id}: {share.name}")
+        return 0
 
     status = 0
     try:
@@ -198,6 +191,22 @@ def run(shares: Sequence[Share], launcher: str, slurm: Mapping[str, Any], machin
         for number, handler in previous.items():
             signal.signal(number, handler)
     return status
+
+
+@contextlib.contextmanager
+def _signals_wait() -> Iterator[None]:
+    """Around a job that is handed in, or a signal would come before anybody could stop it."""
+    # Its processes inherit this; else submitit's would kill the part on Ctrl-C.
+    interrupt = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    asked: list[int] = []
+    terminate = signal.signal(signal.SIGTERM, lambda number, _: asked.append(number))
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, terminate)
+        signal.signal(signal.SIGINT, interrupt)
+        for number in asked:
+            _leave(number, None)
 
 
 def _executor(launcher: str, folder: Path, slurm: Mapping[str, Any]) -> Any:
