@@ -11,15 +11,12 @@ positions. Makes the positions on first use. Writes `results.json` and `report.h
 import dataclasses
 import itertools
 import time
-from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 from ml_collections import ConfigDict
-from tqdm import tqdm
 
 from experiments.claims.supervised import STUDY
 from experiments.configs.connect_four_supervised import GAME, HARD, KEYS, LABELS
@@ -29,18 +26,18 @@ from experiments.connect_four import (
     solved_set,
     supervised,
     supervised_rows,
+    supervised_training,
 )
 from experiments.connect_four import supervised_report as report
 from experiments.connect_four.solved_games import Recipe
 from experiments.connect_four.solved_positions import Positions
-from experiments.connect_four.supervised import Progress, Schedule
+from experiments.connect_four.supervised_training import GROUPS, Place, fit
 from experiments.shell import cli
 from experiments.shell import study as shell
-from jaxzero import files, networks, solvers, workdir
+from jaxzero import files, networks, solvers
 from jaxzero.runs import population
-from jaxzero.runs.checkpoints import Checkpoints
 from jaxzero.runs.processes import say
-from jaxzero.runs.stopping import Stopped, StopRequest
+from jaxzero.runs.stopping import StopRequest
 from jaxzero.settings import config as config_lib
 from jaxzero.settings.config import ConfigError
 from jaxzero.settings.features import FEATURES, Learned
@@ -50,7 +47,6 @@ from jaxzero.training import spec as spec_lib
 from jaxzero.training.spec import Hyper, Spec
 
 TEACHER = "teacher"  # the group of the network whose features the others learn
-GROUPS = "groups"  # folder of finished groups' results and running groups' checkpoints
 
 
 class NetworkVariant(NamedTuple):
@@ -154,14 +150,6 @@ def positions(config: ConfigDict, version: int, probability: float) -> Positions
     return dataclasses.replace(found, labelled=dataclasses.replace(found.labelled, game=game))
 
 
-class _Place(NamedTuple):
-    """Where groups are trained, who hears of it, and what may stop it."""
-
-    directory: Path  # the study's
-    tracker: Tracker
-    stop: StopRequest
-
-
 def run(config: ConfigDict, directory: Path, command: str | None = None) -> None:
     """The whole study, or the rest of it: (config, workdir) -> results.json, report.html."""
     study = shell.begin(STUDY, resolve(config), directory, command, validate=validate)
@@ -172,7 +160,7 @@ def run(config: ConfigDict, directory: Path, command: str | None = None) -> None
             for group in groups(config):
                 path = directory / GROUPS / f"{group.name}.json"
                 if not path.is_file():
-                    result = _train_and_measure(config, group, _Place(directory, tracker, stop))
+                    result = _train_and_measure(config, group, Place(directory, tracker, stop))
                     path.parent.mkdir(parents=True, exist_ok=True)
                     files.write_json(path, result)
                 finished.append(files.read_json(path))
@@ -182,12 +170,12 @@ def run(config: ConfigDict, directory: Path, command: str | None = None) -> None
         tracker.finish(study.finish(results))
 
 
-def _train_and_measure(config: ConfigDict, group: NetworkVariant, place: _Place) -> dict[str, Any]:
+def _train_and_measure(config: ConfigDict, group: NetworkVariant, place: Place) -> dict[str, Any]:
     data = positions(config, group.version, group.best_move_probability)
     own = data.part(slice(config.study.positions))
     index = _split(config, own)
     spec, hyper = settings(config, group)
-    started = time.monotonic() - _seconds(place, group)
+    started = time.monotonic() - supervised_training.seconds(place, group.name)
     train = supervised.examples(
         data.labelled, index["train"], published_labels=group.labels == "published"
     )
@@ -200,7 +188,8 @@ def _train_and_measure(config: ConfigDict, group: NetworkVariant, place: _Place)
             else [train.observation]
         )
         train = supervised.with_features(train, *teacher, wanted, seen)
-    progress = _fit(config, group, own, index, train, place)
+    asked = supervised.questions(own.labelled, index["validation"])
+    progress = fit(config, group.name, (spec, hyper), train, asked, place)
     test = data.labelled.take(index["test"])
     measured = supervised.measure(spec, progress.best, test, config)
     result = {
@@ -235,11 +224,11 @@ def _mean_and_error(values: list[float]) -> dict[str, float]:
 
 
 def _teacher(
-    config: ConfigDict, pupils: NetworkVariant, data: Positions, place: _Place, *, trained: bool
+    config: ConfigDict, pupils: NetworkVariant, data: Positions, place: Place, *, trained: bool
 ) -> tuple[Spec, learner.Learner]:
     """The small network, trained on positions that nobody else sees, or as it began."""
     group = pupils._replace(blocks=3, labels=LABELS[0], features=TEACHER)
-    spec, _ = settings(config, group)
+    spec, hyper = settings(config, group)
     if not trained:
         return spec, learner.init(spec, jax.random.key(config.seed))
     begin = config.study.positions  # sets that other runs share may hold more
@@ -247,7 +236,8 @@ def _teacher(
     index = _split(config, rest)
     train = supervised.examples(rest.labelled, index["train"], published_labels=False)
     alone = config_lib.changed(config, {"study.seeds": 1})
-    progress = _fit(alone, group, rest, index, train, place)
+    asked = supervised.questions(rest.labelled, index["validation"])
+    progress = fit(alone, group.name, (spec, hyper), train, asked, place)
     return spec, population.member(progress.best, 0)
 
 
@@ -261,89 +251,6 @@ def _split(config: ConfigDict, data: Positions) -> dict[str, np.ndarray]:
             "config.study.teacher_positions)"
         )
     return index
-
-
-def _fit(
-    config: ConfigDict,
-    group: NetworkVariant,
-    data: Positions,
-    index: dict[str, np.ndarray],
-    train: Any,
-    place: _Place,
-) -> Progress:
-    """Trains all seeds of a group to their ends, from the newest checkpoint on: [S]."""
-    spec, hyper = settings(config, group)
-    s = config.study
-    schedule = Schedule(s.patience, s.factor, s.stop_after, s.max_epochs)
-    asked = supervised.questions(data.labelled, index["validation"])
-    mode = population.resolve_mode(config.execution.population)
-    begin = jax.jit(population.over_members(partial(supervised.start, spec, hyper), mode))
-    epoch = jax.jit(
-        lambda progress, train, asked: population.over_members(
-            lambda one: supervised.epoch(spec, hyper, schedule, one, train, asked), mode
-        )(progress)
-    )
-    is_going = jax.vmap(partial(supervised.is_going, schedule))
-    seeds = jnp.arange(config.seed, config.seed + s.seeds)
-    names = [
-        {"run": f"{group.name}_seed{seed}", "target": group.name, "seed": seed}
-        for seed in seeds.tolist()
-    ]
-    checkpoints = Checkpoints(
-        place.directory / GROUPS / group.name, keep=config.execution.keep_checkpoints
-    )
-    number = checkpoints.newest_whole(say) or 0
-    checkpoints.drop_after(number)
-    _forget_rows(place.directory / workdir.METRICS, group.name, number)
-    started = time.monotonic() - _seconds(place, group)
-    progress = begin(seeds)
-    if number:
-        progress = jax.tree.map(
-            jnp.asarray, checkpoints.restore(number, jax.eval_shape(begin, seeds))
-        )
-    with tqdm(desc=group.name, initial=number, unit="epoch") as bar:
-        while (going := np.asarray(is_going(progress))).any():
-            progress, metrics = epoch(progress, train, asked)
-            number += 1
-            measured = jax.device_get(metrics)
-            if not np.isfinite(measured["loss/policy"][going]).all():
-                raise FloatingPointError(
-                    f"loss/policy of {group.name} is not finite in epoch {number}: lower "
-                    f"config.train.learning_rate; epoch {checkpoints.latest() or 0} is saved"
-                )
-            took = {"seconds": round(time.monotonic() - started, 3)}
-            rows = supervised.rows(measured, going, number, names)
-            place.tracker.log([row | took for row in rows])
-            bar.set_postfix_str(
-                f"move {measured['validation/move'][going].mean():.2%} "
-                f"result {measured['validation/result'][going].mean():.2%}"
-            )
-            bar.update()
-            reason = place.stop.reason()
-            if reason is not None or number % config.execution.checkpoint_every == 0:
-                checkpoints.save(number, progress)
-            if reason is not None:
-                checkpoints.close()
-                raise Stopped(
-                    f"{reason}: saved at epoch {number} of {group.name}; the same command resumes",
-                    reason.status,
-                )
-    checkpoints.save(number, progress)
-    checkpoints.close()
-    return progress
-
-
-def _seconds(place: _Place, group: NetworkVariant) -> float:
-    """That earlier processes have trained a group for, until the last epoch that is known."""
-    rows = files.read_rows(place.directory / workdir.METRICS)
-    return max((row.get("seconds", 0.0) for row in rows if row["target"] == group.name), default=0)
-
-
-def _forget_rows(path: Path, target: str, after: int) -> None:
-    """Forgets the metrics of a group's epochs that will be done again."""
-    rows = files.read_rows(path)
-    kept = (row for row in rows if row["target"] != target or row["iteration"] <= after)
-    files.rewrite_rows(path, kept)
 
 
 if __name__ == "__main__":
