@@ -207,7 +207,10 @@ def play(
     trajectory = _label(game, carry, active, options, first_player_always_loses)
     if begun is not None:
         trajectory = dataclasses.replace(
-            trajectory, start=begun.plies, rolled_back=begun.rolled_back, begun=begun.states
+            trajectory,
+            start=jnp.where(active, begun.plies, 0),
+            rolled_back=active & begun.rolled_back,
+            begun=begun.states,
         )
     return trajectory, sharing_lib.costs(carry.diagnostics, carry.memory)
 

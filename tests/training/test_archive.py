@@ -37,19 +37,26 @@ def spec(kind: str) -> Any:
 
 
 @functools.cache
-def batches(kind: str, count: int = 3) -> list[tuple[Trajectory, Any, Any]]:
-    """(games, archive, metrics) of batches that follow one another."""
+def compiled(kind: str) -> Any:
+    """(what is kept, key, how many games) -> (games, what is kept, metrics)."""
     own = spec(kind)
 
-    def play(kept: Any, key: jax.Array) -> Any:
+    @jax.jit
+    def play(kept: Any, key: jax.Array, episodes: int) -> Any:
         network = learner.init(own, jax.random.key(1))
-        hyper = small.small_hyper(SETTINGS)
+        hyper = dataclasses.replace(small.small_hyper(SETTINGS), episodes=episodes)
         games, batch = games_and_batch(own, hyper, network, kept, jnp.int32(0), key)
         return games, batch.progress, batch.metrics
 
-    run, kept, found = jax.jit(play), past.begin(own, jax.random.key(2)), []
+    return play
+
+
+@functools.cache
+def batches(kind: str, count: int = 3) -> list[tuple[Trajectory, Any, Any]]:
+    """(games, archive, metrics) of batches that follow one another."""
+    run, kept, found = compiled(kind), past.begin(spec(kind), jax.random.key(2)), []
     for number in range(count):
-        games, kept, metrics = run(kept, jax.random.key(number))
+        games, kept, metrics = run(kept, jax.random.key(number), SETTINGS["selfplay.episodes"])
         found.append(jax.device_get((games, kept.archive, metrics)))
     return found
 
@@ -81,6 +88,16 @@ def test_games_begin_where_the_archive_says_and_report_nothing_before(kind: str)
     game = spec(kind).game
     ended = jax.jit(jax.vmap(game.is_terminal))(kept.states)
     assert not np.asarray(ended)[: kept.total].any()
+
+
+def test_games_that_nobody_asked_for_have_no_plies() -> None:
+    kept = past.Past(archive=batches("visited")[-1][1])
+    games, _, metrics = jax.device_get(compiled("visited")(kept, jax.random.key(7), 5))
+    assert games.start[:5].any()
+    assert not games.start[5:].any()
+    whole = games.start[:5] + games.plies[:5]
+    np.testing.assert_allclose(metrics["selfplay/plies"], whole.mean(), rtol=1e-6)
+    assert metrics["selfplay/plies_max"] == whole.max()
 
 
 def test_a_position_of_each_game_is_kept_and_the_ring_keeps_the_newest() -> None:
