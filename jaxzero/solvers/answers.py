@@ -86,7 +86,8 @@ def with_search(
 ) -> Respond:
     """The most visited move of a search without noise, and its value rounded to a result.
 
-    No result (NaN) where draws are worth something, because the value then tells two things.
+    No result (NaN) where draws are worth something, or a late win less than a quick one, because
+    the value then tells two things.
     """
 
     def respond(states: State, keys: jax.Array) -> tuple[jax.Array, jax.Array]:
@@ -100,7 +101,7 @@ def with_search(
             c_puct=c_puct,
             noise_scale=0.0,
         )
-        known = jnp.nan if options.draw_value else 1.0
+        known = jnp.nan if options.draw_value or options.discount < 1 else 1.0
         return searched.action, known * jnp.round(searched.value)
 
     return respond

@@ -97,8 +97,9 @@ def test_a_searchs_value_is_rounded_to_a_result(monkeypatch: pytest.MonkeyPatch)
         return SimpleNamespace(action=jnp.array([3, 1, 0]), value=jnp.array([0.7, -0.6, 0.4]))
 
     monkeypatch.setattr(core, "run", run)
-    for draw, expected in ((0.0, [1, -1, 0]), (0.5, [np.nan] * 3)):
-        options = SearchOptions(capacity=9, draw_value=draw)
+    said, unsaid = [1, -1, 0], [np.nan] * 3
+    for draw, discount, expected in ((0.0, 1.0, said), (0.5, 1.0, unsaid), (0.0, 0.9, unsaid)):
+        options = SearchOptions(capacity=9, draw_value=draw, discount=discount)
         respond = solvers.with_search(GAME, run, options, num_simulations=20, c_puct=2.0)
         actions, results = respond(None, jnp.zeros(3))
         np.testing.assert_array_equal(actions, [3, 1, 0])
