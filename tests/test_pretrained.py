@@ -1,5 +1,6 @@
 """The players that ship: whole, small, with a card, and stronger than what never learned."""
 
+import dataclasses
 import subprocess
 import sys
 from pathlib import Path
@@ -58,6 +59,15 @@ def test_a_shipped_player_beats_what_never_learned(name: str) -> None:
         second = rows[(rows[:, 1] == 0) & (rows[:, 0] == other), 2:].sum(axis=0)
         points = first @ np.array([1, 0.5, 0]) + second @ np.array([0, 0.5, 1])
         assert points >= GAMES - 3
+
+
+def test_a_search_that_visits_no_move_is_refused() -> None:
+    run = runs.open_run(jaxzero.player_directory(CHEAP))
+    search = dataclasses.replace(run.spec.search, root_expansion_counts=True)
+    published = dataclasses.replace(run, spec=dataclasses.replace(run.spec, search=search))
+    for opened, m, least in ((run, 0, 1), (published, 1, 2)):
+        with pytest.raises(ConfigError, match=f"simulations={m}: .* at least {least}"):
+            runs.player_of(opened, m)
 
 
 def test_who_does_not_ship_is_named_with_those_who_do() -> None:

@@ -52,8 +52,9 @@ def player_of(run: Run, simulations: int | None = None) -> Players:
       simulations: a move; the run's own by default.
     """
     config = run.members[0].config
-    if simulations is not None and simulations < 1:
-        raise ConfigError(f"simulations={simulations}: a search needs at least 1")
+    least = 2 if run.spec.search.root_expansion_counts else 1  # the first visits nothing
+    if simulations is not None and simulations < least:
+        raise ConfigError(f"simulations={simulations}: a search of this run needs at least {least}")
     return network_players(
         run.spec,
         jax.tree.map(lambda x: x[None], member_network(run, 0)),
