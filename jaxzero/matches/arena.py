@@ -298,7 +298,7 @@ def is_accepted(
     Compared in whole numbers, so that a score of exactly u passes on every device.
 
     Args:
-      wins, losses: int32, of the candidate, at most 200,000; draws do not count.
+      wins, losses: int32, of the candidate, together at most 200,000; draws do not count.
       threshold: u, of which four decimals count.
       accept_all_drawn: the published program accepts when nothing was decided.
 

@@ -32,7 +32,8 @@ def compile_player(game: RacingKings, players: Players) -> tuple[Callable, Calla
     """(start, choose, push) of one player of a kind, compiled at their first call.
 
     start(keys [B], plies) -> (states, actions of the openings); choose(params, memory, key, states,
-    live) -> Turn; push(memory, states, actions, live) -> (memory, states).
+    live) -> Turn; push(memory, states, actions, live) -> (memory, states, whose turn it is, which
+    games are over, results [B, 2]).
     """
 
     @jax.jit
