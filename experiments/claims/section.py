@@ -19,6 +19,7 @@ SEEDS_NOTE: Final = (
     f"Seeds to decide: with probability {inference.POWER}, if effect and spread are the measured "
     f"ones; {inference.FEWEST} are the fewest."
 )
+UNKNOWN: Final = "not known"  # of a share of the papers' computing
 _UNFOLDED = 8  # rows that a table shows open
 
 
@@ -45,10 +46,11 @@ def summary(findings: Findings) -> list[str]:
         boards = list(dict.fromkeys(test.contrast.board for test in tests))
         verdicts = [one.verdict for one in own]
         counts = joined([f"{verdicts.count(verdict)} {verdict}" for verdict in VERDICTS])
+        share = _computing(findings, own)
+        budget = f" and with at least {share} of the papers' computing for a run"
         sentences.append(
             f"Of the papers' {plural(len(own), 'claim')} about the losses on {joined(boards)}, "
-            f"under {semantics} semantics and with at least {_computing(findings, own)} of the "
-            f"papers' computing for a run: {counts}."
+            f"under {semantics} semantics{budget if share != UNKNOWN else ''}: {counts}."
         )
         if few := decision.too_few(min(test.seeds for test in tests), " of some contrasts"):
             sentences[-1] += f" {few}."
@@ -191,4 +193,4 @@ def _computing(findings: Findings, decided: Sequence[Decided]) -> str:
 
 
 def _percent(share: float | None) -> str:
-    return "not known" if share is None else f"{short(float(f'{100 * share:.2g}'))} %"
+    return UNKNOWN if share is None else f"{short(float(f'{100 * share:.2g}'))} %"
