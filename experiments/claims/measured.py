@@ -78,9 +78,14 @@ def load(directories: Iterable[Path]) -> tuple[BoardStudies, ...]:
 
 
 def together(studies: Iterable[tuple[Path, Study]]) -> tuple[BoardStudies, ...]:
-    """The same of studies that were read already. ConfigError: two can't be counted together."""
+    """The same of studies that were read already.
+
+    ConfigError: two can't be counted together; one was trained on since its results.
+    """
     grouped: dict[tuple[str, str], list[tuple[Path, Study]]] = {}
     for directory, study in studies:
+        if study.went_on:
+            raise ConfigError(f"{directory}: {study.went_on}")
         grouped.setdefault((study.game, semantics(study)), []).append((directory, study))
     for members in grouped.values():
         for at, (directory, study) in enumerate(members):

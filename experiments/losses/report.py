@@ -99,7 +99,7 @@ def _budget(values: dict[str, str]) -> str:
 
 def _claims(study: Study) -> Section:
     """The verdicts on what the papers claim of this board, from this study alone."""
-    if study.results.get("study") != measured.STUDY:
+    if study.results.get("study") != measured.STUDY or study.went_on:
         return section(claims_section.TITLE)
     return claims_section.section(decide(measured.together([(Path(study.name), study)])))
 

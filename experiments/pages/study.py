@@ -23,6 +23,7 @@ from jaxzero.workdir import CONFIG, METRICS, RESULTS, read_config, read_results
 UNKNOWN_GAME = "unknown game"
 # Sections of results that commands write beside them: of as many iterations as the study's own, or
 # of fewer, when it went on since (`Study.missing` says so).
+_LOSSES: Final = "loss_ablation"  # trains as long as its settings say, and may be trained on
 BESIDE: Final = {
     "ladder": "ladder.json",
     "measured_cost": "cost.json",
@@ -168,6 +169,22 @@ class Study:
         return tuple(found)
 
     @cached_property
+    def went_on(self) -> str:
+        """That training has gone on since the results, with the remedy; empty if it has not."""
+        ended, trained = self.setting("train.iterations"), self._trained
+        if self.results.get("study") != _LOSSES or ended is None or trained <= int(ended):
+            return ""
+        return (
+            f"{RESULTS} is of iteration {ended}, training is at {trained}: the study's command, "
+            "run to its end, makes it again"
+        )
+
+    @property
+    def _trained(self) -> int:
+        """The last iteration of any run; 0 without metrics."""
+        return max((max(rows) for rows in self.rows.values()), default=0)
+
+    @cached_property
     def missing(self) -> tuple[str, ...]:
         """What the files do not hold, in sentences."""
         return (*self.file_notes, *self._unfinished(), *self._outrun(), *self._absent_sections())
@@ -197,8 +214,10 @@ class Study:
             yield f"One seed only for {', '.join(alone)}: no spread over seeds can be given."
 
     def _outrun(self) -> Iterator[str]:
-        """What was measured beside the study, before it went on."""
-        trained = max((max(rows) for rows in self.rows.values()), default=0)
+        """What was measured, also beside the study, before it went on."""
+        if self.went_on:
+            yield f"{self.went_on}. Ratings are of the networks of then, and no claim is decided."
+        trained = self._trained
         for key, name in BESIDE.items():
             found = self.results.get(key) or {}
             courses = [*(found.get("runs") or {}).values(), found.get("wall") or {}]

@@ -9,7 +9,8 @@ from experiments.claims import decision, effort, inference, losses, measured, pa
 from experiments.claims.decision import CONTRADICTED, UNDECIDED, Decided
 from experiments.claims.papers import Contrast
 from experiments.claims.wording import words_of
-from experiments.pages.study import Run, Study
+from experiments.losses import report
+from experiments.pages.study import Run, Study, load
 from jaxzero.settings.config import ConfigError
 from tests.experiments.made_up import TARGETS
 from tests.experiments.made_up_ratings import BOARD, rated_study
@@ -260,6 +261,35 @@ def test_a_failed_run_decides_nothing_and_is_named(tmp_path: Path) -> None:
     assert "value_seed2 of run: failed in iteration 2" in best.missing
     assert [test.estimate.seeds for test in best.tests if test.estimate] == [7, 7, 7]
     assert best.verdict == "reproduced"
+
+
+def test_a_study_that_was_trained_on_decides_nothing_until_it_has_ended(tmp_path: Path) -> None:
+    """Its tournament is of fewer iterations than its losses."""
+    run = rated_study(
+        tmp_path / "run", dict.fromkeys(TARGETS, 0.0), changes={"train.iterations": 2}
+    )
+    assert measured.load([run])
+    assert report._claims(load(run)).tables
+    row = {"iteration": 3, "run": "sum_seed0", "target": "sum", "seed": 0}
+    with (run / "metrics.jsonl").open("a") as file:
+        file.write(json.dumps(row) + "\n")
+    told = "results.json is of iteration 2, training is at 3: the study's command, run to its end"
+    with pytest.raises(ConfigError, match=rf"run: {told}, makes it again"):
+        measured.load([run])
+    study = load(run)
+    assert any(text.startswith(told) for text in study.missing)
+    assert not report._claims(study).tables
+
+
+def test_an_unknown_share_of_the_papers_computing_is_not_told(tmp_path: Path) -> None:
+    def told(name: str, **changes: str) -> str:
+        run = rated_study(tmp_path / name, {"value": 9.0, "sum": 0.0}, changes=changes)
+        [sentence] = section.summary(losses.decide(measured.load([run])))
+        return sentence
+
+    known = "under corrected semantics and with at least 3.9 % of the papers' computing for a run: "
+    assert known in told("known")
+    assert "under corrected semantics: " in told("unknown", **{"network.name": "resnet"})
 
 
 def test_runs_are_paired_within_a_directory(tmp_path: Path) -> None:
