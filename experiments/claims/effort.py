@@ -69,8 +69,12 @@ def of_papers(board: str) -> Effort | None:
 
 
 def of_study(study: Study) -> Effort | None:
-    """Mean over a study's runs; None where it was not recorded, or the network is another kind."""
-    counts = list(((study.results.get("cost") or {}).get("runs") or {}).values())
+    """Mean over a study's runs that did not fail.
+
+    None where it was not recorded, or the network is another kind.
+    """
+    recorded = (study.results.get("cost") or {}).get("runs") or {}
+    counts = [done for name, done in recorded.items() if name not in study.failed]
     channels, hidden = study.setting("network.channels"), study.setting("network.hidden")
     batch = study.setting("train.batch_size")
     known = study.setting("network.name") == "convnet" and channels and hidden and batch

@@ -106,8 +106,8 @@ def phases_figure(study: Study, cost: dict[str, Any]) -> Figure:
 
 
 def _by_target(study: Study, cost: dict[str, Any]) -> list[tuple[str, list[dict[str, Any]]]]:
-    """Entries of cost.json by loss, in the report's order."""
-    runs = cost["runs"]
+    """Entries of cost.json by loss, in the report's order; a run that failed did not end."""
+    runs = {name: own for name, own in cost["runs"].items() if name not in study.failed}
     listed = [
         (target, [runs[run.name] for run in study.runs_of(target) if run.name in runs])
         for target in study.targets

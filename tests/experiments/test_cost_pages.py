@@ -6,6 +6,7 @@ from experiments import cost
 from experiments.losses import cost_section
 from experiments.pages import study
 from jaxzero import files
+from jaxzero.runs import failures
 from tests.experiments.test_cost import TIMED, made_up_run
 
 
@@ -31,3 +32,13 @@ def test_the_table_of_phases_has_their_seconds(tmp_path: Path) -> None:
     shown = dict(zip(table.headers, table.rows[0], strict=True))
     seconds = [shown[x] for x in ("self-play", "training", "arena", "measuring losses", "all")]
     assert seconds == ["4.5", "6.0", "4.5", "3.0", "18.0"]  # means of both seeds
+
+
+def test_a_run_that_failed_is_no_cheap_one(tmp_path: Path) -> None:
+    run, rows = made_up_run(tmp_path)
+    files.write_json(tmp_path / failures.FAILED, {"policy_seed1": {"iteration": 2, "reason": "?"}})
+    kept = [row for row in rows if row["run"] != "policy_seed1" or row["iteration"] < 2]
+    files.write_json(tmp_path / cost.FILE, cost.describe(run, kept, TIMED))
+    table = cost_section.section_of(study.load(tmp_path)).tables[0]
+    shown = dict(zip(table.headers, table.rows[0], strict=True))
+    assert [shown[x] for x in ("self-play", "all")] == ["3.0", "15.0"]  # seed 0's

@@ -36,14 +36,15 @@ def test_an_effort_is_of_useful_evaluations_and_of_three_passes_an_example() -> 
     network = {"name": "convnet", "channels": 256, "hidden": [1024, 512]}
     runs = {
         name: {"evaluations": 9.0, "useful_evaluations": useful, "gradient_steps": 2.0}
-        for name, useful in (("a", 4.0), ("b", 6.0))
+        for name, useful in (("a", 4.0), ("b", 6.0), ("failed", 1.0))
     }
     results = {
         "game": "othello_6x6",
         "config": {"network": network, "train": {"batch_size": 64}},
         "cost": {"runs": runs},
     }
-    found, theirs = effort.of_study(Study("s", results, {})), effort.of_papers("othello_6x6")
+    study = Study("s", results, {}, failed={"failed": 2})
+    found, theirs = effort.of_study(study), effort.of_papers("othello_6x6")
     assert found is not None
     assert theirs is not None
     assert (found.evaluations, found.examples) == (5.0, 128.0)
