@@ -314,7 +314,7 @@ def _played(own: Study, target: str) -> list[dict[str, Any]]:
 
 
 def _mean(rows: list[dict[str, Any]], key: str, over: str | None = None) -> float:
-    values = [row[key] / (row[over] if over else 1.0) for row in rows if row.get(key)]
+    values = [row[key] / (row[over] if over else 1.0) for row in rows if row.get(key) is not None]
     return float(np.mean(values)) if values else math.nan
 
 

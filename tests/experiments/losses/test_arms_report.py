@@ -215,3 +215,8 @@ def test_a_page_without_strengths_says_so(tmp_path: Path) -> None:
     del results["ladder"], results["effects"]
     files.write_json(tmp_path / workdir.RESULTS, results)
     assert "arms are not compared" in reports.write(tmp_path).read_text()
+
+
+def test_an_entropy_of_0_counts_in_the_mean() -> None:
+    key = "selfplay/policy_entropy"
+    assert arms_report._mean([{key: 0.0}, {key: 1.0}, {}], key) == 0.5
