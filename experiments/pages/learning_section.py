@@ -65,17 +65,18 @@ _CAPTION: Final = (
 
 
 def _asked(found: Sequence[Mapping[str, Any]], trainings: int) -> str:
-    """How it was measured."""
+    """How it was measured; trainings may have asked for other numbers of positions."""
     first = found[0]
-    low, high = first["plies"]
+    ends = [ply for one in found for ply in one["plies"]]
     labels = "solved exactly"
     if first["labels"] != "exact":
-        labels = f"not solved but judged by {first['labels']}: right is the move that it prefers"
-    most = max(one["positions"] for one in found)
+        judge = first["labels"] + (", each training by its own" if len(found) > 1 else "")
+        labels = f"not solved but judged by {judge}: right is the move that it prefers"
     left_out = sum(len(one["kept"]) - len(one["iterations"]) for one in found)
     caption = (
-        f"{plural(most, 'position')} of random games, {low} to {high} plies from the start, "
-        f"{labels}; {number(first['contested'])} of them are contested: some legal move is worse. "
+        f"{_range(found, 'positions')} positions of random games, {min(ends)} to {max(ends)} plies "
+        f"from the start, {labels}; {_range(found, 'contested')} of them are contested: some legal "
+        "move is worse. "
         f"The search is the same for all networks: PUCT, {first['simulations']} simulations, "
         f"c = {first['c_puct']}, no noise, no known results. The target is that of the run's own "
         "self-play, noise and all."
@@ -93,6 +94,12 @@ def _asked(found: Sequence[Mapping[str, Any]], trainings: int) -> str:
             f" Not examined, for their cost: {trainings - len(found)} of {trainings} trainings."
         )
     return caption
+
+
+def _range(found: Sequence[Mapping[str, Any]], key: str) -> str:
+    """`150`, or `60 to 150` where trainings differ."""
+    counts = sorted({one[key] for one in found})
+    return " to ".join(map(number, dict.fromkeys((counts[0], counts[-1]))))
 
 
 def sentences(group: Group) -> list[str]:

@@ -198,3 +198,16 @@ def test_what_was_not_examined_says_why(tmp_path: Path) -> None:
     files.write_json(tmp_path / learning.FILE, {"skipped": "The networks were not examined."})
     assert learning_section.section_of(tmp_path).text == ("The networks were not examined.",)
     assert json.loads((tmp_path / learning.FILE).read_text()).keys() == {"skipped"}
+
+
+def test_trainings_with_other_positions_are_told_by_their_range() -> None:
+    of_one = "a search of 9 simulations with the network of sum_seed0 after iteration 5"
+    few = FOUND | {"positions": 60, "contested": 20, "plies": [3, 9], "labels": of_one}
+    asked = [one | {"iterations": dict.fromkeys(AT)} for one in (few, FOUND | {"labels": of_one})]
+    alone = learning_section._asked(asked[:1], 1)
+    assert alone.startswith("60 positions of random games, 3 to 9 plies from the start, not solved")
+    assert f"but judged by {of_one}: " in alone
+    both = learning_section._asked(asked, 2)
+    assert "60 to 200 positions of random games, 3 to 21 plies" in both
+    assert "20 to 150 of them are contested" in both
+    assert f"{of_one}, each training by its own: " in both
