@@ -178,8 +178,7 @@ def _effect(test: Mapping[str, Any]) -> str:
     margin = test["margin"]
     digits = 0 if margin >= 1 else 2 if margin >= 0.1 else 3
     effect = number(float(test["effect"]), digits)
-    low, high = test["interval"]
-    ends = "" if low is None else f" ({interval((low, high), digits)})"
+    ends = f" ({interval(test['interval'], digits)})" if _has_interval(test) else ""
     return f"{test['subject']} = {effect}{ends}"
 
 

@@ -2,6 +2,7 @@
 
 import gzip
 import json
+import math
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -257,6 +258,12 @@ def test_verdicts_in_words() -> None:
     assert words("undecided", *mixed) == "**undecided** (A and B: 1 reproduced, 3 undecided)"
     three = [("A", "reproduced"), ("A", "undecided"), ("B", "reproduced"), ("C", "reproduced")]
     assert words("undecided", *three) == "**undecided** (A: undecided; B and C: reproduced)"
+
+
+def test_an_effect_without_an_interval_has_no_brackets() -> None:
+    test = {"subject": "Elo: x", "effect": 60.0, "margin": 50}
+    for without in (None, (None, None), (math.nan, math.nan)):
+        assert findings._effect(test | {"interval": without}) == "Elo: x = 60"
 
 
 def test_what_cannot_be_recorded_is_refused(
