@@ -15,8 +15,6 @@ from experiments.pages.tables import Table, table
 from experiments.pages.wording import duration, number, plus_minus
 from jaxzero import files, workdir
 
-_COLOURS = tuple(style.COLOURS.values())
-
 
 def build(directory: Path) -> Page:
     """The page of a finished study, figures drawn, nothing written yet."""
@@ -195,7 +193,7 @@ def sets(results: dict[str, Any]) -> Table:
 
 @style.styled
 def learning_curves(rows: list[dict[str, Any]]) -> Figure | None:
-    """Validation accuracy against epochs, one line a network, one colour a group."""
+    """Validation accuracy against epochs, one line a network, one look a group."""
     if not rows:
         return None
     figure, panels = style.new_figure(2, panel=(4.5, 3.0))
@@ -208,8 +206,7 @@ def learning_curves(rows: list[dict[str, Any]]) -> Figure | None:
             for j, name in enumerate(names):
                 own = [row for row in rows if row["run"] == name]
                 x, y = [row["iteration"] for row in own], [100 * row[key] for row in own]
-                shade = _COLOURS[i % len(_COLOURS)]
-                axes.plot(x, y, color=shade, linewidth=1.2, label=None if j else target)
+                axes.plot(x, y, linewidth=1.2, label=None if j else target, **style.line(i))
         axes.set_title(title)
         axes.set_ylabel("right, % of validation")
         draw.iteration_axis(axes, max(row["iteration"] for row in rows), text="epoch")

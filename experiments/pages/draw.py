@@ -35,8 +35,12 @@ def band(
     strong: bool = True,
     seeds: bool = True,
     shade: str | None = None,
+    dashes: str = "-",
 ) -> None:
-    """Mean, +-1 standard deviation and every seed of one metric, in the colour of `name`."""
+    """Mean, +-1 standard deviation and every seed of one metric, in the colour of `name`.
+
+    `dashes`: of the mean, where colours are not enough; `dashed` has its own.
+    """
     shade = shade or colour(name)
     if seeds and len(shown.seeds) > 1:
         thin: dict[str, Any] = {"linewidth": 0.5, "alpha": 0.4, "zorder": 1.5, "label": SEED}
@@ -47,7 +51,7 @@ def band(
         shown.iterations,
         shown.mean,
         color=shade,
-        linestyle="--" if dashed else "-",
+        linestyle="--" if dashed else dashes,
         linewidth=2.1 if strong else 1.3,
         marker=MARKERS.get(name, "o"),
         markersize=4,

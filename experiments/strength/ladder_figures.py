@@ -73,12 +73,13 @@ def figure(groups: Mapping[str, StrengthCurve], anchors: list[dict[str, Any]]) -
     drawn, (axes,) = style.new_figure(panel=(7.6, 3.6))
     handles = []
     for place, (name, group) in enumerate(groups.items()):
-        shade = style.COLOURS.get(name, style.PALETTE[place % len(style.PALETTE)])
-        draw.band(axes, group.band, name, shade=shade)
+        line = style.line(place)  # of targets their own colour
+        shade, dashes = style.COLOURS.get(name, line["color"]), line["linestyle"]
+        draw.band(axes, group.band, name, shade=shade, dashes=dashes)
         if len(group.band.seeds) == 1:  # no spread over seeds: the ratings' own errors
             x, mean, look = group.band.iterations, group.band.mean, {"color": shade, "marker": None}
             draw.error_bars(axes, x, mean, group.errors[0], name, linestyle="", **look)
-        handles.append(style.handle(name, color=shade))
+        handles.append(style.handle(name, color=shade, linestyle=dashes))
     draw.levels(axes, [(anchor["name"], anchor["elo"]) for anchor in anchors])
     draw.iteration_axis(axes, max(group.band.iterations[-1] for group in groups.values()))
     axes.set_ylabel("Elo above the random player")

@@ -189,15 +189,18 @@ def training_figure(played: dict[str, Any]) -> Figure:
     figure, (axes,) = style.new_figure(panel=(7.6, 3.4))
     players = played["players"]
     labelled: set[str] = set()
-    one_run = len({key[0] for key in colours}) == 1
+    runs = sorted({run for run, _ in colours})
+    one_run = len(runs) == 1
     for indices in curves.values():
         first = players[indices[-1]]
         group = style.label(str(first["target"])) if one_run else str(first["run"])
+        dashes = "-" if one_run else style.line(runs.index(first["run"]))["linestyle"]
         axes.errorbar(
             [players[i]["iteration"] for i in indices],
             [played["elo"][i] for i in indices],
             yerr=[played["stderr"][i] for i in indices],
             color=_colour(first, colours),
+            linestyle=dashes,
             marker="o",
             markersize=3.5,
             linewidth=1.3,

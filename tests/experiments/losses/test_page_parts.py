@@ -2,10 +2,13 @@
 
 import dataclasses
 import math
+from collections.abc import Callable
 
 import numpy as np
 import pytest
+from matplotlib.figure import Figure
 
+from experiments.connect_four import supervised_report
 from experiments.losses import tables
 from experiments.pages import draw, record, style
 from experiments.pages.bands import band_of, thinned
@@ -25,7 +28,7 @@ from experiments.pages.wording import (
     plus_minus,
 )
 from experiments.published import Curve
-from experiments.strength import tournament_figures
+from experiments.strength import ladder_figures, tournament_figures, tournament_report
 from jaxzero.ratings import bayes_elo, displayed_scale
 
 
@@ -218,6 +221,39 @@ def test_what_was_assumed_is_not_called_the_worth_of_moving_first():
 
 def test_twenty_eight_curves_can_be_told_apart():
     assert len({tuple(style.line(place).values()) for place in range(28)}) == 28
+
+
+def _many() -> dict[str, Callable[[list[str]], Figure | None]]:
+    """Figures with a legend of names that nobody counted before."""
+    curve = {"iterations": [0, 1], "elo": [0.0, 9.0], "stderr": [1.0, 1.0]}
+
+    def tournament(names: list[str]) -> Figure:
+        own = [{"name": f"{n}/p@{i}", "run": n, "target": "sum", "seed": 0, "iteration": i}
+               for n in names for i in (1, 2)]  # fmt: skip
+        rated = {"players": own, "elo": [0.0] * len(own), "stderr": [1.0] * len(own)}
+        return tournament_report.training_figure(rated)
+
+    return {
+        "tournament": tournament,
+        "ladder": lambda names: ladder_figures.figure(
+            ladder_figures.groups_of({"runs": dict.fromkeys(names, curve)}, {}), []
+        ),
+        "supervised": lambda names: supervised_report.learning_curves(
+            [{"target": name, "run": name, "iteration": i, "validation/move": 0.5,
+              "validation/result": 0.5} for name in names for i in (1, 2)]
+        ),
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("name", _many())
+def test_the_names_of_a_legend_have_looks_of_their_own(name: str) -> None:
+    names = [f"run_{i}" for i in range(9)]
+    drawn = _many()[name](names)
+    assert drawn is not None
+    [legend] = drawn.legends or [axes.legend_ for axes in drawn.axes if axes.legend_]
+    lines = legend.get_lines() or [bars.lines[0] for bars in drawn.axes[0].containers]
+    assert [text.get_text() for text in legend.get_texts()] == names
+    assert len({(line.get_color(), line.get_linestyle()) for line in lines}) == len(names)
 
 
 def test_a_run_is_short_that_lacks_its_last_iteration():
