@@ -47,6 +47,7 @@ from jaxzero.training import spec as spec_lib
 from jaxzero.training.spec import Hyper, Spec
 
 TEACHER = "teacher"  # the group of the network whose features the others learn
+FIXED = ("study.patience",)  # may not change on resuming: here it is part of the learning rate
 
 
 class NetworkVariant(NamedTuple):
@@ -152,9 +153,8 @@ def positions(config: ConfigDict, version: int, probability: float) -> Positions
 
 def run(config: ConfigDict, directory: Path, command: str | None = None) -> None:
     """The whole study, or the rest of it: (config, workdir) -> results.json, report.html."""
-    study = shell.begin(STUDY, resolve(config), directory, command, validate=validate)
-    config, finished = study.config, []
-    execution = config.execution
+    study = shell.begin(STUDY, resolve(config), directory, command, validate=validate, fixed=FIXED)
+    config, execution, finished = study.config, study.config.execution, []
     with Tracker(directory, config, STUDY) as tracker:
         with StopRequest(execution.max_minutes, study.started, execution.grace) as stop:
             for group in groups(config):

@@ -210,6 +210,21 @@ def test_bad_settings_are_one_line(
     assert not (tmp_path / "new").exists()
 
 
+def test_the_schedule_stays_what_it_was(
+    data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Elsewhere `study.patience` says when to stop, and may change; here when the rate falls."""
+
+    def interrupted(*_: Any) -> Any:
+        raise InterruptedError
+
+    monkeypatch.setattr(study, "StopRequest", interrupted)
+    with pytest.raises(InterruptedError):
+        study.run(tiny(data), tmp_path)
+    with pytest.raises(ConfigError, match=r"study\.patience: 8 -> 3"):
+        study.run(tiny(data, {"study.patience": 3}), tmp_path)
+
+
 def test_too_few_games_to_be_split_are_refused(data: Path) -> None:
     config = study.resolve(tiny(data, {"study.split": "game"}))
     found = solved_positions.load(data)
