@@ -1,4 +1,4 @@
-"""The device itself: the floors that other figures are held against."""
+"""The device itself: the floors that other figures are compared with."""
 
 from collections.abc import Iterator, Mapping
 

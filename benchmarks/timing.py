@@ -1,5 +1,5 @@
 """Clocks and floors. Machines change their speed from minute to minute (shared cores, clocks that
-rise and fall), so a floor is measured in turns with what is held against it, and the best counts.
+rise and fall), so a floor is measured in turns with what is compared with it, and the best counts.
 """
 
 import functools

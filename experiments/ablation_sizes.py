@@ -104,7 +104,7 @@ def settings(size: Size, changes: Mapping[str, Any] | None = None) -> ConfigDict
 
 
 def fits(changes: Mapping[str, Any] | None = None, hardware: Hardware | None = None) -> list[Fit]:
-    """All sizes, from the largest to the smallest, held against what JAX sees, or other hardware.
+    """All sizes, from the largest to the smallest, compared with what JAX sees, or other hardware.
 
     `changes`: to the settings of every size (dotted keys). ConfigError: see `settings`.
     """

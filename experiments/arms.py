@@ -65,13 +65,13 @@ def validate(config: ConfigDict) -> None:
 
 
 def _check_defect(config: ConfigDict, name: str) -> None:
-    """Refuses an arm of a defect that would not be held against what its name says."""
+    """Refuses an arm of a defect that would not be compared with what its name says."""
     if name not in DEFECT_ARMS:
         return
     if config.semantics != "corrected" or any(v is not None for v in config.switches.values()):
         raise ConfigError(
             f"config.semantics={config.semantics}: it sets config.semantics and config.switches "
-            "itself and is held against the corrected ones; leave them as they are"
+            "itself and is compared with the corrected ones; leave them as they are"
         )
     if name not in defect_arms(config.game):
         raise ConfigError(f"config.game={config.game}: its programs had no such defect")

@@ -23,7 +23,7 @@ CONFIG, ENVIRONMENT, MEMBERS, METRICS, RESULTS = (
     "results.json",
 )
 LOCK = ".lock"
-# May differ when a workdir is gone on with: how long, how it is logged and measured, where it runs.
+# May differ when a workdir is resumed: how long, how it is logged and measured, where it runs.
 MAY_DIFFER = (
     "train.iterations",
     "execution.",

@@ -22,10 +22,10 @@ class Arm(NamedTuple):
     meaning: str  # in a line
     # study's settings -> dotted keys of the loss ablation
     changes: Callable[[ConfigDict], Mapping[str, Any]]
-    reference: str = "plain"  # the arm that it is held against
+    reference: str = "plain"  # the arm that it is compared with
 
 
-PLAIN = "plain"  # the papers' own search, what the others are held against
+PLAIN = "plain"  # the papers' own search, the baseline of the others
 PUBLISHED = "published"
 GATE_TREES = "published_gate_trees"
 _JUDGING = ("tournament_one_model_per_target", "elo_first_listed_advantage")  # train nothing
@@ -48,7 +48,7 @@ ARMS: dict[str, Arm] = {
         },
     ),
     "few": Arm(
-        "the papers' search with few simulations, what `gumbel` is to be held against",
+        "the papers' search with few simulations, the baseline of `gumbel`",
         lambda config: {"search.num_simulations": config.study.few_simulations},
     ),
     "gumbel": Arm(

@@ -182,8 +182,8 @@ def _final_table(study: ArmsStudy) -> Table:
 def _effect_tables(results: dict[str, Any]) -> list[Table]:
     titles = {
         "loss": "l_v against its rivals within an arm",
-        "change": "Change of those differences from the arm that it is held against",
-        "arm": "Each loss in an arm against the same in that other arm",
+        "change": "Change of those differences from the arm's baseline",
+        "arm": "Each loss in an arm against the same in its baseline",
     }
     note = (
         "Differences of strength at the end, seed by seed (runs of a seed begin with the same "
