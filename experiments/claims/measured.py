@@ -102,12 +102,9 @@ def _open(directory: Path) -> Study:
         raise ConfigError(
             f"{directory}: holds no {workdir.RESULTS}; name directories of finished {STUDY} runs"
         )
-    study = study_lib.load(directory)
-    if study.results.get("study") != STUDY:
-        raise ConfigError(
-            f"{directory}: is a run of {study.results.get('study')}; claims are about {STUDY} runs"
-        )
-    return study
+    if (kind := workdir.read_results(directory).get("study")) != STUDY:
+        raise ConfigError(f"{directory}: is a run of {kind}; claims are about {STUDY} runs")
+    return study_lib.load(directory)
 
 
 def semantics(study: Study) -> str:

@@ -240,8 +240,10 @@ def test_bad_directories(tmp_path: Path) -> None:
         measured.load([one, other])
     results = json.loads((one / "results.json").read_text()) | {"study": "tournament"}
     (one / "results.json").write_text(json.dumps(results))
+    (one / "failed.json").write_text('{"trial_0": "a search\'s own reason"}')
     with pytest.raises(ConfigError, match="is a run of tournament"):
         measured.load([one])
+    (one / "results.json").write_text(json.dumps(results | {"study": measured.STUDY}))
     for name in ("ladder.json", "results.json"):
         (one / name).write_text('{"study": ')
         with pytest.raises(ConfigError, match=rf"one/{name} is damaged"):
