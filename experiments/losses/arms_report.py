@@ -106,6 +106,11 @@ def _is_sure(row: dict[str, Any]) -> bool:
 
 def _missing(study: ArmsStudy) -> list[str]:
     lines = [f"Arm {name} has no directory." for name in study.names if name not in study.studies]
+    lines += [
+        f"Arm {name}: {run} failed in iteration {iteration}, left out of strengths."
+        for name, own in study.studies.items()
+        for run, iteration in own.failed.items()
+    ]
     if not study.results.get("ladder"):
         lines.append("No strength was measured (study.ladder_games=0): arms are not compared.")
     seeds = (row["seeds"] for row in study.results.get("effects") or [])

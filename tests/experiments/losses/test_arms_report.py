@@ -217,6 +217,12 @@ def test_a_page_without_strengths_says_so(tmp_path: Path) -> None:
     assert "arms are not compared" in reports.write(tmp_path).read_text()
 
 
+def test_a_failed_run_of_an_arm_is_named() -> None:
+    failed = Study("plain", {}, {}, failed={"sum_seed0": 3})
+    told = "Arm plain: sum_seed0 failed in iteration 3, left out of strengths."
+    assert told in arms_report._missing(arms_results.ArmsStudy("s", made_up(), {"plain": failed}))
+
+
 def test_an_entropy_of_0_counts_in_the_mean() -> None:
     key = "selfplay/policy_entropy"
     assert arms_report._mean([{key: 0.0}, {key: 1.0}, {}], key) == 0.5
