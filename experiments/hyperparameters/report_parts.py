@@ -41,7 +41,7 @@ def facts(study: Study) -> page.Facts:
         ("Runs", f"{number(len(runs))} (settings that differ in I alone are one run, looked at "
          "after different iterations)"),
         ("Programs", f"{programs}, compiled in {duration(cost.get('compile_seconds'))} in all"),
-        ("Wall time of training", duration(cost.get("wall_seconds"))),
+        ("Training", f"{duration(cost.get('wall_seconds'))}, groups one after another"),
         ("Semantics", str(study.setting("semantics") or ABSENT)),
         *page.origin(study.results),
     ]  # fmt: skip
