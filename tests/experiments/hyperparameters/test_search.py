@@ -212,7 +212,8 @@ def test_another_boards_grid_is_refused_and_one_without_networks(tmp_path: Path)
     ):
         stored = config.to_dict() | {"game": game}
         del stored["network"]["grow_by"]  # younger than the grid: it had the default in it
-        results = {"correlation": {"players": [{"training": "t0_seed0"}]}, "config": stored}
+        results = {"study": "hyperparameter_correlation", "config": stored}
+        results |= {"correlation": {"players": [{"training": "t0_seed0"}]}}
         files.write_json(tmp_path / workdir.RESULTS, results)
         with pytest.raises(ConfigError, match=told):
             hyperparameter_search.validate(config)
@@ -226,7 +227,8 @@ def test_fronts_are_measured_from_the_same_corner(
         for i, s in enumerate((10.0, 20.0, 30.0))
     ]
     rated = {"name": "same_simulations", "players": players, "elo": [0.0, 100.0, 50.0]}
-    theirs = {"correlation": {"players": players}, "tournaments": [rated]}
+    theirs = {"study": "hyperparameter_correlation", "tournaments": [rated]}
+    theirs |= {"correlation": {"players": players}}
     files.write_json(tmp_path / workdir.RESULTS, theirs)
     elo = {"search/a": 150.0, "search/b": 400.0, "grid/g0": 100.0, "grid/g1": 300.0}
 
