@@ -166,9 +166,9 @@ def _minutes(value: float) -> str:
     return f"{value:.0f} minutes" if value < 90 else f"{value / 60:.1f} hours"
 
 
-def ratings(results: Mapping[str, Any], number: int = 0) -> Sheet:
-    """A tournament of `results.json`, strongest first: Elo and its standard error."""
-    played = results["tournaments"][number]
+def ratings(results: Mapping[str, Any]) -> Sheet:
+    """The first tournament of `results.json`, strongest first: Elo and its standard error."""
+    played = results["tournaments"][0]
     rated = zip(played["players"], played["elo"], played["stderr"], strict=True)
     rows = sorted(
         ((player["name"], round(elo), round(stderr)) for player, elo, stderr in rated),

@@ -40,9 +40,9 @@ class Hardware:
         )
 
 
-def look(devices: Sequence[Any] | None = None) -> Hardware:
-    """The hardware of `devices`, of all that JAX sees by default."""
-    devices = jax.devices() if devices is None else devices
+def look() -> Hardware:
+    """All that JAX sees."""
+    devices = jax.devices()
     found = devices[0].platform
     platform = found if found in ("cpu", "tpu") else "gpu"
     return Hardware(

@@ -125,9 +125,9 @@ def plain(name: str, game: Game, *, most: int | None = None) -> BoardPlayer:
     `most`: as of `of_network`. ConfigError: there is none of that name.
     """
     if name == "random":
-        return _of_players(name, "a random player", game, random_players(game))
+        return _of_players(name, "a random player", random_players(game))
     if name == "greedy":
-        return _of_players(name, "a greedy player", game, greedy_players(game))
+        return _of_players(name, "a greedy player", greedy_players(game))
     m = rollouts_of(name)
     if not 1 <= m <= MAX_SIMULATIONS:
         raise ConfigError(
@@ -143,7 +143,7 @@ def plain(name: str, game: Game, *, most: int | None = None) -> BoardPlayer:
     return BoardPlayer(name, f"plain MCTS with {m} rollouts a move", of_position, True)
 
 
-def _of_players(name: str, title: str, game: Game, players: Players) -> BoardPlayer:
+def _of_players(name: str, title: str, players: Players) -> BoardPlayer:
     """The first of some players who say nothing but their move, and remember nothing."""
     params = jax.tree.map(lambda x: x[0], players.params)
 
