@@ -16,7 +16,7 @@ LOWEST, HIGHEST, MIDDLE, BROKEN = range(4)
 NAMES = ("connect_four_4x4", "othello_4x4", "reversi_4x4")
 
 
-def scripted_choice(script: int, legal: Sequence[int], ply: int) -> int:
+def scripted_choice(script: int, legal: Sequence[int]) -> int:
     """What a scripted player plays: its lowest, highest or middle legal action."""
     return legal[{LOWEST: 0, HIGHEST: len(legal) - 1, MIDDLE: len(legal) // 2}[script]]
 
@@ -65,11 +65,10 @@ def match_of(
     openings: int = 0,
     played: int | None = None,
     draw_for_asked: float = 0.0,
-    seed: int = 0,
 ) -> Match:
     """A match of scripted players, as NumPy."""
     run = compiled(name, scripts, games, openings, draw_for_asked)
-    return jax.device_get(run(jax.random.key(seed), games if played is None else played))
+    return jax.device_get(run(jax.random.key(0), games if played is None else played))
 
 
 def moves(match: Match, pair: int, game: int) -> list[int]:

@@ -61,7 +61,7 @@ def test_every_game_is_the_one_that_its_players_play(name: str, openings: int) -
                 movers.append(board.to_move())
                 if ply >= openings:
                     player = pair[board.to_move()]
-                    assert action == scripted_choice(scripts[player], legal, ply), (pair, g, ply)
+                    assert action == scripted_choice(scripts[player], legal), (pair, g, ply)
                 assert action in legal
                 board.step(action)
             assert board.is_terminal()
@@ -82,7 +82,7 @@ def test_results_are_attributed_to_the_right_player() -> None:
         board = plain_game(name)
         while not board.is_terminal():
             legal = np.flatnonzero(board.legal_actions()).tolist()
-            board.step(scripted_choice((first, second)[board.to_move()], legal, 0))
+            board.step(scripted_choice((first, second)[board.to_move()], legal))
         results.append({1.0: [3, 0, 0], 0.0: [0, 3, 0], -1.0: [0, 0, 3]}[board.outcome()[0]])
     np.testing.assert_array_equal(counts, results)
     assert len({tuple(row) for row in results}) > 1
@@ -187,7 +187,7 @@ def test_players_of_several_kinds_are_numbered_in_order() -> None:
                 legal = np.flatnonzero(board.legal_actions()).tolist()
                 assert action in legal
                 if ply >= 1 and script is not None:
-                    assert action == scripted_choice(script, legal, ply)
+                    assert action == scripted_choice(script, legal)
                 board.step(action)
             assert board.is_terminal()
     assert match.cost.evaluations == 0

@@ -14,6 +14,7 @@ from jaxzero.matches.arena import Match
 from jaxzero.players import Searcher, search_players
 from jaxzero.search import SearchOptions
 from tests.matches.scripted import moves
+from tests.matches.test_one_by_one import signed
 from tests.oracles.mcts import Tree
 from tests.oracles.mcts_games import JaxGame
 from tests.oracles.stub_network import jax_stub_evaluate
@@ -28,19 +29,10 @@ REVERSI = "reversi_4x4"
 def searched_match(keep_tree: bool, root_expansion_counts: bool) -> Match:
     """Two searching players of unlike strength, opposite tastes, in Reversi."""
     game = make_game(REVERSI)
-    stub = jax_stub_evaluate(game.num_actions, 3)
-
-    def evaluate_with(sign: jax.Array) -> Callable[[jax.Array], tuple]:
-        def evaluate(observation: jax.Array) -> tuple:
-            logits, value, _ = stub(observation)
-            return logits * sign, value * sign
-
-        return evaluate
-
     searchers = Searcher(jnp.array([1.0, -1.0]), jnp.array([SIMULATIONS, 3]), jnp.array([1.0, 0.5]))
     players = search_players(
         game,
-        evaluate_with,
+        functools.partial(signed, REVERSI),
         searchers,
         SearchOptions(capacity=8 * SIMULATIONS, root_expansion_counts=root_expansion_counts),
         keep_tree=keep_tree,

@@ -17,15 +17,13 @@ from tests.matches.scripted import HIGHEST, LOWEST, MIDDLE, match_of, scripted_p
 NAME = "connect_four_4x4"
 
 
-def made_up_match(outcomes: np.ndarray, actions: np.ndarray | None = None) -> Match:
-    """A match with these results of the first mover, [M, k]; its games differ unless given."""
+def made_up_match(outcomes: np.ndarray) -> Match:
+    """A match with these results of the first mover, [M, k]; its games differ."""
     pairs, games = outcomes.shape
-    if actions is None:
-        actions = np.arange(pairs * games, dtype=np.int16).reshape(1, pairs, games)
     return Match(
         outcome=np.stack([outcomes, -outcomes], -1).astype(np.float32),
         played=np.ones(outcomes.shape, bool),
-        actions=actions,
+        actions=np.arange(pairs * games, dtype=np.int16).reshape(1, pairs, games),
         cost=no_cost(),
     )
 

@@ -17,9 +17,6 @@ class _Board:
         self.finished = False
         self.winner = None
 
-    def inside(self, row, column):
-        return 0 <= row < self.rows and 0 <= column < self.columns
-
     def squares(self):
         return [(row, column) for row in range(self.rows) for column in range(self.columns)]
 

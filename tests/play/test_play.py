@@ -8,36 +8,24 @@ from typing import Any
 
 import numpy as np
 import pytest
-from ml_collections import ConfigDict
 
-from jaxzero import runs, workdir
+from jaxzero import runs
 from jaxzero.play import command
 from jaxzero.play.display import records
 from jaxzero.play.terminal import board_players, spectator
 from jaxzero.play.terminal.console import Console
-from jaxzero.runs import Member, runner
-from jaxzero.tracking import Tracker
 from tests import small
+from tests.runs.trained import train
 
 GAME = small.SETTINGS["game"]
 Play = Callable[..., tuple[int, str]]
-
-
-def members_of(config: ConfigDict) -> list[Member]:
-    targets = ("sum", "value")
-    return [
-        Member(f"{target}_seed0", target, 0, small.changed(config, {"train.loss": target}))
-        for target in targets
-    ]
 
 
 @pytest.fixture(scope="module")
 def run_directory(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A run of one iteration with two members: the program is that of the runner's tests."""
     directory = tmp_path_factory.mktemp("run")
-    config = small.small_config({"train.iterations": 1})
-    workdir.claim(directory, config, "test")
-    runner.train(config, members_of(config), directory, Tracker(directory, config, "test"))
+    train(directory, {"train.iterations": 1})
     return directory
 
 
@@ -49,9 +37,9 @@ def said_by(*flags: str, typed: str = "") -> tuple[int, str]:
     return status, "\n".join(line for line in lines if not line.startswith("compiled in"))
 
 
-def every_column(rounds: int = 25) -> str:
+def every_column() -> str:
     """Enough typed columns to end any game on the small board; what is illegal is refused."""
-    return "".join(f"{1 + i % 5}\n" for i in range(rounds * 5))
+    return "".join(f"{1 + i % 5}\n" for i in range(125))
 
 
 def test_a_whole_game_against_a_network(run_directory: Path) -> None:

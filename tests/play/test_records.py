@@ -21,8 +21,8 @@ moves: 1 2 1 2 1 2 1
 """
 
 
-def record_of(name: str, seed: int = 0) -> Record:
-    return Record(random_game(name, seed), NAMES)
+def record_of(name: str) -> Record:
+    return Record(random_game(name, 0), NAMES)
 
 
 def test_games_are_read_as_they_were_written(tmp_path: Path) -> None:

@@ -15,8 +15,8 @@ from tests import small
 KEPT = [0, 10, 20, 30, 40]
 
 
-def planned(budget: float, *, asked: int = 200, labelling: int = 0) -> tuple[int, list[int]]:
-    return learning.plan(asked, KEPT, fewest=50, each=100, labelling=labelling, budget=budget)
+def planned(budget: float, *, labelling: int = 0) -> tuple[int, list[int]]:
+    return learning.plan(200, KEPT, fewest=50, each=100, labelling=labelling, budget=budget)
 
 
 def test_everything_is_examined_where_there_is_room() -> None:

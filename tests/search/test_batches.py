@@ -24,15 +24,10 @@ from tests.search.common import (
     stack,
     various_positions,
 )
+from tests.small import assert_equal
 
 PER_GAME = ("visit_counts", "policy", "action", "value", "q")
 OPTIONS = (options_of(), options_of(propagate_results=True))
-
-
-def assert_equal(one: Any, other: Any) -> None:
-    """Bit for bit."""
-    for a, b in zip(jax.tree.leaves(one), jax.tree.leaves(other), strict=True):
-        np.testing.assert_array_equal(a, b)
 
 
 def lanes(result: SearchResult, order: Any) -> list[Any]:

@@ -22,6 +22,7 @@ from tests.search.common import (
     scaled_network,
     stack,
 )
+from tests.small import assert_equal
 
 M = 40
 
@@ -50,12 +51,6 @@ def searched(result: SearchResult, active: np.ndarray) -> Any:
     """All that is said of the active lanes, as stored in their trees too."""
     held = (result.visit_counts, result.policy, result.action, result.value, result.q, result.tree)
     return jax.tree.map(lambda x: np.asarray(x)[active], held)
-
-
-def assert_equal(one: Any, other: Any) -> None:
-    """Bit for bit: the stub network's numbers are exact."""
-    for a, b in zip(jax.tree.leaves(one), jax.tree.leaves(other), strict=True):
-        np.testing.assert_array_equal(a, b)
 
 
 def some_lanes(seed: int) -> np.ndarray:

@@ -48,10 +48,10 @@ def kept_search(name: str, options: SearchOptions) -> Callable[..., Any]:
 
 
 @functools.cache
-def first_trees(name: str, options: SearchOptions, count: int = GAMES) -> Any:
+def first_trees(name: str, options: SearchOptions) -> Any:
     """Trees of the start position; only their shape matters where `is_kept` is False."""
-    states = stack([oracle_game(name).init()] * count)
-    keys = jax.random.split(jax.random.key(0), count)
+    states = stack([oracle_game(name).init()] * GAMES)
+    keys = jax.random.split(jax.random.key(0), GAMES)
     start = functools.partial(core.start, game_named(name), scaled_network(name, 1.0))
     return jax.jit(lambda k, s: start(k, s, options)[0])(keys, states)
 

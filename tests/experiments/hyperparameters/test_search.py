@@ -1,6 +1,5 @@
 """The search: trials survive a stop, the objective is the correlation's, the grid is checked."""
 
-import json
 import sys
 from pathlib import Path
 from types import SimpleNamespace
@@ -106,10 +105,6 @@ def prepared(directory: Path) -> Path:
     return directory
 
 
-def results_of(directory: Path) -> dict[str, Any]:
-    return json.loads((directory / workdir.RESULTS).read_text())
-
-
 def test_a_search_goes_on_where_it_was_stopped(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -126,7 +121,7 @@ def test_a_search_goes_on_where_it_was_stopped(
         ["trial_3", "trial_4", "trial_5"],  # proposed before the stop, trained after it
         ["trial_6"],
     ]
-    results = results_of(directory)
+    results = workdir.read_results(directory)
     own_seeds = {name: config.seed for name, config in again._configs.items()}
     assert {run["name"]: run["seed"] for run in results["runs"]} == own_seeds
     tried = results["search"]["trials"]
@@ -147,7 +142,7 @@ def test_a_search_goes_on_where_it_was_stopped(
     assert len(again.batches) == before  # nothing more is trained
     FakeTraining(monkeypatch)
     hyperparameter_search.run(tiny(), prepared(tmp_path / "whole"))
-    assert results_of(tmp_path / "whole")["search"]["trials"] == tried
+    assert workdir.read_results(tmp_path / "whole")["search"]["trials"] == tried
 
 
 def test_the_minutes_are_of_the_whole_search(

@@ -1,6 +1,5 @@
 """The hyper-parameter studies from their settings to their reports, with everything tiny."""
 
-import json
 import re
 import shutil
 from pathlib import Path
@@ -77,10 +76,6 @@ def calibrated(directory: Path, config: ConfigDict, module: Any) -> Path:
     return directory
 
 
-def results_of(directory: Path) -> dict[str, Any]:
-    return json.loads((directory / workdir.RESULTS).read_text())
-
-
 @pytest.fixture(scope="module")
 def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
     directory = tmp_path_factory.mktemp("sweep") / "whole"
@@ -89,7 +84,7 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_a_sweep_has_everything(finished: Path) -> None:
-    results = results_of(finished)
+    results = workdir.read_results(finished)
     assert [s["name"] for s in results["settings"]] == ["default", "I=1", "E=4"]
     assert [r["name"] for r in results["runs"]] == ["default_seed0", "E=4_seed0"]
     assert len(results["cost"]["programs"]) == 1
@@ -146,7 +141,7 @@ def test_two_shares_make_the_whole(finished: Path, tmp_path: Path) -> None:
     whole = calibrated(tmp_path / "whole", sweep(), hyperparameter_sweep)
     merge.merge(shares, whole)
     assert rows_of(whole) == rows_of(finished)
-    assert timeless(results_of(whole)) == timeless(results_of(finished))
+    assert timeless(workdir.read_results(whole)) == timeless(workdir.read_results(finished))
     tables = [re.findall(r"<tbody>.*?</tbody>", (d / "report.html").read_text(), re.DOTALL)
               for d in (whole, finished)]  # fmt: skip
     programs = next(i for i, table in enumerate(tables[1]) if "I2_E8" in table)
@@ -169,8 +164,8 @@ def test_a_sweep_goes_on_where_it_was_stopped(finished: Path, tmp_path: Path) ->
     hyperparameter_sweep.run(sweep(), directory)
     assert rows_of(directory) == rows_of(finished)
     assert (
-        timeless(results_of(directory))["tournaments"]
-        == timeless(results_of(finished))["tournaments"]
+        timeless(workdir.read_results(directory))["tournaments"]
+        == timeless(workdir.read_results(finished))["tournaments"]
     )
 
 
@@ -192,14 +187,14 @@ def test_a_failed_setting_is_left_out_and_tried_again(
             FloatingPointError, match=r"1 runs failed .*\(E=4_seed0; .*retry_failed"
         ):
             hyperparameter_sweep.run(sweep(), directory)
-    results = results_of(directory)
+    results = workdir.read_results(directory)
     assert list(results["failed"]) == ["E=4_seed0"]
     assert "E=4_seed0" not in {p["name"] for p in results["sweep"]["players"]}
     assert "E=4_seed0 failed: " in (directory / "report.html").read_text()
     with pytest.raises(FloatingPointError, match="1 runs failed"):  # not tried unless asked for
         hyperparameter_sweep.run(sweep(), directory)
     hyperparameter_sweep.run(sweep({"execution.retry_failed": True}), directory)
-    assert results_of(directory)["failed"] == {}
+    assert workdir.read_results(directory)["failed"] == {}
     assert rows_of(directory) == rows_of(finished)
 
 
@@ -260,7 +255,7 @@ def test_a_correlation_study_has_everything(tmp_path: Path) -> None:
     directory = calibrated(tmp_path / "correlation", config, hyperparameter_correlation)
     hyperparameter_correlation.run(config, directory)
     assert runs.open_run(directory).iterations == (0, 2)
-    results = results_of(directory)
+    results = workdir.read_results(directory)
     assert len(results["settings"]) == 4
     assert len(results["runs"]) == 2
     own, same = results["tournaments"]

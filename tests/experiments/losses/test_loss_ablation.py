@@ -19,9 +19,9 @@ from jaxzero.ratings import bayes_elo
 from jaxzero.runs import players as network_players
 from jaxzero.runs import population, training_elo
 from jaxzero.runs.runner import Trained
-from jaxzero.runs.training_clock import TIMES
 from jaxzero.settings.config import ConfigError, validate
 from tests import small
+from tests.runs.trained import rows_of
 
 TARGETS = ("sum", "value")  # two runs share the program with the tests of populations
 
@@ -56,17 +56,6 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return directory
 
 
-def results_of(directory: Path) -> dict[str, Any]:
-    """results.json."""
-    return json.loads((directory / workdir.RESULTS).read_text())
-
-
-def rows_of(directory: Path) -> list[dict[str, Any]]:
-    """The metrics, without the times."""
-    rows = files.read_rows(directory / workdir.METRICS)
-    return [{k: v for k, v in row.items() if k not in TIMES} for row in rows]
-
-
 def test_everything_is_there(finished: Path) -> None:
     for name in ("config.json", "environment.json", "metrics.jsonl", "results.json", "report.html"):
         assert (finished / name).stat().st_size > 0, name
@@ -87,7 +76,7 @@ def test_every_run_has_a_row_from_iteration_0(finished: Path) -> None:
 
 
 def test_results_have_their_shape(finished: Path) -> None:
-    results = results_of(finished)
+    results = workdir.read_results(finished)
     assert results["study"] == "loss_ablation"
     assert results["config"]["train"]["iterations"] == 2
     assert results["switches"]["arena_random_openings"] is True
@@ -133,16 +122,17 @@ def test_saved_games_are_those_that_were_counted(finished: Path) -> None:
 def test_the_same_command_does_nothing_more_or_goes_on(finished: Path, tmp_path: Path) -> None:
     directory = tmp_path / "copy"
     shutil.copytree(finished, directory)
-    metrics, results = (directory / workdir.METRICS).read_bytes(), results_of(directory)
+    metrics, results = (directory / workdir.METRICS).read_bytes(), workdir.read_results(directory)
     loss_ablation.run(tiny(), directory)
     assert (directory / workdir.METRICS).read_bytes() == metrics
     for key in ("tournaments", "training_elo", "checks", "runs"):
-        assert results_of(directory)[key] == results[key], key
+        assert workdir.read_results(directory)[key] == results[key], key
     loss_ablation.run(tiny({"train.iterations": 3}), directory)
     rows = rows_of(directory)
     assert rows[: len(rows_of(finished))] == rows_of(finished)
     assert [row["iteration"] for row in rows] == [0, 1, 0, 1, 2, 2, 3, 3]
-    assert results_of(directory)["training_elo"]["sum_seed0"]["iterations"] == [0, 1, 2, 3]
+    elo = workdir.read_results(directory)["training_elo"]
+    assert elo["sum_seed0"]["iterations"] == [0, 1, 2, 3]
 
 
 def test_a_workdir_of_other_settings_is_refused_and_untouched(finished: Path) -> None:
@@ -199,7 +189,7 @@ def test_a_run_without_metrics_is_named_and_the_others_are_reported(
     (directory / workdir.METRICS).write_text("".join(json.dumps(row) + "\n" for row in kept))
     (directory / workdir.RESULTS).unlink()
     loss_ablation.run(tiny(), directory)
-    results = results_of(directory)
+    results = workdir.read_results(directory)
     assert list(results["training_elo"]) == ["sum_seed0"]
     assert {check["name"] for check in results["checks"]} >= {"above_untrained", "sum_falls"}
     assert "value_falls" not in {check["name"] for check in results["checks"]}

@@ -2,7 +2,7 @@
 
 import dataclasses
 
-from experiments.reproduce.papers import Part
+from experiments.reproduce.papers import Exhibit, Paper, Part
 
 FAKE = "tests.experiments.reproduce.fake_study"
 
@@ -19,3 +19,8 @@ class Fake(Part):
 
     def words(self, scale: str) -> list[str]:
         return ["-m", FAKE, f"--pause={self.pause}"]
+
+
+def paper(*fakes: Fake, exhibits: tuple[Exhibit, ...] = ()) -> Paper:
+    """A paper of these parts."""
+    return Paper("000", "fake2020", "A paper", fakes, exhibits)

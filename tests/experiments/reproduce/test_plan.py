@@ -15,7 +15,7 @@ from experiments.claims import papers as claimed
 from experiments.connect_four import efficiency_report, extension_figures, supervised_rows
 from experiments.connect_four.claims import PREFIX
 from experiments.reproduce import forecast, papers, parts, plan
-from experiments.reproduce.papers import PAPERS, SCALES, Exhibit, Paper
+from experiments.reproduce.papers import PAPERS, SCALES, Paper
 from jaxzero.runs import Member
 from jaxzero.runs.hardware import Hardware
 from jaxzero.settings.config import ConfigError
@@ -23,10 +23,6 @@ from tests.experiments.exhibits import compared
 from tests.experiments.reproduce.fake_part import Fake
 
 ROOT = Path(__file__).resolve().parents[3]
-
-
-def paper(*fakes: Fake, exhibits: tuple[Exhibit, ...] = ()) -> Paper:
-    return Paper("000", "fake2020", "A paper", fakes, exhibits)
 
 
 # ---- what the papers have

@@ -18,14 +18,10 @@ from experiments.reproduce import command, pages, papers, parts
 from experiments.reproduce.papers import PAPERS, Exhibit, Paper
 from jaxzero import files, workdir
 from jaxzero.settings.config import ConfigError
-from tests.experiments.reproduce.fake_part import Fake
+from tests.experiments.reproduce.fake_part import Fake, paper
 from tests.experiments.reproduce.fake_study import FLOOD, STEPS
 
 ROOT = Path(__file__).resolve().parents[3]
-
-
-def paper(*fakes: Fake, exhibits: tuple[Exhibit, ...] = ()) -> Paper:
-    return Paper("000", "fake2020", "A paper", fakes, exhibits)
 
 
 def states(made: Paper, folder: Path) -> dict[str, str]:

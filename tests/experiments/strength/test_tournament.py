@@ -1,6 +1,5 @@
 """Tournaments between run directories: who plays, what is said of it, and what is refused."""
 
-import json
 import shutil
 from pathlib import Path
 from types import SimpleNamespace
@@ -12,7 +11,7 @@ import pytest
 from experiments import tournament
 from experiments.strength import contestants, tournament_figures, tournament_report
 from experiments.tournament import TournamentSettings
-from jaxzero import arguments, runs
+from jaxzero import arguments, runs, workdir
 from jaxzero.matches import round_robin
 from jaxzero.ratings import bayes_elo
 from jaxzero.ratings.triples import find
@@ -43,13 +42,8 @@ def played(saved: Path) -> Path:
     return tournament.play(settings, saved / "played")
 
 
-def results_of(directory: Path) -> dict[str, Any]:
-    """results.json."""
-    return json.loads((directory / "results.json").read_text())
-
-
 def test_everyone_plays_under_its_name(played: Path) -> None:
-    entry = results_of(played)["tournaments"][0]
+    entry = workdir.read_results(played)["tournaments"][0]
     assert [(p["name"], p["kind"], p["simulations"]) for p in entry["players"]] == [
         ("first/untrained_seed0", "untrained", 8),  # both runs of the seed start from it
         ("first/sum_seed0@1", "trained", 8),
@@ -67,7 +61,7 @@ def test_everyone_plays_under_its_name(played: Path) -> None:
 
 
 def test_the_files_say_the_same(played: Path) -> None:
-    entry = results_of(played)["tournaments"][0]
+    entry = workdir.read_results(played)["tournaments"][0]
     rows = np.array(entry["results"])
     assert rows.shape == (90, 5)
     assert rows[:, 2:].sum() == entry["distinct_games"] <= entry["games"]
@@ -90,7 +84,7 @@ def test_the_files_say_the_same(played: Path) -> None:
 
 
 def test_untrained_networks_begin_their_runs_curves(played: Path) -> None:
-    curves = tournament_report.training_curves(results_of(played)["tournaments"][0])
+    curves = tournament_report.training_curves(workdir.read_results(played)["tournaments"][0])
     assert curves == {
         "first/sum_seed0": [0, 1, 3],
         "first/value_seed0": [0, 2, 4],
@@ -99,7 +93,7 @@ def test_untrained_networks_begin_their_runs_curves(played: Path) -> None:
 
 
 def test_ranking_keeps_what_belongs_together(played: Path) -> None:
-    entry = results_of(played)["tournaments"][0]
+    entry = workdir.read_results(played)["tournaments"][0]
     ranked = tournament_figures.by_rating(entry)
     assert ranked["elo"] == sorted(entry["elo"], reverse=True)
     place = {p["name"]: i for i, p in enumerate(ranked["players"])}
@@ -152,7 +146,7 @@ def test_a_network_against_itself_is_even(saved: Path) -> None:
     run = saved / "first"
     settings = TournamentSettings(runs=(run, run), games=6, opponents=(), members=("sum_seed0",))
     directory = tournament.play(settings, saved / "itself")
-    entry = results_of(directory)["tournaments"][0]
+    entry = workdir.read_results(directory)["tournaments"][0]
     names = ["first/sum_seed0@4", "first#2/sum_seed0@4"]
     assert [p["name"] for p in entry["players"]] == names
     ours, theirs = (row[2:] for row in entry["results"])
@@ -162,7 +156,7 @@ def test_a_network_against_itself_is_even(saved: Path) -> None:
     # An interrupted one starts again, and ends alike.
     (directory / "results.json").unlink()
     tournament.play(settings, directory)
-    assert results_of(directory)["tournaments"] == [entry]
+    assert workdir.read_results(directory)["tournaments"] == [entry]
 
 
 def test_runs_of_one_program_are_one_kind(saved: Path) -> None:
