@@ -122,7 +122,7 @@ def test_a_study_of_parts_sends_what_it_found(
     points = [{"iteration": i, "search": 0.5 + i, "new_share": None} for i in range(2)]
     arm = {"arm": "plain", "changes": {"c": 1.0}, "runs": [{"name": "seed0", "points": points}]}
     study = StudyRun("arms", tiny({"tracking.tensorboard": True}), tmp_path)
-    results = {"runs": [], "config": study.config.to_dict(), "arms": [arm]}
+    results = {"study": "arms", "runs": [], "config": study.config.to_dict(), "arms": [arm]}
     study.conclude(results)
     assert json.loads((tmp_path / workdir.RESULTS).read_text())["arms"] == [arm]
     sent = read_events(tmp_path / "tensorboard" / "seed0")
