@@ -129,6 +129,7 @@ _LAPTOP_RACING_KINGS: dict[str, Any] = {
     "selfplay.episodes": 32,
     "train.iterations": 40,
     "evaluation.heldout_games": 16,
+    "evaluation.heldout_simulations": 25,  # with 4 all these games are drawn
     "study.seeds": 5,
     "study.points": 20,
     "study.games": 20,
