@@ -47,6 +47,8 @@ def main(words: Sequence[str] | None = None) -> None:
     given = parser.parse(words)
     if bool(given.add) != bool(given.group):
         raise ConfigError("--add and --group: give both, e.g. --add runs/first --group=laptop")
+    if given.group == "index":
+        raise ConfigError("--group=index: the page that lists all groups, choose another name")
     if given.check:
         groups = data.read()
         for path, content in document.pages(groups).items():

@@ -266,9 +266,9 @@ def strengths(measured: dict[str, Any]) -> Table:
     note = (
         f"After iteration {_iterations(measured)[-1]}. Shares of contested positions in which the "
         "move keeps the result (best move: reaches the best score); value error: mean squared, of "
-        f"the network without search.{known} Recalibrated: what is left of it where each tenth of "
-        "the values stands for its mean exact result, so what the value knows, however sure it is "
-        "of it; one that knows nothing has the constant's. Mean over seeds ± standard error."
+        f"the network without search.{known} Recalibrated: what is left of it where each of ten "
+        "bins of the value stands for its mean exact result, so what the value knows, however sure "
+        "it is of it; one that knows nothing has the constant's. Mean over seeds ± standard error."
     )
     title = "Moves and values against exact solutions"
     return Table(title, ("player", "seeds", *HEADERS), tuple(rows), note)

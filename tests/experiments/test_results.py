@@ -282,3 +282,5 @@ def test_what_cannot_be_recorded_is_refused(
         command.main(["--add", str(tmp_path), "--group=laptop"])
     with pytest.raises(ConfigError, match="--add and --group"):
         command.main([f"--add={tmp_path}"])
+    with pytest.raises(ConfigError, match="--group=index: the page that lists all groups"):
+        command.main([f"--add={tmp_path}", "--group=index"])
