@@ -63,6 +63,14 @@ def test_what_is_wrong_is_said_alone(changes: dict[str, Any], complaint: str) ->
     assert said.count(". ") == 0  # one sentence
 
 
+def test_a_value_that_is_too_sure_is_told_from_one_that_does_not_know() -> None:
+    left = {"recalibrated_error": (0.5, 0.4, 0.35)}
+    high, rising = (0.7, 0.6, 0.55), (0.7, 0.3, 0.4)
+    assert sentences(**left, value_error=high).endswith(" Recalibrated it is 0.350.")
+    assert sentences(**left, value_error=rising).endswith(" Recalibrated it is 0.400 and 0.350.")
+    assert "Recalibrated" not in sentences(value_error=high)  # an older file
+
+
 def test_noise_is_no_complaint() -> None:
     assert "It learns" in sentences(search=(0.6, 0.96, 0.95), value_error=(0.7, 0.26, 0.30))
     older = dict.fromkeys(("value_error_stderr", "value_gain_stderr"), (math.nan,) * 3)
