@@ -217,7 +217,8 @@ def answers_of(
     game = spec.game
 
     def alone(network: Learner) -> solvers.Respond:
-        return solvers.network_alone(game, learner.acting(spec, network))
+        evaluate, discount = learner.acting(spec, network), spec.search.discount
+        return solvers.network_alone(game, evaluate, discount=discount)
 
     def searching(network: Learner) -> solvers.Respond:
         evaluate, m = learner.acting(spec, network), num_simulations

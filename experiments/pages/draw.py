@@ -9,7 +9,7 @@ from matplotlib.ticker import MaxNLocator
 from numpy.typing import ArrayLike
 
 from experiments.pages.bands import Band
-from experiments.pages.style import BAD, FAINT, MARKERS, NON_FINITE, SEED, colour
+from experiments.pages.style import BAD, FAINT, MARKERS, NON_FINITE, SEED, colour, literal
 from experiments.published import Curve
 
 DASHES: Final = (0, (4, 3))
@@ -191,7 +191,7 @@ def levels(axes: Axes, named: Iterable[tuple[str, float]]) -> None:
     for value, text in lines:
         place = max(value, place + 0.045 * (high - low))
         axes.annotate(
-            text,
+            literal(text),
             (1.0, place),
             xycoords=("axes fraction", "data"),
             xytext=(4, 0),

@@ -105,6 +105,11 @@ def label(target: str) -> str:
     return f"{target} {SYMBOLS[target]}" if target in SYMBOLS else target
 
 
+def literal(name: str) -> str:
+    """A name that somebody chose, e.g. a directory's: two dollar signs do not make it a formula."""
+    return name.replace("$", r"\$")
+
+
 def symbols(text: str) -> str:
     """`l_v` and the other losses of a sentence as they are printed elsewhere."""
     for plain, target in _PLAIN.items():
@@ -149,7 +154,7 @@ def in_order(names: Iterable[str]) -> list[str]:
 def handle(name: str, **options: Any) -> Line2D:
     """A legend entry in the colour and marker of `name`."""
     shown = {"color": colour(name), "marker": MARKERS.get(name), "markersize": 5} | options
-    return Line2D([], [], label=label(name), **shown)
+    return Line2D([], [], label=literal(label(name)), **shown)
 
 
 def key(text: str, **options: Any) -> Line2D:

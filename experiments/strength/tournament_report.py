@@ -136,7 +136,9 @@ def ratings_figure(played: dict[str, Any]) -> Figure:
             markersize=4.5,
             elinewidth=1.2,
         )
-    axes.set_yticks(range(0, -len(players), -1), [player["name"] for player in players])
+    axes.set_yticks(
+        range(0, -len(players), -1), [style.literal(player["name"]) for player in players]
+    )
     axes.set_ylim(-len(players) + 0.4, 0.6)
     axes.set_xlabel("Elo (mean of all players 0)")
     return figure
@@ -193,7 +195,7 @@ def training_figure(played: dict[str, Any]) -> Figure:
     one_run = len(runs) == 1
     for indices in curves.values():
         first = players[indices[-1]]
-        group = style.label(str(first["target"])) if one_run else str(first["run"])
+        group = style.label(str(first["target"])) if one_run else style.literal(str(first["run"]))
         dashes = "-" if one_run else style.line(runs.index(first["run"]))["linestyle"]
         axes.errorbar(
             [players[i]["iteration"] for i in indices],

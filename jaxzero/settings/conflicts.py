@@ -35,6 +35,15 @@ def _of_arena(config: ConfigDict, switches: Switches) -> Conflicts:
         f"both colours need an even number, e.g. {config.arena.games + 1}",
     )
     yield (
+        config.arena.gate == "wilson"
+        and config.arena.trees != "gate"
+        and not (switches.arena_random_openings and config.arena.opening_plies),
+        "arena.gate",
+        "its interval counts games that differ, and from the start position two do: set "
+        "config.switches.arena_random_openings=True and config.arena.opening_plies above 0, "
+        "or choose threshold",
+    )
+    yield (
         config.arena.trees == "gate"
         and (
             config.arena.gate != "threshold"

@@ -64,13 +64,19 @@ class Mistake(NamedTuple):
     scores: tuple[int | None, ...]
 
 
-def network_alone(game: Game, evaluate: Evaluate) -> Respond:
-    """The legal move of the highest logit, and the likeliest result."""
+def network_alone(game: Game, evaluate: Evaluate, *, discount: float = 1.0) -> Respond:
+    """The legal move of the highest logit, and the likeliest result.
+
+    No result (NaN) of a scalar head that was trained with a discount, because rounding it would
+    make a draw of a late win.
+    """
 
     def respond(states: State, keys: jax.Array) -> tuple[jax.Array, jax.Array]:
         del keys
         logits, value, *rest = evaluate(jax.vmap(game.observe)(states))
         result = likeliest_result(value, rest[0] if rest else None)
+        if discount < 1 and not rest:
+            result *= jnp.nan
         return likeliest_action(game, states, logits), result
 
     return respond

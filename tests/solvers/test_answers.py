@@ -89,6 +89,21 @@ def test_a_networks_answers_are_read_from_its_heads(labelled: Labelled) -> None:
     np.testing.assert_array_equal(answers.results, np.where(own > 7, 0.0, -1.0))
 
 
+@pytest.mark.parametrize("head", ["scalar", "wdl"])
+def test_a_scalar_value_trained_with_a_discount_says_no_result(head: str) -> None:
+    """A win in 40 plies at 0.95 is worth 0.13, which is no draw; three chances still tell."""
+
+    def evaluate(observation: jax.Array) -> tuple[jax.Array, ...]:
+        batch = observation.shape[0]
+        draws = () if head == "scalar" else (jnp.zeros(batch),)
+        return jnp.zeros((batch, 5)), jnp.full((batch,), 0.13), *draws
+
+    states = jax.vmap(lambda _: GAME.init())(jnp.arange(3))
+    keys = jax.random.split(jax.random.key(0), 3)
+    _, results = solvers.network_alone(GAME, evaluate, discount=0.95)(states, keys)
+    np.testing.assert_array_equal(results, [np.nan if head == "scalar" else 1.0] * 3)
+
+
 def test_a_searchs_value_is_rounded_to_a_result(monkeypatch: pytest.MonkeyPatch) -> None:
     asked: dict[str, Any] = {}
 

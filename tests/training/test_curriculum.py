@@ -269,6 +269,8 @@ def test_a_whole_run_with_everything_of_paper_004():
         ({"replay.minimum_games": (100,)}, "config.replay.window"),
         ({"selfplay.curriculum": "sometimes"}, "schedule"),
         ({"arena.gate": "wilsn"}, "wilson"),
+        ({"arena.gate": "wilson", "arena.opening_plies": 0}, "games that differ"),
+        ({"arena.gate": "wilson", "switches.arena_random_openings": False}, "games that differ"),
     ],
 )
 def test_what_cannot_work_is_refused_in_one_line(changes, says):

@@ -1,9 +1,11 @@
 """What pages are made of: tables, bands over seeds, words for numbers, inlined figures."""
 
 import dataclasses
+import io
 import math
 from collections.abc import Callable
 
+import matplotlib
 import numpy as np
 import pytest
 from matplotlib.figure import Figure
@@ -230,6 +232,21 @@ def _many() -> dict[str, Callable[[list[str]], Figure | None]]:
               "validation/result": 0.5} for name in names for i in (1, 2)]
         ),
     }  # fmt: skip
+
+
+@pytest.mark.parametrize("name", ["tournament", "ratings", "ladder"])
+def test_dollars_in_a_directorys_name_make_no_formula(name: str) -> None:
+    names = ["a$1_b$2", "c"]
+    if name == "ratings":
+        rated = {"elo": [0.0, 9.0], "stderr": [1.0, 1.0]}
+        drawn = tournament_report.ratings_figure({"players": [{"name": n} for n in names]} | rated)
+    else:
+        drawn = _many()[name](names)
+    assert drawn is not None
+    saved = io.BytesIO()
+    with matplotlib.rc_context(style.RC):
+        drawn.savefig(saved, format="svg")
+    assert ">a$1_b$2<" in saved.getvalue().decode()
 
 
 @pytest.mark.parametrize("name", _many())
