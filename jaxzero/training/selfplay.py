@@ -132,26 +132,17 @@ def play(
         return active & ~jax.vmap(game.is_terminal)(carry.states) & (carry.ply < game.max_plies)
 
     def body(carry: _Carry) -> _Carry:
-        live = going(carry)
+        live, mover = going(carry), jax.vmap(game.to_move)(carry.states)
         number, search_keys, move_keys = _number_and_keys(keys, begun, carry.ply)
         sampled = number + 1 < temperature_plies
-        noise = jnp.broadcast_to(
-            jnp.asarray(moves.root_noise(options, sampled), jnp.float32), (batch,)
-        )
-        is_fast = jnp.zeros((batch,), bool)
-        if caps.share:
-            cap_keys = jax.vmap(jax.random.fold_in, (0, None))(move_keys, 1)
-            is_fast = jax.vmap(jax.random.bernoulli, (0, None))(cap_keys, caps.share)
-        most, mover = None, jax.vmap(game.to_move)(carry.states)
-        if clock:
-            left = carry.clock[jnp.arange(batch), mover] + options.kld_step
-            most = jnp.minimum(left // options.kld_step * options.kld_step, num_simulations)
+        question = _question(carry.states, move_keys, sampled, options, caps)
+        most = _allowed(carry.clock, mover, options, num_simulations) if clock else None
         trees = (carry.tree, carry.is_kept) if keep_tree else ()
         result, memory = sharing_lib.search_all(
             sharing,
             search_keys,
             functools.partial(search, trees=trees, most=most),
-            Question(carry.states, is_fast, noise),
+            question,
             live,
             carry.memory,
         )
@@ -160,34 +151,26 @@ def play(
         )
         if pick is not None:
             action = pick(move_keys, carry.states, result.policy, live)
-        row = {
+        row = _searched(result, own_numbers(mover)[0].draw_value, known_labels) | {
             "observation": jax.vmap(game.observe)(carry.states),
             "policy": policy,
             "legal": jax.vmap(game.legal_actions)(carry.states),
             "to_move": mover.astype(jnp.int8),
             "action": jnp.where(live, action, -1),
-            "root_value": result.value,
             "valid": live,
-            "recorded": live & ~is_fast,
+            "recorded": live & ~question.is_fast,
         }
-        if known_labels:
-            assert result.known is not None
-            row["known"] = result.known
-        if result.draw is not None:
-            own, _ = own_numbers(row["to_move"])
-            row["root_draw"] = result.draw
-            row["root_value"] = result.value - own.draw_value * result.draw
-        record = {k: carry.record[k].at[carry.ply].set(v) for k, v in row.items()}
-        tree, is_kept = carry.tree, carry.is_kept
-        if keep_tree:
-            tree, is_kept = subtree.advance(result.tree, action)
+        kept = subtree.advance(result.tree, action) if keep_tree else (carry.tree, carry.is_kept)
         moved = jax.vmap(game.step)(carry.states, action)
-        states = where_lanes(live, moved, carry.states)
-        diagnostics = result_lib.add(carry.diagnostics, result.diagnostics)
-        spent = carry.clock
-        if clock:
-            spent = spent.at[jnp.arange(batch), mover].set(left - result.visit_counts.sum(-1))
-        return _Carry(states, tree, is_kept, carry.ply + 1, record, diagnostics, memory, spent)
+        return _Carry(
+            where_lanes(live, moved, carry.states),
+            *kept,
+            carry.ply + 1,
+            {k: carry.record[k].at[carry.ply].set(v) for k, v in row.items()},
+            result_lib.add(carry.diagnostics, result.diagnostics),
+            memory,
+            _after_search(carry.clock, mover, options, result) if clock else carry.clock,
+        )
 
     nobody = jnp.zeros((batch,), bool)  # no tree of these is ever read
     if memory is None:
@@ -240,6 +223,52 @@ def _number_and_keys(
         ply_keys = jax.vmap(jax.random.fold_in)(keys, number)
     search_keys, move_keys = jnp.moveaxis(jax.vmap(jax.random.split)(ply_keys), 1, 0)
     return number, search_keys, move_keys
+
+
+def _question(
+    states: Any, keys: jax.Array, sampled: jax.Array, options: SearchOptions, caps: PlayoutCaps
+) -> Question:
+    """What is searched at a ply: the noise at the root, and whether the search is a fast one."""
+    batch = len(keys)
+    noise = jnp.asarray(moves.root_noise(options, sampled), jnp.float32)
+    is_fast = jnp.zeros((batch,), bool)
+    if caps.share:
+        cap_keys = jax.vmap(jax.random.fold_in, (0, None))(keys, 1)
+        is_fast = jax.vmap(jax.random.bernoulli, (0, None))(cap_keys, caps.share)
+    return Question(states, is_fast, jnp.broadcast_to(noise, (batch,)))
+
+
+def _left(clock: jax.Array, mover: jax.Array, options: SearchOptions) -> jax.Array:
+    """int32[B], simulations that who is to move has left, those of this turn among them."""
+    return clock[jnp.arange(len(mover)), mover] + options.kld_step
+
+
+def _allowed(
+    clock: jax.Array, mover: jax.Array, options: SearchOptions, num_simulations: jax.Array | int
+) -> jax.Array:
+    """int32[B], simulations that the search may make: whole steps."""
+    step = options.kld_step
+    return jnp.minimum(_left(clock, mover, options) // step * step, num_simulations)
+
+
+def _after_search(
+    clock: jax.Array, mover: jax.Array, options: SearchOptions, result: SearchResult
+) -> jax.Array:
+    """int32[B, 2], the clock without what the search has made."""
+    left = _left(clock, mover, options) - result.visit_counts.sum(-1)
+    return clock.at[jnp.arange(len(mover)), mover].set(left)
+
+
+def _searched(result: SearchResult, draw_value: Any, known_labels: bool) -> dict[str, jax.Array]:
+    """What a search found, as a row of the trajectory has it: values where a draw is worth 0."""
+    row = {"root_value": result.value}
+    if known_labels:
+        assert result.known is not None
+        row["known"] = result.known
+    if result.draw is not None:
+        row["root_draw"] = result.draw
+        row["root_value"] = result.value - draw_value * result.draw
+    return row
 
 
 def _label(
