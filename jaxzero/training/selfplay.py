@@ -105,28 +105,7 @@ def play(
     states = starts(game, batch) if begun is None else begun.states
 
     own_numbers = functools.partial(_own_numbers, options, c_puct, players)
-
-    def search(
-        keys: jax.Array, question: Question, active: jax.Array, trees: tuple = (), most: Any = None
-    ) -> SearchResult:
-        own, c = own_numbers(jax.vmap(game.to_move)(question.states))
-        simulations, noise = num_simulations if most is None else most, question.noise
-        if caps.share:
-            simulations = jnp.where(question.is_fast, caps.num_simulations, num_simulations)
-            noise = noise * jnp.where(question.is_fast, caps.noise, 1.0)
-        return core.run(
-            game,
-            evaluate,
-            keys,
-            question.states,
-            options=own,
-            num_simulations=simulations,
-            c_puct=c,
-            trees=trees[0] if trees else None,
-            is_kept=trees[1] if trees else None,
-            active=active,
-            noise_scale=noise,
-        )
+    search = _searcher(game, evaluate, own_numbers, num_simulations, caps)
 
     def going(carry: _Carry) -> jax.Array:
         return active & ~jax.vmap(game.is_terminal)(carry.states) & (carry.ply < game.max_plies)
@@ -160,16 +139,19 @@ def play(
             "valid": live,
             "recorded": live & ~question.is_fast,
         }
-        kept = subtree.advance(result.tree, action) if keep_tree else (carry.tree, carry.is_kept)
+        tree, is_kept = carry.tree, carry.is_kept
+        if keep_tree:
+            tree, is_kept = subtree.advance(result.tree, action)
         moved = jax.vmap(game.step)(carry.states, action)
         return _Carry(
-            where_lanes(live, moved, carry.states),
-            *kept,
-            carry.ply + 1,
-            {k: carry.record[k].at[carry.ply].set(v) for k, v in row.items()},
-            result_lib.add(carry.diagnostics, result.diagnostics),
-            memory,
-            _after_search(carry.clock, mover, options, result) if clock else carry.clock,
+            states=where_lanes(live, moved, carry.states),
+            tree=tree,
+            is_kept=is_kept,
+            ply=carry.ply + 1,
+            record={k: carry.record[k].at[carry.ply].set(v) for k, v in row.items()},
+            diagnostics=result_lib.add(carry.diagnostics, result.diagnostics),
+            memory=memory,
+            clock=_after_search(carry.clock, mover, options, result) if clock else carry.clock,
         )
 
     nobody = jnp.zeros((batch,), bool)  # no tree of these is ever read
@@ -189,13 +171,45 @@ def play(
     carry = while_any(going, body, carry)
     trajectory = _label(game, carry, active, options, first_player_always_loses)
     if begun is not None:
-        trajectory = dataclasses.replace(
-            trajectory,
-            start=jnp.where(active, begun.plies, 0),
-            rolled_back=active & begun.rolled_back,
-            begun=begun.states,
-        )
+        trajectory = _from(begun, trajectory)
     return trajectory, sharing_lib.costs(carry.diagnostics, carry.memory)
+
+
+def _searcher(
+    game: Game,
+    evaluate: Evaluate | StateEvaluate,
+    own_numbers: Callable[[jax.Array], tuple[SearchOptions, Any]],
+    num_simulations: jax.Array | int,
+    caps: PlayoutCaps,
+) -> Callable[..., SearchResult]:
+    """(keys [B], question, active bool[B], trees=, most=) -> what the searches find.
+
+    `trees`: kept ones and which are kept, or none; `most`: int32[B], simulations by the clock.
+    """
+
+    def search(
+        keys: jax.Array, question: Question, active: jax.Array, trees: tuple = (), most: Any = None
+    ) -> SearchResult:
+        own, c = own_numbers(jax.vmap(game.to_move)(question.states))
+        simulations, noise = num_simulations if most is None else most, question.noise
+        if caps.share:
+            simulations = jnp.where(question.is_fast, caps.num_simulations, num_simulations)
+            noise = noise * jnp.where(question.is_fast, caps.noise, 1.0)
+        return core.run(
+            game,
+            evaluate,
+            keys,
+            question.states,
+            options=own,
+            num_simulations=simulations,
+            c_puct=c,
+            trees=trees[0] if trees else None,
+            is_kept=trees[1] if trees else None,
+            active=active,
+            noise_scale=noise,
+        )
+
+    return search
 
 
 def _own_numbers(
@@ -296,4 +310,14 @@ def _label(
         outcome=jax.vmap(game.outcome)(carry.states),
         plies=record["valid"].sum(0, dtype=jnp.int32),
         active=active,
+    )
+
+
+def _from(begun: Openings, trajectory: Trajectory) -> Trajectory:
+    """With where its games began."""
+    return dataclasses.replace(
+        trajectory,
+        start=jnp.where(trajectory.active, begun.plies, 0),
+        rolled_back=trajectory.active & begun.rolled_back,
+        begun=begun.states,
     )
