@@ -56,10 +56,13 @@ def first_population(study: str, preset: str) -> tuple[ConfigDict, Sequence[Memb
         known = sorted(one.stem for one in Path("experiments/configs").glob("[a-z]*.py"))
         raise ConfigError(f"study {study!r}: unknown; known are {', '.join(known)}")
     module = importlib.import_module(f"experiments.{study}")
+    config = cli.load(f"{path}:{preset}", path).config
+    if "reference" in config.get("study", {}):  # no games are played: no engine is needed
+        config = changed(config, {"study.reference": "mcts_50"})
     train, runner.train = runner.train, instead  # type: ignore[assignment]
     try:
         with tempfile.TemporaryDirectory() as folder:
-            module.run(cli.load(f"{path}:{preset}", path).config, Path(folder), "")
+            module.run(config, Path(folder), "")
     except probe.Enough:
         pass
     finally:
