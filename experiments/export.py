@@ -64,8 +64,12 @@ def parser() -> Parser:
     return made
 
 
-def make(directory: Path, max_mib: float) -> Export:
-    """The archive of a run. ConfigError: it is none, is untrained, or not even the least fits."""
+def make(directory: Path, max_mib: float, *, with_others: bool = True) -> Export:
+    """The archive of a run, its report, games and figures in it if they fit and are wanted.
+
+    Raises:
+      ConfigError: it is no run, is untrained, or not even the least fits.
+    """
     run = runs.open_run(directory)
     if run.iterations[-1] == 0:
         raise ConfigError(
@@ -73,7 +77,7 @@ def make(directory: Path, max_mib: float) -> Export:
             f"config.execution.snapshot_every={run.config.execution.snapshot_every} iterations and "
             "at the end"
         )
-    core, networks, others = _core(run), _networks(run), _others(run)
+    core, networks, others = _core(run), _networks(run), _others(run) if with_others else []
     # These get shorter when networks are left out: what they take at most is set aside.
     lists = _members(run, networks)
     lists.append(_manifest(run, [*core, *lists, *networks, *others], []))

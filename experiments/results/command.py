@@ -3,14 +3,18 @@
     python -m experiments.results                                  # makes the pages again
     python -m experiments.results --check                          # would that change them?
     python -m experiments.results --add RUN RUN --group=laptop     # records finished runs
+    python -m experiments.results --add RUN --group=laptop --networks=2    # and their networks
 
 Runs of a group are read together: one folder of docs/results/data, a board and semantics once. Of
 each are kept results.json, with its settings, environment and games won, what other commands wrote
 beside it (absolute_strength.json, ladder.json, cost.json), and every metrics.jsonl, compressed.
+With --networks=MIB also the final networks, as `experiments.export` packs them: a seed of each
+loss, then the next one, as many as such an archive holds.
 Every number of docs/results.md and, in docs/results, of verdicts.md, boards.md and recorded/
 comes from these files, but for those of the players that ship, which come from their cards.
 """
 
+import math
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -43,10 +47,13 @@ def main(words: Sequence[str] | None = None) -> None:
     parser = arguments.Parser(prog="python -m experiments.results", description=__doc__)
     parser.add_argument("--add", nargs="+", type=Path, metavar="RUN", help="run directories")
     parser.add_argument("--group", metavar="NAME", help="of the runs that are added")
+    parser.add_argument("--networks", type=float, metavar="MIB", help="of an added run's networks")
     parser.add_argument("--check", action="store_true", help="change nothing")
     given = parser.parse(words)
     if bool(given.add) != bool(given.group):
         raise ConfigError("--add and --group: give both, e.g. --add runs/first --group=laptop")
+    if given.networks is not None and not (given.add and 0 < given.networks < math.inf):
+        raise ConfigError(f"--networks={given.networks:g}: with --add, a size above 0 in MiB")
     if given.group == "index":
         raise ConfigError("--group=index: the page that lists all groups, choose another name")
     if given.check:
@@ -59,7 +66,7 @@ def main(words: Sequence[str] | None = None) -> None:
         return
     if given.add:
         _check(given.add, given.group)
-        data.add(given.add, given.group)
+        data.add(given.add, given.group, networks_mib=given.networks or 0.0)
     for path in document.write():
         print(f"written: {path}")
     say(f"next: git -C {data.ROOT.parents[1]} add docs/results")

@@ -11,6 +11,7 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
+from experiments import export
 from experiments.pages.study import BESIDE, Study, load
 from jaxzero import workdir
 from jaxzero.runs.failures import FAILED
@@ -18,13 +19,20 @@ from jaxzero.settings.config import ConfigError
 
 ROOT: Final = Path(__file__).resolve().parents[2] / "docs" / "results"
 MOST: Final = 20 * 2**20  # bytes of all data
+NETWORKS: Final = "networks.zip"  # an archive of `experiments.export`
 
 
 class Recorded(NamedTuple):
-    """A run whose data is kept; `name`: of its folder in that of its group."""
+    """A run whose data is kept.
+
+    Attributes:
+      name: of its folder in that of its group.
+      networks: the archive of its final networks, where it has one.
+    """
 
     name: str
     study: Study
+    networks: Path | None = None
 
     @property
     def kind(self) -> str:
@@ -32,16 +40,19 @@ class Recorded(NamedTuple):
         return str(self.study.results["study"])
 
 
-def add(runs: Sequence[Path], group: str, root: Path = ROOT) -> None:
+def add(runs: Sequence[Path], group: str, root: Path = ROOT, *, networks_mib: float = 0.0) -> None:
     """Keeps the data of finished runs; the folder that held them is called `runs`.
+
+    With `networks_mib`, also the final networks of each, as many as an archive of that size holds:
+    a seed of each loss, then the next seed.
 
     Left out are tournaments' likelihoods of superiority, a square of all players, which rating the
     games again gives; and digits of metrics that no float32 has. What was recorded of a run of that
     name in that group is replaced.
 
     Raises:
-      ConfigError: a run that is not finished, two of one name, or more data than is to be kept in
-        all.
+      ConfigError: a run that is not finished or has no networks of its own where they are asked
+        for, two of one name, or more data than is to be kept in all.
     """
     packed: dict[Path, bytes] = {}
     folders: dict[Path, Path] = {}
@@ -62,7 +73,13 @@ def add(runs: Sequence[Path], group: str, root: Path = ROOT) -> None:
             elif path.name == workdir.METRICS:
                 whole = "".join(map(_shortest, whole.splitlines(keepends=True)))
             packed[folder / f"{path.relative_to(run)}.gz"] = gzip.compress(whole.encode(), mtime=0)
-    kept = (path for path in (root / "data").rglob("*.gz") if not folders.keys() & {*path.parents})
+        if networks_mib:
+            packed[folder / NETWORKS] = export.make(run, networks_mib, with_others=False).archive
+    kept = (
+        path
+        for path in (root / "data").rglob("*")
+        if path.is_file() and not folders.keys() & {*path.parents}
+    )
     size = sum(path.stat().st_size for path in kept) + sum(map(len, packed.values()))
     if size > MOST:
         raise ConfigError(f"{root / 'data'}: {size:,} bytes, leave out runs, {MOST:,} are the most")
@@ -100,6 +117,7 @@ def read(root: Path = ROOT) -> dict[str, list[Recorded]]:
             for packed in path.parent.glob("*.gz"):
                 (place / packed.stem).write_bytes(gzip.decompress(packed.read_bytes()))
             study = dataclasses.replace(load(place), name=path.parent.name)
-        recorded = Recorded(study.name, study)
+        archive = path.with_name(NETWORKS)
+        recorded = Recorded(study.name, study, archive if archive.is_file() else None)
         found.setdefault(path.parent.parent.name, []).append(recorded)
     return found

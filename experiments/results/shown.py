@@ -161,8 +161,15 @@ _STUDIES: Final[Mapping[str, _Study]] = {
 KINDS: Final = (measured.STUDY, *_STUDIES)
 
 
+_UNPACK: Final = (
+    "`python -m zipfile -e networks.zip runs` unpacks networks to a run directory, which "
+    "`experiments.tournament`, `experiments.absolute_strength` and `jaxzero.play` take."
+)
+
+
 def tables(runs: Sequence[Recorded]) -> Iterator[Table]:
     """Of a group: what was run, and what came out."""
+    some = any(one.networks for one in runs)
     yield table(
         "Runs",
         runs,
@@ -175,8 +182,10 @@ def tables(runs: Sequence[Recorded]) -> Iterator[Table]:
             "wall time": lambda one: duration(seconds(one.study)),
             "device": lambda one: _environment(one.study, "device"),
             "commit": lambda one: _environment(one.study, "commit"),
+            **({"networks": _networks} if some else {}),
             "command": lambda one: f"`{one.study.results.get('command') or ABSENT}`",
         },
+        _UNPACK if some else "",
     )
     _, boards = of_losses(runs)
     if boards:
@@ -286,6 +295,15 @@ def _arm_seconds(arm: Mapping[str, Any]) -> float:
     if "cost" in arm:
         return float(arm["cost"]["wall_seconds"])
     return max((run["points"][-1]["seconds"] for run in arm["runs"]), default=0.0)
+
+
+def _networks(one: Recorded) -> str:
+    """A link to the archive, from the pages in docs/results/recorded."""
+    if one.networks is None:
+        return ABSENT
+    mib = one.networks.stat().st_size / 2**20
+    *_, data, group, name, file = one.networks.parts
+    return f"[{mib:.1f} MiB](../{data}/{group}/{name}/{file})"
 
 
 def _environment(study: Study, key: str) -> str:

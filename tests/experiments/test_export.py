@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 
 from experiments import export
+from experiments.results import data
 from jaxzero import arguments, runs, workdir
 from jaxzero.runs import Member, weights
 from jaxzero.runs.checkpoints import Checkpoints
@@ -49,7 +50,7 @@ def run_directory(tmp_path_factory: pytest.TempPathFactory) -> Path:
     snapshots.save(5, stacked)
     snapshots.close()
     for name in CORE - {"config.json"}:
-        (directory / name).write_text(json.dumps({"made": "up"}) + "\n")
+        (directory / name).write_text(json.dumps({"made": "up", "study": "test"}) + "\n")
     for name, content in OTHERS.items():
         (directory / name).parent.mkdir(exist_ok=True)
         (directory / name).write_bytes(content)
@@ -124,6 +125,34 @@ def test_the_unpacked_archive_is_a_run(run_directory: Path, tmp_path: Path) -> N
         for packed in (export.make(run_directory, 16), repacked)
     )
     assert first == second
+
+
+def test_networks_are_recorded_where_they_are_asked_for(
+    run_directory: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    docs = tmp_path / "docs"
+    place = docs / "data" / "laptop" / "quick"
+    data.add([run_directory], "laptop", docs, networks_mib=16)
+    archive = place / data.NETWORKS
+    assert {entry["file"] for entry in export.read(archive)["files"]}.isdisjoint(OTHERS)
+    [recorded] = data.read(docs)["laptop"]
+    assert recorded.networks == archive
+    shutil.unpack_archive(archive, tmp_path / "runs")
+    ours, theirs = (
+        runs.networks(runs.open_run(at)).params for at in (tmp_path / "runs/quick", run_directory)
+    )
+    for rounded, exact in zip(jax.tree.leaves(ours), jax.tree.leaves(theirs), strict=True):
+        np.testing.assert_allclose(rounded, exact, rtol=2**-8)
+    taken = sum(path.stat().st_size for path in place.iterdir())
+    monkeypatch.setattr(data, "MOST", taken)
+    (tmp_path / "other").mkdir()
+    (tmp_path / "other" / "results.json").write_text("{}")
+    with pytest.raises(ConfigError, match="leave out runs"):  # an archive counts
+        data.add([tmp_path / "other"], "laptop", docs)
+    data.add([run_directory], "laptop", docs)
+    assert not archive.exists()
+    with pytest.raises(ConfigError, match="other"):  # holds no networks
+        data.add([tmp_path / "other"], "laptop", docs, networks_mib=1)
 
 
 def test_what_does_not_fit_is_left_out_from_the_end_of_the_list(
