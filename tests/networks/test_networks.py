@@ -92,6 +92,16 @@ def test_parameter_counts_of_the_papers(name, shape, actions, settings, paramete
     assert count_parameters(variables) == parameters
 
 
+# At 64 channels theirs has no 1x1 convolution behind the first, which has 64 filters.
+@pytest.mark.parametrize(
+    ("filters", "parameters"),
+    [(16, 57_633), (32, 137_969), (64, 433_681 + 64 * 64 + 64), (256, 6_134_673)],
+)
+def test_parameter_counts_of_the_growing_network(filters, parameters):
+    settings = {"filters": filters, "squeeze_excite": True, "reply_head": True}
+    test_parameter_counts_of_the_papers("resnet", (6, 7, 1), 7, settings, parameters)
+
+
 def test_curriculum_style_has_paper_004s_shape():
     _, variables = _small("resnet", style="curriculum", value_head="scalar", blocks=2)
     kernels = {
