@@ -101,9 +101,5 @@ def _mean(
 def _drop(line: Line, *, last: bool) -> float:
     """Change of accuracy from the last network of a width to the first of the next one."""
     steps = line.grown[-1:] if last else line.grown[:-1]
-    changes = [
-        line.accuracy[line.network == n][0] - line.accuracy[line.network == n - 1][0]
-        for n in steps
-        if {n, n - 1} <= set(line.network)
-    ]
-    return float(np.mean(changes)) if changes else np.nan
+    known = [change for change in map(line.growth, steps) if np.isfinite(change)]
+    return float(np.mean(known)) if known else np.nan

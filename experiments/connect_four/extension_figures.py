@@ -1,7 +1,7 @@
 """Clausen 2021, Figs. 8 to 13: accuracy and diversity by network and cost, ours and published."""
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, Final, NamedTuple
 
 import numpy as np
@@ -22,7 +22,7 @@ from experiments.connect_four.learning_lines import (
 from experiments.pages import style
 from experiments.pages.page import Plate, plate
 from experiments.pages.tables import Table, table
-from experiments.pages.wording import NONE, TIMES, number, plural, short
+from experiments.pages.wording import NONE, TIMES, mean_and_error, number, plural, short
 
 
 class Comparison(NamedTuple):
@@ -67,6 +67,7 @@ FIGURES: Final = (
         "novel_wins", "thesis", "Evolving for novel wins", (EXTENDED, "evolve", "novel_wins"), True
     ),
 )
+STEPS: Final = "Where networks grow"  # title of a table
 _CAPTION: Final = (
     "Left: by network, the iterations of games that it was trained on; right: by what it had cost, "
     f"searches made times {MOVE_MS:g} ms, the authors' time of one, on both sides, so that the "
@@ -186,6 +187,62 @@ def cost_of_levels(lines: Lines, levels: Sequence[float], title: str, note: str)
         },
         note,
     )
+
+
+class _Step(NamedTuple):
+    """Where runs grow."""
+
+    arm: str  # what they are runs of
+    whose: str  # ours or published
+    network: int  # the first of its width
+    lines: tuple[Line, ...]  # those of which that network and the one before it are known
+
+    def mean(self, network: int) -> str:
+        return number(float(np.mean([line.accuracy_of(network) for line in self.lines])), 2)
+
+    def change(self) -> str:
+        return mean_and_error([line.growth(self.network) for line in self.lines], 2)
+
+    def regained(self) -> str:
+        found = [_regained(line, self.network) for line in self.lines]
+        return ", ".join(NONE if n is None else number(n) for n in found)
+
+
+def _regained(line: Line, grown: int) -> int | None:
+    """The first network from that which has grown on that is as accurate as the one before it."""
+    as_good = (line.network >= grown) & (line.accuracy >= line.accuracy_of(grown - 1))
+    return int(line.network[as_good][0]) if as_good.any() else None
+
+
+def steps(ours: Lines, theirs: Lines) -> Table:
+    """What every step up to a wider network does to accuracy; no rows where none was measured."""
+    own = list(_steps(ours, "ours"))
+    return table(
+        STEPS,
+        [*own, *_steps(theirs, "published")] if own else [],
+        {
+            "arm": lambda step: step.arm.replace("_", " "),
+            "whose": lambda step: step.whose,
+            "network": lambda step: number(step.network),
+            "runs": lambda step: number(len(step.lines)),
+            "before, %": lambda step: step.mean(step.network - 1),
+            "after, %": lambda step: step.mean(step.network),
+            "change": lambda step: step.change(),
+            "regained by network": lambda step: step.regained(),
+        },
+        "Accuracy with search of the first network of a width and of the one before it, means over "
+        "the runs of which both are known, their difference with its standard error. Regained: of "
+        "each run, the first network that is as accurate as before.",
+        text_columns=2,
+    )
+
+
+def _steps(lines: Lines, whose: str) -> Iterator[_Step]:
+    for arm, runs in lines.items():
+        for n in sorted({n for line in runs for n in line.grown}):
+            known = [n in line.grown and np.isfinite(line.growth(n)) for line in runs]
+            if any(known):
+                yield _Step(arm, whose, n, tuple(itertools.compress(runs, known)))
 
 
 def costs(ours: Lines, theirs: Lines) -> list[Table]:

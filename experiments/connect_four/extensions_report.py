@@ -28,6 +28,7 @@ def build(directory: Path) -> Page:
     arms, seeds = _arms(results)
     ours, theirs = lines(results)
     evolved = population_section.shown(arms, results["positions"]["number"])
+    grown = extension_figures.steps(ours, theirs)
     return Page(
         title=f"The extensions of section 4: {game_title(results['game'])}",
         subtitle=f"{results['game']}, preset {results['preset']}",
@@ -40,6 +41,7 @@ def build(directory: Path) -> Page:
                 *extension_figures.plates(ours, theirs, as_drawn=efficiency.as_drawn(results)),
             ),
             *([evolved] if evolved else []),
+            *([section("Growing", grown)] if grown.rows else []),
             section("The paper's claims", claims.table(results)),
             section("What a level costs", *extension_figures.costs(ours, theirs)),
             section(
@@ -67,8 +69,16 @@ def lines(results: Mapping[str, Any]) -> tuple[Lines, Lines]:
 def tables(results: Mapping[str, Any]) -> list[Table]:
     """What was reached at what cost, and by which searches."""
     arms, seeds = _arms(results)
-    costs, _ = extension_figures.costs(*lines(results))
-    return [costs, efficiency.accuracy_and_cost(seeds, {}), searches(arms), players(arms)]
+    ours, theirs = lines(results)
+    costs, _ = extension_figures.costs(ours, theirs)
+    made = (
+        costs,
+        extension_figures.steps(ours, theirs),
+        efficiency.accuracy_and_cost(seeds, {}),
+        searches(arms),
+        players(arms),
+    )
+    return [one for one in made if one.rows]
 
 
 def players(arms: dict[str, Any]) -> Table:
@@ -85,7 +95,7 @@ def players(arms: dict[str, Any]) -> Table:
     ] + population_section.became(arms)
     return table(
         "What players and populations became",
-        [*ours, *theirs["players"], *theirs["sets"][:1]] if ours else [],
+        [*ours, *theirs["players"]] if ours else [],
         {
             "players": lambda row: row["name"],
             **{
@@ -96,8 +106,8 @@ def players(arms: dict[str, Any]) -> Table:
         },
         "Ours: of leagues the mean of the best after the last iteration, over the seeds; of "
         "populations the best run by fitness, its accuracy on the test positions. All others are "
-        "Clausen 2021's, with one network each; accuracies of other networks, searches and "
-        "positions do not compare.",
+        "Clausen 2021's, with one network each (the baseline's: its constants with that network); "
+        "accuracies of other networks, searches and positions do not compare.",
     )
 
 

@@ -38,6 +38,15 @@ class Line:
     diversity: np.ndarray
     grown: tuple[int, ...] = ()  # networks that are the first of their width
 
+    def accuracy_of(self, network: int) -> float:
+        """In percent; NaN where it is not known."""
+        found = self.accuracy[self.network == network]
+        return float(found[0]) if len(found) else np.nan
+
+    def growth(self, network: int) -> float:
+        """Accuracy of a network less that of the one before it; NaN where one is not known."""
+        return self.accuracy_of(network) - self.accuracy_of(network - 1)
+
 
 Lines = Mapping[str, tuple[Line, ...]]  # by arm
 
@@ -131,10 +140,7 @@ def of_paper(*, as_drawn: bool = False) -> dict[str, tuple[Line, ...]]:
         for name, curve in ingredients["curves"].items()
     }
     return found | {
-        name: tuple(
-            _numbered(i, run, curve.get("teacher_hours", 0.0), as_drawn)
-            for i, run in enumerate(curve["runs"])
-        )
+        name: tuple(_numbered(i, run, curve, as_drawn) for i, run in enumerate(curve["runs"]))
         for name, curve in extensions["curves"].items()
     }
 
@@ -162,18 +168,19 @@ def _unnumbered(place: int, points: list[list[float]], as_drawn: bool) -> Line:
     return Line(place, unknown, hours, hours, accuracy, unknown, unknown)
 
 
-def _numbered(place: int, run: Mapping[str, Any], teacher: float, as_drawn: bool) -> Line:
-    """Networks 1, 2, ...; accuracies and diversities that were not drawn are NaN."""
+def _numbered(place: int, run: Mapping[str, Any], curve: Mapping[str, Any], as_drawn: bool) -> Line:
+    """A run of a curve, networks 1, 2, ...; what was not drawn of them is NaN."""
     first, drawn, diversity = run["first"], run["hours"], run.get("diversity", [])
     network = np.arange(1, first + len(drawn))
     ends = network if as_drawn else network - 1  # the last iteration of games that counts
     known = np.concatenate([[-1], np.arange(first, first + len(drawn))])
-    hours = np.interp(ends, known, [teacher, *drawn])
+    hours = np.interp(ends, known, [curve.get("teacher_hours", 0.0), *drawn])
     accuracy = np.full(len(network), np.nan)
     accuracy[first - 1 :] = run["accuracy"]
     of_games = [diversity[i] if i < len(diversity) else np.nan for i in ends]
     unknown = np.full(len(network), np.nan)
-    return Line(place, network, hours, hours, accuracy, unknown, np.array(of_games, float))
+    new, grown = np.array(of_games, float), tuple(curve.get("grown", ()))
+    return Line(place, network, hours, hours, accuracy, unknown, new, grown)
 
 
 def hours_to(hours: np.ndarray, accuracy: np.ndarray, level: float) -> float | None:

@@ -215,12 +215,12 @@ PAPERS: Final = (
                 "Section 3", "Accuracy and cost", EFFICIENCY, (), ("Accuracy and cost", _CLAIMS)
             ),
             *(
-                Exhibit(f"Fig. {number}", shows, EXTENSIONS, (f"extensions_{plate}",))
-                for number, shows, plate in (
+                Exhibit(f"Fig. {number}", shows, EXTENSIONS, (f"extensions_{plate}",), (*tables,))
+                for number, shows, plate, *tables in (
                     (8, "Each position searched once", "cached"),
                     (9, "One large tree", "tree"),
                     (10, "Features of a smaller network", "features"),
-                    (11, "Growing networks", "growing"),
+                    (11, "Growing networks", "growing", "Where networks grow"),
                     (12, "Evolving players", "evolution"),
                     (13, "Evolving for novelty", "novelty"),
                 )

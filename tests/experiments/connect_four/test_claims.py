@@ -111,6 +111,8 @@ def test_a_network_that_grows_drops_at_its_steps() -> None:
     ]
     assert [test["effect"] for test in found["contrasts"]] == [-2, -7]
     assert found["verdict"] == "reproduced"
+    published = [test["published"]["Clausen 2021"] for test in found["contrasts"]]
+    assert published == pytest.approx([-0.545, -2.8])
 
 
 def test_the_claims_are_well_formed_and_agree_with_the_published_numbers() -> None:

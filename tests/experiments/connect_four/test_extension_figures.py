@@ -79,6 +79,39 @@ def test_each_search_costs_by_the_width_that_played_it() -> None:
     assert line.grown == (4,)
 
 
+def growing(accuracy: list[float], first: int = 1) -> dict[str, Any]:
+    """Runs whose networks, from number `first` on, get wider at network 4."""
+    points: list[dict[str, Any]] = [{"iteration": 0, "channels": 16}]
+    for i, share in enumerate(accuracy, first):
+        own = {"iteration": i, "hours": float(i), "search": share / 100} | cost(1000.0 * i)
+        points.append(own | {"channels": 16 if i < 4 else 32})
+    runs = [{"seed": seed, "points": points} for seed in range(2)]
+    return {"arm": "growing", "seconds_per_move": 0.1, "runs": runs}
+
+
+def test_steps_to_wider_networks_stand_beside_the_published_ones() -> None:
+    ours = learning_lines.of_arms([growing([50, 52, 54, 49, 53, 54, 60])])
+    theirs = learning_lines.of_paper()
+    table = extension_figures.steps(ours, theirs)
+    own, *published = [dict(zip(table.headers, row, strict=True)) for row in table.rows]
+    assert (own["whose"], own["network"], own["runs"]) == ("ours", "4", "2")
+    assert (own["before, %"], own["after, %"]) == ("54.00", "49.00")
+    assert own["regained by network"] == "6, 6"
+    # The fact sheet: networks 9, 17 and 33, the last of a run that ended there; network 5 is not
+    # drawn.
+    assert [row["network"] for row in published] == ["9", "17", "33"]
+    assert [row["runs"] for row in published] == ["3", "3", "3"]
+    assert published[0]["regained by network"] == "10, 10, 10"
+    assert published[2]["regained by network"] == ", ".join(3 * [NONE])
+    last = [line.growth(33) for line in theirs["growing"]]
+    np.testing.assert_allclose(last, [-2.97, -2.65, -2.78])
+    # As far as the figure draws them.
+    assert learning_lines.mean_line(theirs["growing"], "network", "accuracy")[0][-1] == 33
+    # Without the network right before the step nothing is said.
+    kept = learning_lines.of_arms([growing([54, 49, 53, 54], first=4)])
+    assert not extension_figures.steps(kept, theirs).rows
+
+
 def test_a_search_that_asks_half_as_often_costs_half() -> None:
     def made(name: str, simulations: float, searches: float) -> dict[str, Any]:
         own = {"hours": 1.0, "search": 0.5} | cost(searches)
@@ -103,6 +136,10 @@ def test_what_players_became_stands_beside_the_papers_constants() -> None:
     assert ours["worth of a draw (loss 0, win 1)"] == "0.250"
     assert ours["first-play urgency"] == NONE
     assert any("Bayesian" in row[0] for row in table.rows[1:])
+    # Beside the baseline's constants with the same networks, not in five runs of their own.
+    baseline = [row[-1] for row in table.rows if row[0].endswith("the baseline's")]
+    assert baseline == ["62.27", "75.12", "90.60"]
+    assert "90.64" not in [row[-1] for row in table.rows]
     assert not extensions_report.players({"extended": arm("extended", 0)}).rows
 
 
