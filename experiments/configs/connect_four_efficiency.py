@@ -65,6 +65,7 @@ OTHER_ARMS = (
     "mixed_values",
     "forced_playouts",
     "known_results",
+    "few_head_filters",
     "symmetric_images",
 )
 INGREDIENTS = ("dedupe", "cyclic", "slow_window", "reply", "squeeze_excite")  # the paper's five

@@ -36,6 +36,7 @@ def extensions(
         "mixed_values": {"train.root_value_share": 0.5},
         "forced_playouts": {"search.forced_playouts": 2.0},
         "known_results": {"search.propagate_results": True},
+        "few_head_filters": {"network.head_filters": 3},  # before Young 2019: the others have 32
         "symmetric_images": {"replay.images": "all"},
     }
 

@@ -50,7 +50,8 @@ FIGURES: tuple[tuple[str, int | None, str, tuple[str, ...]], ...] = (
     ("without", None, "Extended without one of its extensions", WITHOUT_ARMS),
     ("playout_caps", None, "Playout caps", ("playout_caps",)),
     ("other", None, "Other extensions of section 2.4", (
-        "move_values", "mixed_values", "forced_playouts", "known_results", "symmetric_images",
+        "move_values", "mixed_values", "forced_playouts", "known_results", "few_head_filters",
+        "symmetric_images",
     )),
 )  # fmt: skip
 _BASE = "baseline"

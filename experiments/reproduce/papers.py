@@ -188,7 +188,7 @@ PAPERS: Final = (
                 "experiments.connect_four_efficiency "
                 "--config=experiments/configs/connect_four_efficiency.py:laptop "
                 "--config.study.arms=baseline,playout_caps,forced_playouts,known_results,"
-                "move_values,mixed_values --workdir=runs/others",
+                "move_values,mixed_values,few_head_filters --workdir=runs/others",
             ),
             Exhibit(
                 "Table 1", "Supervised accuracy", SUPERVISED, (), _SUPERVISED, about=_TABLE_1

@@ -91,7 +91,7 @@ OTHERS = {  # section 2.4 cites others for them; 002 shows no runs
         ("move_values", "small_gain"),
         ("mixed_values", "help"),
     )
-}
+} | {"more_head_filters": "few_head_filters"}
 FEW = {"features_help_few": "connect_four_supervised.py:few"}  # larger scales have more examples
 
 
