@@ -139,7 +139,8 @@ def falls(
     Args:
       games: [T, B].
       untried: bool[T, B, A], legal moves that may be played.
-      draws: a draw counts as lost by the second player.
+      draws: a draw counts as lost by the first player, as in the program, which picks one at
+        random and then overwrites it.
 
     Returns:
       int32[B] rows, int32[B] moves, bool[B] whether there is any.
@@ -147,7 +148,7 @@ def falls(
     batch = games.plies.shape[0]
     move = jnp.where(untried, games.policy, -1.0).argmax(-1).astype(jnp.int32)
 
-    loser = jnp.where(games.outcome[:, 0] < games.outcome[:, 1], 0, 1)
+    loser = jnp.where(games.outcome[:, 0] > games.outcome[:, 1], 1, 0)
     lost = games.active & (draws | (games.outcome[:, 0] != games.outcome[:, 1]))
     own = games.valid & (games.to_move == loser[None])
 

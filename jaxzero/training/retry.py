@@ -6,8 +6,8 @@ An iteration's games go in parts. A game of a part takes the place of one of the
 begins after a move of the loser that nobody has tried since the network is new, where the loser's
 value fell most; what was played before is reported again, with the new result. Where there is no
 such move it begins at the start. As the authors' program, but that games go in lock-step, always
-as many at once, and that the loser's value is the search's. Of a draw the second player is the
-loser.
+as many at once, and that the loser's value is the search's. Of a draw the first player is the
+loser, as there.
 """
 
 import dataclasses

@@ -33,7 +33,7 @@ def ends_at_once(actions: list[int]) -> bool:
 def again(games: Any, b: int, tried: set[tuple[bytes, int]]) -> list[int] | None:
     """The moves that the game after this one begins with; None: it begins at the start."""
     first, second = games.outcome[b]
-    loser = 0 if first < second else 1  # of a draw the second player
+    loser = 1 if first > second else 0  # of a draw the first player, player 1 of the program
     own = [t for t in range(games.plies[b]) if games.to_move[t, b] == loser]
     candidates = []
     for t, later in itertools.pairwise(own):
@@ -52,7 +52,7 @@ def again(games: Any, b: int, tried: set[tuple[bytes, int]]) -> list[int] | None
 def test_each_game_of_a_part_begins_where_the_one_before_went_wrong() -> None:
     games, _ = played()
     tried: set[tuple[bytes, int]] = set()
-    retried = 0
+    retried = drawn = 0
     for part in range(PARTS):
         mine = range(part * LANES, (part + 1) * LANES)
         tried |= {
@@ -67,7 +67,9 @@ def test_each_game_of_a_part_begins_where_the_one_before_went_wrong() -> None:
             if begun is not None:
                 assert games.action[: len(begun), b + LANES].tolist() == begun
                 retried += 1
+                drawn += int(games.outcome[b, 0] == games.outcome[b, 1])
     assert retried > LANES
+    assert drawn
 
 
 def test_what_was_played_before_is_reported_again_with_the_new_result() -> None:
