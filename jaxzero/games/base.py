@@ -52,7 +52,8 @@ class Game(Protocol):
     def step(self, state: State, action: jax.Array) -> State:
         """Plays `action` (int32 scalar, legal) for P. A finished game is returned unchanged.
 
-        The result for an illegal action is unspecified but finite; callers mask.
+        The result for an illegal action is unspecified but finite; callers mask. The games of this
+        package take a plain int as well.
         """
         ...
 

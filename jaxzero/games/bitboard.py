@@ -143,17 +143,17 @@ class Grid:
         amount = direction[0] * self.columns + direction[1]
         return raise_bits(words, amount) if amount >= 0 else lower_bits(words, -amount)
 
-    def square_at(self, index: jax.Array) -> Words:
+    def square_at(self, index: jax.Array | int) -> Words:
         """The square of the row-major int32 scalar `index`; no square if it is off the board."""
-        bit = jnp.uint32(1) << (index % WORD_BITS).astype(jnp.uint32)
+        bit = jnp.uint32(1) << jnp.uint32(index % WORD_BITS)
         word = index // WORD_BITS
         chosen = tuple(jnp.where(word == i, bit, jnp.uint32(0)) for i in range(self.num_words))
         return both(chosen, self.full)
 
-    def column_at(self, column: jax.Array) -> Words:
+    def column_at(self, column: jax.Array | int) -> Words:
         """All squares of the int32 scalar `column`, 0 <= column < columns <= 32."""
         first = self.squares_where(lambda row, column: column == 0)
-        amount = column.astype(jnp.uint32)
+        amount = jnp.uint32(column)
         moved = [first[0] << amount]
         for below, word in itertools.pairwise(first):
             # Two shifts, because one by 32 (column 0) is not defined.

@@ -52,7 +52,7 @@ class ConnectFour(stones.StonesGame):
         """One per column."""
         return self.columns
 
-    def step(self, state: StonesState, action: jax.Array) -> StonesState:
+    def step(self, state: StonesState, action: jax.Array | int) -> StonesState:
         """Drops a stone of the player to move into column `action` (int32 scalar)."""
         own, other = stones.own_and_other(state)
         own = either(own, both(self._landings(own, other), self.grid.column_at(action)))

@@ -48,7 +48,7 @@ class Gobang(stones.SquareStonesGame):
         """One per square. (The papers' program has a pass too, which is never legal.)"""
         return self.size * self.size
 
-    def step(self, state: StonesState, action: jax.Array) -> StonesState:
+    def step(self, state: StonesState, action: jax.Array | int) -> StonesState:
         """Places a stone of the player to move on square `action` (int32 scalar)."""
         own, other = stones.own_and_other(state)
         own = either(own, without(self.grid.square_at(action), other))

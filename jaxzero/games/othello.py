@@ -58,7 +58,7 @@ class _TurningGame(stones.SquareStonesGame):
             status=jnp.int8(stones.GOING_ON),
         )
 
-    def step(self, state: OthelloState, action: jax.Array) -> OthelloState:
+    def step(self, state: OthelloState, action: jax.Array | int) -> OthelloState:
         """Places a stone of the player to move on square `action` (int32 scalar), or passes."""
         own, other = stones.own_and_other(state)
         placed = without(self.grid.square_at(action), either(own, other))

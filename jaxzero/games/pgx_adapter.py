@@ -112,7 +112,7 @@ class PgxGame:
         """pgx's start position."""
         return jax.tree.map(jnp.asarray, _start(self.env_id))
 
-    def step(self, state: Any, action: jax.Array) -> Any:
+    def step(self, state: Any, action: jax.Array | int) -> Any:
         """Plays `action` (int32 scalar); an illegal one loses the game, as in pgx."""
         with jax.numpy_rank_promotion("allow"):
             successor = _environment(self.env_id).step(self._observed(state), action)

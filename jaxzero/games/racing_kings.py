@@ -107,10 +107,10 @@ class RacingKings:
             ply=jnp.int16(0),
         )
 
-    def step(self, state: RacingKingsState, action: jax.Array) -> RacingKingsState:
+    def step(self, state: RacingKingsState, action: jax.Array | int) -> RacingKingsState:
         """Moves from `action // 64` to `action % 64` (int32 scalar), maybe with a capture."""
         mover = self._colour(state)
-        origin, goal = (action // 64).astype(jnp.int8), (action % 64).astype(jnp.int8)
+        origin, goal = jnp.int8(action // 64), jnp.int8(action % 64)
         is_own = (jnp.arange(2) == mover)[:, None]
         moved = jnp.where(is_own & (state.squares == origin), goal, state.squares)
         squares = jnp.where(~is_own & (state.squares == goal), jnp.int8(ABSENT), moved)

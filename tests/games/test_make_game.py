@@ -1,6 +1,7 @@
 """Names of games: those that exist, and what is said about those that do not."""
 
 import jax
+import jax.numpy as jnp
 import pytest
 
 from jaxzero import games
@@ -43,6 +44,14 @@ def test_a_game_has_the_name_that_makes_it(name):
     assert game.name == name
     assert make_game(game.name) == game
     assert isinstance(game, Game)
+
+
+@pytest.mark.parametrize("name", ["connect_four_5x5", "othello_6x6", "racing_kings"])
+def test_a_plain_number_is_an_action(name: str) -> None:
+    game = make_game(name)
+    state = jax.eval_shape(game.init)
+    after = jax.eval_shape(lambda state: game.step(state, 2), state)
+    assert after == jax.eval_shape(game.step, state, jnp.int32(2)) == state
 
 
 def test_the_default_line_need_not_be_named():
