@@ -4,6 +4,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import jax.numpy as jnp
 import numpy as np
 from ml_collections import ConfigDict
 
@@ -62,8 +63,8 @@ def _untrained(config: ConfigDict, first: Row) -> Row:
     weights = losses.coefficients(
         config.train.loss, config.train.loss_weight, config.train.value_weight
     )
-    named = zip(weights, ("policy", "value", "product"), strict=True)
-    measured["loss/minimised"] = sum(w * measured[f"loss/{name}"] for w, name in named if w)
+    both = (jnp.float32(measured[f"loss/{name}"]) for name in ("policy", "value"))
+    measured["loss/minimised"] = float(losses.combine(jnp.asarray(weights), *both))
     return measured
 
 

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from jaxzero.runs import Member, metrics
+from jaxzero.training import losses
 from tests import small
 
 
@@ -56,13 +57,18 @@ def test_counts_are_summed_over_the_phases() -> None:
     assert row["seconds"] == 1.5
 
 
-def test_the_untrained_network_is_measured_by_what_is_minimised() -> None:
+def test_the_untrained_network_is_measured_by_what_is_minimised(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     config = small.small_config({"train.loss": "weighted", "train.loss_weight": 0.25})
     values = measured([1.0, 1.0], [2.0, 2.0])
     values |= {"unseen/policy": np.array([4.0]), "unseen/value": np.array([8.0])}
     member = Member("a", "weighted", 0, config)
     untrained, _ = metrics.make_rows([member], 1, values, times={}, elo={})
     assert untrained["loss/minimised"] == 0.25 * 4 + 0.75 * 8
+    monkeypatch.setattr(losses, "combine", lambda weights, policy, value: policy**value)
+    untrained, _ = metrics.make_rows([member], 1, values, times={}, elo={})
+    assert untrained["loss/minimised"] == 4**8  # also of a loss that somebody adds
 
 
 def match(wins: float, draws: float, losses: float, *, accepted: bool) -> dict[str, float]:
