@@ -240,9 +240,24 @@ def test_the_library_page_runs(
     assert len(capsys.readouterr().out.splitlines()) == 3
 
 
+def test_a_number_of_the_results_follows_from_its_data(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(ROOT)
+    [check] = code_of("docs/claims.md")
+    exec(check, {})
+    found = capsys.readouterr().out.strip()
+    assert found in (ROOT / "docs" / "claims.md").read_text()
+    assert f" = {found}" in (ROOT / "docs" / "results.md").read_text()
+
+
 def test_the_readmes_example_runs() -> None:
     [example] = code_of("README.md")
-    exec(example, {})
+    names: dict[str, Any] = {}
+    exec(example, names)
+    found = names["found"]
+    assert names["game"].legal_actions(names["state"])[found.action]
+    assert found.visits.sum() == names["run"].config.search.num_simulations
 
 
 def test_the_example_game_conforms(

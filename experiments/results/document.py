@@ -27,7 +27,8 @@ pages from the data in `docs/results/data`; no number is typed by hand. How verd
 _GROUP: Final = """# Recorded runs: {group}
 
 Made by `python -m experiments.results` from the data in `docs/results/data/{group}`
-([all recorded runs](index.md)). How verdicts are reached: [claims](../../claims.md).
+([all recorded runs](index.md)). How verdicts are reached: [claims](../../claims.md), and how to
+[check a number](../../claims.md#check-a-number).
 """
 _VERDICTS: Final = """# Results: the papers' claims
 
@@ -70,7 +71,7 @@ _DETAILS: Final = """
   [curriculum](results/curriculum.md), [training](results/training.md).
 * [Why Gumbel self-play got worse, and what mends it](results/gumbel.md).
 * No preset `gpu` or `paper` was run. How claims are decided:
-  [claims](claims.md).
+  [claims](claims.md). [Check a number](claims.md#check-a-number) from its data.
 """
 
 
