@@ -28,7 +28,7 @@ def player_directory(name: str) -> Path:
 def load_player(name: str, *, simulations: int | None = None) -> "Players":
     """A player that ships, for matches (`jaxzero.matches.arena`).
 
-    For one position at a time: `jaxzero.play.terminal.board_players.of_run`, as in the README.
+    For one position at a time: `jaxzero.play.board_players.of_run`, as in the README.
 
     Args:
       name: e.g. `"connect_four_6x7"`.

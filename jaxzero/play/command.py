@@ -20,10 +20,10 @@ import numpy as np
 from jaxzero import arguments, pretrained, runs
 from jaxzero.arguments import Parser
 from jaxzero.games import Game, make_game
+from jaxzero.play import board_players
+from jaxzero.play.board_players import BoardPlayer, analyse
 from jaxzero.play.display import boards, records, session
 from jaxzero.play.display.records import Record
-from jaxzero.play.terminal import board_players
-from jaxzero.play.terminal.board_players import BoardPlayer, analyse
 from jaxzero.play.terminal.console import Console
 from jaxzero.play.terminal.dialogue import Table, converse
 from jaxzero.play.terminal.spectator import show_records, watch

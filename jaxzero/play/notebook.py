@@ -9,11 +9,11 @@ from typing import Self
 import numpy as np
 
 from jaxzero.games import Game
+from jaxzero.play.board_players import BoardPlayer, analyse
 from jaxzero.play.display import boards, drawing, position, session, svg
 from jaxzero.play.display.notation import make_notation
 from jaxzero.play.display.session import Session
 from jaxzero.play.terminal import analysis_text
-from jaxzero.play.terminal.board_players import BoardPlayer, analyse
 
 _CELL = 40  # side of a square in pixels
 _LINE = 18  # height of a line of text

@@ -11,11 +11,11 @@ import pytest
 
 from jaxzero.games import make_game
 from jaxzero.games.base import State
+from jaxzero.play.board_players import Analysis, BoardPlayer
 from jaxzero.play.display import boards, records
 from jaxzero.play.display.notation import make_notation
 from jaxzero.play.display.session import Session
 from jaxzero.play.terminal import analysis_text
-from jaxzero.play.terminal.board_players import Analysis, BoardPlayer
 from jaxzero.play.terminal.console import Console
 from jaxzero.play.terminal.dialogue import COMMANDS, Table, Talk, converse, respond
 from jaxzero.play.terminal.dialogue import start as start_talk

@@ -7,11 +7,11 @@ import jax
 import pytest
 
 from jaxzero.games import make_game
+from jaxzero.play.board_players import Analysis, BoardPlayer
 from jaxzero.play.display import boards
 from jaxzero.play.display.notation import make_notation
 from jaxzero.play.display.session import Session
 from jaxzero.play.notebook import BoardGame
-from jaxzero.play.terminal.board_players import Analysis, BoardPlayer
 from jaxzero.play.web.widget import play_page
 from jaxzero.settings.config import ConfigError
 from tests.games.sessions import find_game, passes

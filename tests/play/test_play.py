@@ -10,9 +10,8 @@ import numpy as np
 import pytest
 
 from jaxzero import runs
-from jaxzero.play import command
+from jaxzero.play import board_players, command, spectator
 from jaxzero.play.display import records
-from jaxzero.play.terminal import board_players, spectator
 from jaxzero.play.terminal.console import Console
 from tests import small
 from tests.runs.trained import train

@@ -2,9 +2,9 @@
 
 import numpy as np
 
+from jaxzero.play.board_players import Analysis, BoardPlayer
 from jaxzero.play.display.notation import make_notation
 from jaxzero.play.display.session import Session
-from jaxzero.play.terminal.board_players import Analysis, BoardPlayer
 
 _ROWS = 15  # moves in a table
 _WORDS = (

@@ -13,13 +13,13 @@ import numpy as np
 
 from jaxzero.games import Game
 from jaxzero.games.base import State
+from jaxzero.play.board_players import Analysis, BoardPlayer, analyse
 from jaxzero.play.display import boards, records, session
 from jaxzero.play.display.boards import mark
 from jaxzero.play.display.notation import Notation, make_notation
 from jaxzero.play.display.records import Record
 from jaxzero.play.display.session import Session
 from jaxzero.play.terminal import analysis_text, solutions
-from jaxzero.play.terminal.board_players import Analysis, BoardPlayer, analyse
 from jaxzero.play.terminal.console import Console
 from jaxzero.settings.config import ConfigError
 

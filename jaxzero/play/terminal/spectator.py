@@ -5,12 +5,12 @@ from collections.abc import Sequence
 import numpy as np
 
 from jaxzero.games import Game
+from jaxzero.play.board_players import BoardPlayer, analyse
 from jaxzero.play.display import boards, session
 from jaxzero.play.display.notation import make_notation
 from jaxzero.play.display.records import Record
 from jaxzero.play.display.session import Session
 from jaxzero.play.terminal.analysis_text import in_words
-from jaxzero.play.terminal.board_players import BoardPlayer, analyse
 from jaxzero.play.terminal.console import Console
 
 

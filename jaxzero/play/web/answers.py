@@ -10,12 +10,12 @@ from typing import Any
 import numpy as np
 
 from jaxzero.games import RacingKings
+from jaxzero.play.board_players import Analysis, analyse
 from jaxzero.play.display import boards, drawing, film, position, records, session, svg
 from jaxzero.play.display.notation import make_notation
 from jaxzero.play.display.records import Record
 from jaxzero.play.display.session import Session
 from jaxzero.play.terminal import analysis_text, solutions
-from jaxzero.play.terminal.board_players import Analysis, analyse
 from jaxzero.play.web.catalogue import Catalogue, most_simulations
 from jaxzero.settings.config import ConfigError
 

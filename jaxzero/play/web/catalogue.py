@@ -7,9 +7,9 @@ from typing import Any, NamedTuple
 
 from jaxzero import pretrained, runs
 from jaxzero.games import GAME_EXAMPLES, PGX_EXAMPLES, RACING_KINGS_EXAMPLES, Game, make_game
+from jaxzero.play import board_players
+from jaxzero.play.board_players import BoardPlayer
 from jaxzero.play.display.drawing import title_of
-from jaxzero.play.terminal import board_players
-from jaxzero.play.terminal.board_players import BoardPlayer
 from jaxzero.runs import Run
 from jaxzero.settings.config import ConfigError
 from jaxzero.training.learner import Learner

@@ -15,10 +15,10 @@ from werkzeug.test import Client
 from jaxzero import runs, workdir
 from jaxzero.games import make_game
 from jaxzero.play import command
+from jaxzero.play.board_players import Analysis
 from jaxzero.play.display import boards, position, records, session
 from jaxzero.play.display.notation import make_notation
 from jaxzero.play.display.records import Record
-from jaxzero.play.terminal.board_players import Analysis
 from jaxzero.play.web import answers, begin
 from jaxzero.play.web.catalogue import Catalogue
 from jaxzero.play.web.server import Site, bind

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from jaxzero.games import make_game
+from jaxzero.play.board_players import Analysis
 from jaxzero.play.display import session
-from jaxzero.play.terminal.board_players import Analysis
 from jaxzero.play.web import answers, widget
 from jaxzero.play.web.server import Site
 from tests.browser import watched
