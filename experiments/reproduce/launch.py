@@ -61,6 +61,8 @@ class Share:
             status = parts.run(self.mine, self.scale, self.folder, self.max_minutes)
         except SystemExit as left:
             status = int(left.code or 0)
+            if status < 128:
+                raise  # submitit has queued this job again: a result would say that it is over
         if status >= 128:
             if not local:
                 time.sleep(_PREEMPTION)  # its second signal calls `checkpoint`

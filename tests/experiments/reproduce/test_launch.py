@@ -7,8 +7,11 @@ import sys
 import threading
 import time
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
+import submitit
 from submitit.core.core import Job as SubmittedJob
 from submitit.core.utils import FailedJobError
 
@@ -64,6 +67,24 @@ def slurm(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     jobs = fake_slurm.install(tmp_path)
     monkeypatch.setenv("PATH", str(tmp_path), prepend=os.pathsep)
     return jobs
+
+
+def test_a_job_that_is_queued_again_has_no_result(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Else its waiting command takes it for ended, and ends with status 0 before its parts do."""
+
+    def preempted(*_: Any) -> int:
+        sys.exit(-1)  # as submitit leaves, out of its signal's handler
+
+    monkeypatch.setattr(parts, "run", preempted)
+    monkeypatch.setattr(submitit, "JobEnvironment", lambda: SimpleNamespace(cluster="slurm"))
+    handler = signal.getsignal(signal.SIGTERM)
+    try:
+        with pytest.raises(SystemExit):
+            share(tmp_path, Fake("fake", "one"))()
+    finally:
+        signal.signal(signal.SIGTERM, handler)
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="finds processes in /proc")
