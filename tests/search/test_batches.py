@@ -24,7 +24,7 @@ from tests.search.common import (
     stack,
     various_positions,
 )
-from tests.small import assert_equal
+from tests.small import assert_close, assert_equal
 
 PER_GAME = ("visit_counts", "policy", "action", "value", "q")
 OPTIONS = (options_of(), options_of(propagate_results=True))
@@ -100,7 +100,8 @@ def test_a_population_equals_its_members(options: SearchOptions) -> None:
         alone = search_all(SMALL, positions, m, scale=float(scale), c_puct=1.5, options=options)
         own = jax.tree.map(lambda x, i=member: x[i], together)
         np.testing.assert_array_equal(own.visit_counts.sum(-1), m)
-        assert_equal(lanes(own, range(LANES)), lanes(alone, range(LANES)))
+        # Two programs, which XLA may round differently (JAX 0.7.2 does); counts are whole numbers.
+        assert_close(lanes(own, range(LANES)), lanes(alone, range(LANES)), 1e-6)
         for field in ("useful_evaluations", "finished_leaves", "depth_sum", "depth_max"):
             assert getattr(own.diagnostics, field) == getattr(alone.diagnostics, field)
     assert (together.visit_counts[0] != together.visit_counts[1]).any()
