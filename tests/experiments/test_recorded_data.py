@@ -5,6 +5,7 @@ Failed runs, lost losses, other ladders, other pools, runs of one name.
 
 import gzip
 import json
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -12,10 +13,12 @@ from typing import Any
 import numpy as np
 import pytest
 
+from experiments import export
 from experiments.claims import losses, measured
 from experiments.losses import arms_effects, joint_figures, sentences
 from experiments.results import boards, brief, command, data, document, findings, shown
 from experiments.strength import absolute_section, papers_tournament
+from jaxzero import runs
 from jaxzero.runs.failures import FAILED
 from jaxzero.settings.config import ConfigError
 from tests.experiments.made_up_ratings import rated_study
@@ -246,6 +249,28 @@ def test_recorded_searches_by_width_are_all_searches() -> None:
         assert len(points) > 100
         for point in points:
             assert sum(point["searches_by_channels"].values()) == pytest.approx(point["searches"])
+
+
+def test_recorded_networks_are_those_that_the_results_are_of(tmp_path: Path) -> None:
+    """Of a run whose data ships, and its page says where they are."""
+    kept = {g: [run for run in recorded if run.networks] for g, recorded in data.read().items()}
+    assert any(kept.values())
+    for group, recorded in kept.items():
+        page = (data.ROOT / "recorded" / f"{group}.md").read_text()
+        for run in recorded:
+            assert run.networks is not None
+            assert f"(../data/{group}/{run.name}/{data.NETWORKS})" in page
+            export.read(run.networks)  # every digest
+            shutil.unpack_archive(run.networks, tmp_path)
+            opened = runs.open_run(tmp_path / run.name)
+            assert {m.name for m in opened.members} == {
+                r["name"] for r in run.study.results["runs"]
+            }
+            stored = json.loads((tmp_path / run.name / "results.json").read_text())
+            for played, again in zip(
+                run.study.results["tournaments"], stored["tournaments"], strict=True
+            ):
+                assert played["elo"] == again["elo"]
 
 
 def test_an_arm_that_is_gone_is_compared_with_no_reference() -> None:
