@@ -10,8 +10,9 @@ import numpy as np
 import pytest
 
 from jaxzero import runs
-from jaxzero.play import board_players, command, spectator
+from jaxzero.play import board_players, command
 from jaxzero.play.display import records
+from jaxzero.play.terminal import spectator
 from jaxzero.play.terminal.console import Console
 from tests import small
 from tests.runs.trained import train
