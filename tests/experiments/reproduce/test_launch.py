@@ -2,7 +2,6 @@
 
 import os
 import signal
-import subprocess
 import sys
 import threading
 import time
@@ -12,61 +11,17 @@ from typing import Any
 
 import pytest
 import submitit
-from submitit.core.core import Job as SubmittedJob
 from submitit.core.utils import FailedJobError
 
 from experiments.reproduce import command, launch, parts
 from experiments.reproduce.launch import Share
 from jaxzero.runs.hardware import Hardware
 from jaxzero.settings.config import ConfigError
-from tests.experiments.reproduce import fake_slurm
 from tests.experiments.reproduce.fake_part import Fake
 from tests.experiments.reproduce.fake_study import STEPS
+from tests.experiments.reproduce.jobs import LAPTOP, SERVER, Job, share, steps, worker
 
-ROOT = Path(__file__).resolve().parents[3]
-LAPTOP = Hardware("cpu", "a laptop", 1, None)
-SERVER = Hardware("gpu", "2 x GPU", 2, None)
-
-
-@pytest.fixture(autouse=True)
-def _in_the_checkout(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("PYTHONPATH", str(ROOT))
-    monkeypatch.setenv("SUBMITIT_LOG_LEVEL", "NOCONFIG")  # else it keeps one test's stdout for ever
-
-
-@pytest.fixture(autouse=True)
-def _on_a_fast_disk(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A job that died leaves no result; submitit would wait for it for 15 seconds."""
-    monkeypatch.setattr(SubmittedJob, "_results_timeout_s", 1)
-
-
-def share(folder: Path, *fakes: Fake) -> Share:
-    return Share(fakes, "quick", folder, 0)
-
-
-def steps(folder: Path, name: str) -> int:
-    path = folder / name / "steps"
-    return path.stat().st_size if path.exists() else 0
-
-
-def worker(folder: Path, name: str) -> int:
-    """Process of the job that runs a part: the parent of the study's."""
-    for status in Path("/proc").glob("[0-9]*/status"):
-        try:
-            words = (status.parent / "cmdline").read_bytes().split(b"\0")
-            if f"--workdir={folder / name}".encode() in words:
-                return int(status.read_text().split("PPid:")[1].split()[0])
-        except OSError:
-            continue  # it has just ended
-    raise AssertionError(f"nobody runs {name}")
-
-
-@pytest.fixture
-def slurm(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Slurm's commands on the path; the folder of its jobs."""
-    jobs = fake_slurm.install(tmp_path)
-    monkeypatch.setenv("PATH", str(tmp_path), prepend=os.pathsep)
-    return jobs
+pytestmark = pytest.mark.usefixtures("in_the_checkout", "on_a_fast_disk")
 
 
 def test_a_job_that_is_queued_again_has_no_result(
@@ -126,19 +81,6 @@ def test_jobs_that_are_killed_or_preempted_resume(
     assert capfd.readouterr().err.count("died; its parts resume in another") == 1
 
 
-def stopping(folder: Path, name: str) -> threading.Thread:
-    """SIGTERM to this process as soon as the part has taken a step; is begun."""
-
-    def stop() -> None:
-        while not steps(folder, name):
-            time.sleep(0.01)
-        os.kill(os.getpid(), signal.SIGTERM)
-
-    thread = threading.Thread(target=stop)
-    thread.start()
-    return thread
-
-
 @pytest.mark.parametrize("shown", ["", "GPU-3a,5,7"])
 def test_local_jobs_take_a_gpu_each(
     tmp_path: Path, shown: str, monkeypatch: pytest.MonkeyPatch
@@ -163,86 +105,6 @@ def test_no_two_local_jobs_share_an_accelerator(
             command.main(["001", f"--workdir={tmp_path}", "--launcher=local", "--workers=3"])
     assert launch.of_a_job("local", SERVER).count == 1  # memory is planned for that
     assert launch.of_a_job("", SERVER) == launch.of_a_job("slurm", SERVER) == SERVER
-
-
-def test_a_part_that_fails_is_a_status_and_stopping_saves(tmp_path: Path) -> None:
-    shares = [share(tmp_path, Fake("fake", "fails"), Fake("fake", "slow", pause=0.2))]
-
-    thread = stopping(tmp_path, "slow")
-    assert launch.run(shares, "local", {}, LAPTOP) == 143
-    thread.join()
-    assert parts.state_of(Fake("fake", "fails"), tmp_path).state == parts.FAILED
-    assert 0 < steps(tmp_path, "slow") < STEPS
-    assert parts.state_of(Fake("fake", "slow"), tmp_path) == (parts.STOPPED, 143, "")
-    assert launch.run([share(tmp_path, Fake("fake", "fails"))], "local", {}, LAPTOP) == 1
-    assert launch.run([share(tmp_path)], "local", {}, LAPTOP) == 0
-
-
-def test_stopping_cancels_slurms_jobs_which_save(
-    tmp_path: Path, slurm: Path, capfd: pytest.CaptureFixture[str]
-) -> None:
-    refused = [share(tmp_path, Fake("fake", "one"))]
-    assert launch.run(refused, "slurm", {"partition": "closed"}, LAPTOP) == 1
-    assert "not handed in (sbatch: error: invalid partition" in capfd.readouterr().err
-    slow = Fake("fake", "slow", pause=0.2)
-
-    thread = stopping(tmp_path, "slow")
-    assert launch.run([share(tmp_path, slow)], "slurm", {}, LAPTOP) == 143
-    thread.join()
-    while parts.state_of(slow, tmp_path) != (parts.STOPPED, 143, ""):
-        time.sleep(0.05)
-    assert (tmp_path / "slow" / "saved").exists()
-    [task] = slurm.glob("*.task")  # waits whether it is a preemption; Slurm kills it in the end
-    os.kill(int(task.read_text()), signal.SIGKILL)
-
-
-COMMAND = """
-import pathlib, sys
-from tests.experiments.reproduce import test_launch as here
-slow = here.Fake("fake", "slow", pause=0.2)
-sys.exit(here.launch.run([here.share(pathlib.Path(sys.argv[1]), slow)], "local", {}, here.LAPTOP))
-"""
-
-
-def test_ctrl_c_in_a_terminal_saves(tmp_path: Path) -> None:
-    # It is sent to every process of the terminal's group: submitit's too, which would kill theirs.
-    command = subprocess.Popen([sys.executable, "-c", COMMAND, tmp_path], start_new_session=True)
-    while not steps(tmp_path, "slow"):
-        time.sleep(0.01)
-    os.killpg(command.pid, signal.SIGINT)
-    assert command.wait(timeout=60) == 130
-    assert parts.state_of(Fake("fake", "slow"), tmp_path) == (parts.STOPPED, 143, "")
-
-
-class Job:
-    """Of a process that the test began; or of nothing, and `cancel` is noted."""
-
-    def __init__(self, process: "subprocess.Popen | None" = None) -> None:
-        self.process, self.job_id = process, str(process.pid if process else 1)
-        self.cancelled = False
-
-    def done(self) -> bool:
-        return self.process is not None and self.process.poll() is not None
-
-    def cancel(self) -> None:
-        self.cancelled = True
-
-
-def test_a_signal_while_a_job_is_handed_in_stops_it(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    job = Job()
-
-    class Executor:
-        def submit(self, share: Share) -> Job:
-            os.kill(os.getpid(), signal.SIGTERM)
-            return job
-
-    monkeypatch.setattr(launch, "_executor", lambda *_: Executor())
-    before = signal.getsignal(signal.SIGTERM)
-    assert launch.run([share(tmp_path, Fake("fake", "one"))], "slurm", {}, LAPTOP) == 143
-    assert job.cancelled
-    assert signal.getsignal(signal.SIGTERM) is before
 
 
 def test_a_job_that_the_scheduler_refuses_keeps_no_other_from_running(
@@ -271,67 +133,6 @@ def test_a_job_that_the_scheduler_refuses_keeps_no_other_from_running(
     assert "not handed in (sbatch: error: Job violates accounting policy): two" in told
     assert told.count("ended (") == 2
     assert set(handlers) == {launch._leave}  # Ctrl-C stops it while it waits
-
-
-def test_jobs_that_have_just_ended_keep_no_other_from_stopping() -> None:
-    ended, runs = (Job(subprocess.Popen(["sleep", seconds])) for seconds in ("0", "60"))
-    while not ended.done():
-        time.sleep(0.01)
-    try:
-        launch._stop({ended: None, runs: None}, "local")
-    finally:
-        assert runs.process is not None
-        runs.process.kill()
-    assert runs.process.returncode == -signal.SIGTERM
-
-
-PART = """
-import pathlib, sys
-from tests.experiments.reproduce.test_launch import Fake, parts
-parts.run([Fake("fake", "part")], "quick", pathlib.Path(sys.argv[1]), 0)
-"""
-SLOW_START = """
-import os, pathlib, sys, time
-if "experiments.reproduce.child" in sys.orig_argv:
-    pathlib.Path("started").write_text(str(os.getpid()))
-    while not pathlib.Path("go").exists():
-        time.sleep(0.01)
-"""
-
-
-@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere a part goes on")
-def test_a_part_whose_parent_died_as_it_started_does_not_begin(tmp_path: Path) -> None:
-    (tmp_path / "sitecustomize.py").write_text(SLOW_START)
-    started = tmp_path / "started"
-    environment = os.environ | {"PYTHONPATH": f"{tmp_path}:{ROOT}"}
-    parent = subprocess.Popen([sys.executable, "-c", PART, tmp_path], env=environment, cwd=tmp_path)
-    while not (started.exists() and started.read_text()):
-        time.sleep(0.01)
-    parent.kill()
-    parent.wait()
-    (tmp_path / "go").touch()
-    while Path(f"/proc/{started.read_text()}").exists():
-        time.sleep(0.01)
-    assert not (tmp_path / "part").exists()
-
-
-SLOW = """
-import pathlib, signal, sys
-signal.signal(signal.SIGINT, signal.default_int_handler)  # a job in the background ignores it
-from tests.experiments.reproduce.test_launch import Fake, parts
-parts.run([Fake("fake", "slow", pause=0.2)], "quick", pathlib.Path(sys.argv[1]), 0)
-"""
-
-
-def test_ctrl_c_that_ends_who_reads_the_output_saves(tmp_path: Path) -> None:
-    part = subprocess.Popen([sys.executable, "-c", SLOW, tmp_path], stderr=subprocess.PIPE)
-    assert part.stderr is not None
-    while not steps(tmp_path, "slow"):
-        time.sleep(0.01)
-    part.stderr.close()  # as `2>&1 | tee log` does
-    part.send_signal(signal.SIGINT)
-    part.wait(timeout=60)
-    assert parts.state_of(Fake("fake", "slow"), tmp_path) == (parts.STOPPED, 130, "")
 
 
 def test_what_cannot_be_launched_is_one_line(
