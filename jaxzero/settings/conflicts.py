@@ -39,8 +39,8 @@ def _of_arena(config: ConfigDict, switches: Switches) -> Conflicts:
         and config.arena.trees != "gate"
         and not (switches.arena_random_openings and config.arena.opening_plies),
         "arena.gate",
-        "its interval counts games that differ, and from the start position two do: set "
-        "config.switches.arena_random_openings=True and config.arena.opening_plies above 0, "
+        "its interval needs games that differ, and from the start position there are only two: "
+        "set config.switches.arena_random_openings=True and config.arena.opening_plies above 0, "
         "or choose threshold",
     )
     yield (
