@@ -4,7 +4,6 @@ import os
 from pathlib import Path
 
 import pytest
-from submitit.core.core import Job as SubmittedJob
 
 from tests.experiments.reproduce import fake_slurm
 from tests.experiments.reproduce.jobs import ROOT
@@ -19,7 +18,7 @@ def in_the_checkout(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture
 def on_a_fast_disk(monkeypatch: pytest.MonkeyPatch) -> None:
     """A job that died leaves no result; submitit would wait for it for 15 seconds."""
-    monkeypatch.setattr(SubmittedJob, "_results_timeout_s", 1)
+    monkeypatch.setattr("submitit.core.core.Job._results_timeout_s", 1)
 
 
 @pytest.fixture
