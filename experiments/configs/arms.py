@@ -28,6 +28,7 @@ class Arm(NamedTuple):
 PLAIN = "plain"  # the papers' own search, the baseline of the others
 PUBLISHED = "published"
 GATE_TREES = "published_gate_trees"
+EXPLORED = "published_dirichlet"
 _JUDGING = ("tournament_one_model_per_target", "elo_first_listed_advantage")  # train nothing
 DEFECTS: dict[str, Switch] = {n: s for n, s in SWITCHES.items() if n not in _JUDGING}
 # Switches that act together. Neither of the gate's opens it alone: from random openings hardly any
@@ -83,18 +84,24 @@ for _name, _switches in ({n: (n,) for n in DEFECTS} | TOGETHER).items():
         {"semantics": "published"} | {f"switches.{n}": DEFECTS[n].corrected for n in _switches},
         PUBLISHED,
     )
+ARMS[EXPLORED] = Arm(
+    "all that they did, and Dirichlet noise at the root in self-play, which they did not have",
+    lambda config: {"semantics": "published"} | dict(ARMS["dirichlet"].changes(config)),
+    PUBLISHED,
+)
+_WHOLE = (PUBLISHED, GATE_TREES, EXPLORED)  # with all defects
 DEFECT_ARMS = tuple(name for name in ARMS if name not in _SEARCHES)
 
 
 def defect_arms(game: str) -> tuple[str, ...]:
-    """Corrected, published (with the authors' gate, too), each defect and those that act together
-    alone and left out.
+    """Corrected, published (also with the authors' gate, and with noise), each defect and those
+    that act together alone and left out.
     """
     family = game_family(game)
     names = [n for n, s in DEFECTS.items() if not s.families or family in s.families]
     names += TOGETHER
     each = (f"{prefix}_{name}" for prefix in ("only", "without") for name in names)
-    return (PLAIN, PUBLISHED, GATE_TREES, *each)
+    return (PLAIN, *_WHOLE, *each)
 
 
 OWN: tuple[Key, ...] = (
@@ -102,7 +109,7 @@ OWN: tuple[Key, ...] = (
         "study.arms",
         _SEARCHES,
         "each trains all targets and seeds: "
-        + "; ".join(f"{n}: {ARMS[n].meaning}" for n in (*_SEARCHES, PUBLISHED, GATE_TREES))
+        + "; ".join(f"{n}: {ARMS[n].meaning}" for n in (*_SEARCHES, *_WHOLE))
         + "; only_SWITCH, without_SWITCH: of that only one of config.switches, or all but it"
         + "; only_gate, without_gate: of that only both switches of the gate, or all but them"
         + "; ..._one_hot_and_dropout: the same of these two",
@@ -153,7 +160,7 @@ PRESETS: dict[str, Preset] = {
     "gpu": _preset("gpu", "Connect Four 5x5, 4 arms of 10 losses x 8 seeds: one GPU", _LAMBDAS),
     "paper": _preset("paper", "Othello 6x6, Table 1, 4 arms of 10 losses x 8 seeds", _LAMBDAS),
     "defects": _preset(
-        "quick", "which defect turns the order? 23 arms of 2 losses x 5 seeds", _DEFECTS
+        "quick", "which defect turns the order? 24 arms of 2 losses x 5 seeds", _DEFECTS
     ),
 }
 _BASE = {"defects": "quick"}  # of the loss ablation, where the names differ

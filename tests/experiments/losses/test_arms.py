@@ -13,6 +13,7 @@ from experiments import arms, loss_ablation
 from experiments.configs.arms import (
     ARMS,
     DEFECTS,
+    EXPLORED,
     GATE_TREES,
     KEYS,
     PRESETS,
@@ -79,6 +80,8 @@ def test_each_defect_is_alone_once_and_left_out_once(board: str) -> None:
     plain, published = acting.pop("plain"), acting.pop(PUBLISHED)
     assert acting.pop(GATE_TREES) == published  # what it changes is no switch
     assert arm_config(config, GATE_TREES).arena.trees == "gate"
+    assert acting.pop(EXPLORED) == published
+    assert spec_lib.make_spec(arm_config(config, EXPLORED)).search.dirichlet_fraction == 0.25
     apart = [n for n in DEFECTS if getattr(plain, n) != getattr(published, n)]
     assert len(apart) == (8 if "connect" in board else 7)
     together = {
