@@ -3,7 +3,8 @@
 What decides shapes or code (minibatch, network, board, switches) must agree; of m, E, rs, ep and n
 a program has room for the largest (`spec.CAPACITIES`), and each member uses its own. Room costs
 time where it is not used, so a study is cut into as many groups as it may compile, where that saves
-most. A training is the same in any company: which group it is in changes none of its bits on a CPU.
+most. On a CPU a training has the bits of the run alone with the group's sizes; in a group of other
+sizes it may round otherwise, and some iterations later its games differ.
 """
 
 import dataclasses
