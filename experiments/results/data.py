@@ -1,8 +1,8 @@
 """What is kept of finished runs: compressed, by group."""
 
 import dataclasses
-import gzip
 import json
+import lzma
 import shutil
 import tempfile
 from collections.abc import Sequence
@@ -12,6 +12,7 @@ from typing import Final, NamedTuple
 import numpy as np
 
 from experiments import export
+from experiments.hyperparameters.group_training import GROUPS
 from experiments.pages.study import BESIDE, Study, load
 from jaxzero import workdir
 from jaxzero.runs.failures import FAILED
@@ -19,6 +20,7 @@ from jaxzero.settings.config import ConfigError
 
 ROOT: Final = Path(__file__).resolve().parents[2] / "docs" / "results"
 MOST: Final = 20 * 2**20  # bytes of all data
+PACKED: Final = ".xz"
 NETWORKS: Final = "networks.zip"  # an archive of `experiments.export`
 
 
@@ -47,7 +49,8 @@ def add(runs: Sequence[Path], group: str, root: Path = ROOT, *, networks_mib: fl
     a seed of each loss, then the next seed.
 
     Left out are tournaments' likelihoods of superiority, a square of all players, which rating the
-    games again gives; and digits of metrics that no float32 has. What was recorded of a run of that
+    games again gives; digits of metrics that no float32 has; and metrics of single groups of a
+    study of hyper-parameters, which its own hold. What was recorded of a run of that
     name in that group is replaced.
 
     Raises:
@@ -65,14 +68,16 @@ def add(runs: Sequence[Path], group: str, root: Path = ROOT, *, networks_mib: fl
         folders[folder] = run
         above = f"{run.parent}/" if run.parent != Path() else ""
         beside = [path for name in (*BESIDE.values(), FAILED) if (path := run / name).is_file()]
-        for path in (run / workdir.RESULTS, *beside, *sorted(run.rglob(workdir.METRICS))):
+        metrics = [p for p in sorted(run.rglob(workdir.METRICS)) if run / GROUPS not in p.parents]
+        for path in (run / workdir.RESULTS, *beside, *metrics):
             text = path.read_text("utf-8")
             whole = text.replace(above, "runs/") if above else text
             if path.name == workdir.RESULTS:
                 whole = _without_squares(whole)
             elif path.name == workdir.METRICS:
                 whole = "".join(map(_shortest, whole.splitlines(keepends=True)))
-            packed[folder / f"{path.relative_to(run)}.gz"] = gzip.compress(whole.encode(), mtime=0)
+            place = folder / f"{path.relative_to(run)}{PACKED}"
+            packed[place] = lzma.compress(whole.encode(), preset=9)
         if networks_mib:
             packed[folder / NETWORKS] = export.make(run, networks_mib, with_others=False).archive
     kept = (
@@ -111,11 +116,11 @@ def _float32(digits: str) -> float:
 def read(root: Path = ROOT) -> dict[str, list[Recorded]]:
     """All recorded runs by group."""
     found: dict[str, list[Recorded]] = {}
-    for path in sorted((root / "data").glob(f"*/*/{workdir.RESULTS}.gz")):
+    for path in sorted((root / "data").glob(f"*/*/{workdir.RESULTS}{PACKED}")):
         with tempfile.TemporaryDirectory() as folder:
             place = Path(folder)
-            for packed in path.parent.glob("*.gz"):
-                (place / packed.stem).write_bytes(gzip.decompress(packed.read_bytes()))
+            for packed in path.parent.glob(f"*{PACKED}"):
+                (place / packed.stem).write_bytes(lzma.decompress(packed.read_bytes()))
             study = dataclasses.replace(load(place), name=path.parent.name)
         archive = path.with_name(NETWORKS)
         recorded = Recorded(study.name, study, archive if archive.is_file() else None)

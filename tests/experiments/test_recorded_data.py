@@ -3,8 +3,8 @@
 Failed runs, lost losses, other ladders, other pools, runs of one name.
 """
 
-import gzip
 import json
+import lzma
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -160,13 +160,13 @@ def test_recording_replaces_a_run_and_refuses_what_would_be_lost(
     data.add([one], "laptop", root)
     (one / "ladder.json").unlink()
     data.add([one], "laptop", root)
-    assert not (root / "data" / "laptop" / "run" / "ladder.json.gz").exists()
+    assert not (root / "data" / "laptop" / "run" / "ladder.json.xz").exists()
     change(one, lambda results: results.update(command="run ./x --workdir=run"))
     change(one, lambda results: results["tournaments"][1].update(superiority=[[0.5]]))
     monkeypatch.chdir(one.parent)
     data.add([Path("run")], "laptop", root)
-    kept = (root / "data" / "laptop" / "run" / "results.json.gz").read_bytes()
-    results = json.loads(gzip.decompress(kept))
+    kept = (root / "data" / "laptop" / "run" / "results.json.xz").read_bytes()
+    results = json.loads(lzma.decompress(kept))
     assert results["command"] == "run ./x --workdir=run"
     assert results["tournaments"][1]["results"]
     assert not any("superiority" in played for played in results["tournaments"])
@@ -184,7 +184,7 @@ def test_recording_again_needs_no_more_room(
     run.mkdir()
     (run / "results.json").write_text("{}")
     data.add([run], "laptop", root)
-    kept = root / "data" / "laptop" / "run" / "results.json.gz"
+    kept = root / "data" / "laptop" / "run" / "results.json.xz"
     monkeypatch.setattr(data, "MOST", kept.stat().st_size)
     data.add([run], "laptop", root)  # in place of what was recorded
 
@@ -196,8 +196,8 @@ def test_metrics_keep_the_digits_that_tell_a_float32_from_others(tmp_path: Path)
     (run / "results.json").write_text("{}")
     (run / "metrics.jsonl").write_text(json.dumps(row) + "\n")
     data.add([run], "laptop", tmp_path / "docs")
-    kept = tmp_path / "docs" / "data" / "laptop" / "run" / "metrics.jsonl.gz"
-    text = gzip.decompress(kept.read_bytes()).decode()
+    kept = tmp_path / "docs" / "data" / "laptop" / "run" / "metrics.jsonl.xz"
+    text = lzma.decompress(kept.read_bytes()).decode()
     assert '"single": 1.6095912, "double": 1.6095912456512, "loss": NaN' in text
     again = json.loads(text)
     assert np.float32(again.pop("single")) == single

@@ -1,7 +1,7 @@
 """Recorded runs: what is kept of them, and that the page is what their data says."""
 
-import gzip
 import json
+import lzma
 import math
 import re
 from collections.abc import Iterator
@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 from experiments.claims import measured
+from experiments.hyperparameters.group_training import GROUPS
 from experiments.pages import style, wording
 from experiments.results import boards, command, data, document, findings
 from experiments.strength import absolute_section
@@ -40,11 +41,13 @@ def test_runs_are_kept_and_make_the_page(tmp_path: Path) -> None:
     stored = json.loads((one / "results.json").read_text())
     stored["command"] = f"python -m experiments.loss_ablation --workdir={one} | more"
     (one / "results.json").write_text(json.dumps(stored))
-    (one / "arms" / "plain").mkdir(parents=True)
-    (one / "arms" / "plain" / "metrics.jsonl").write_text('{"iteration": 1}\n')
+    for part in (one / "arms" / "plain", one / GROUPS / "first"):
+        part.mkdir(parents=True)
+        (part / "metrics.jsonl").write_text('{"iteration": 1}\n')
     data.add([one, two], "laptop", root)
-    rows = root / "data" / "laptop" / "one" / "arms" / "plain" / "metrics.jsonl.gz"
-    assert gzip.decompress(rows.read_bytes()) == b'{"iteration": 1}\n'
+    assert not (root / "data" / "laptop" / "one" / GROUPS).exists()  # the study's own hold them
+    rows = root / "data" / "laptop" / "one" / "arms" / "plain" / "metrics.jsonl.xz"
+    assert lzma.decompress(rows.read_bytes()) == b'{"iteration": 1}\n'
     summary = tmp_path / "results.md"
     (root / "recorded").mkdir(parents=True)
     gone = [root / name for name in ("recorded/gone.svg", "recorded/gone.md", "strength_gone.svg")]
@@ -79,16 +82,16 @@ def test_runs_are_kept_and_make_the_page(tmp_path: Path) -> None:
     assert (root / "recorded" / "laptop.svg").is_file()
     assert not [path for path in gone if path.exists()]  # of earlier data
     assert list(root.glob("*.png")) == []
-    kept = root / "data" / "laptop" / "one" / "results.json.gz"
+    kept = root / "data" / "laptop" / "one" / "results.json.xz"
     before = kept.read_bytes()
     data.add([one], "laptop", root)
     assert kept.read_bytes() == before
     document.write(root)
     assert recorded[1].read_text() == text
     assert summary.read_text() == found
-    stored = json.loads(gzip.decompress(before))
+    stored = json.loads(lzma.decompress(before))
     stored["tournaments"][1]["elo"][0] += 1000
-    kept.write_bytes(gzip.compress(json.dumps(stored).encode()))
+    kept.write_bytes(lzma.compress(json.dumps(stored).encode()))
     assert document.recorded(data.read(root)) != text
 
 
