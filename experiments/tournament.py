@@ -24,6 +24,7 @@ from experiments.shell.next_command import suggest
 from experiments.strength import (
     contestants,
     opponents,
+    run_means,
     tournament_figures,
     tournament_files,
     tournament_report,
@@ -240,10 +241,12 @@ def _announce(settings: TournamentSettings, game: Any, entries: Sequence[Entry])
 
 
 def summary(played: dict[str, Any]) -> str:
-    """The ratings as a table for the terminal, and the circles."""
+    """The ratings as a table for the terminal, runs over their seeds, and the circles."""
     ranked = tournament_figures.by_rating(played)
-    text = tournament_figures.ratings(ranked).text()
-    return "\n".join([text, "", *tournament_report.sentences(ranked)])
+    text = [tournament_figures.ratings(ranked).text(), ""]
+    if runs := run_means.means_table(played):
+        text += [runs.text(), ""]
+    return "\n".join([*text, *tournament_report.sentences(ranked)])
 
 
 def main(words: Sequence[str] | None = None) -> None:

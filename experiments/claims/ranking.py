@@ -65,12 +65,13 @@ def lead(one: Rated, other: Rated) -> tuple[float, float]:
     The error is no smaller than the ratings' own.
     """
     if len(one.elo.keys() & other.elo.keys()) > 1:
-        found = _difference(one, other)
+        found = difference(one, other)
         return found.effect, found.stderr
     return one.mean - other.mean, math.hypot(one.stderr, other.stderr)
 
 
-def _difference(one: Rated, other: Rated) -> Estimate:
+def difference(one: Rated, other: Rated) -> Estimate:
+    """Mean of one less mean of the other, with an error no smaller than the ratings' own."""
     own = float(np.nan_to_num(math.hypot(one.own, other.own)))
     return inference.difference(one.elo, other.elo, own_error=own)
 
@@ -83,7 +84,7 @@ def separated(
     A family of its own (see `decision`), with errors no smaller than the ratings' own.
     """
     pairs = list(combinations(rated, 2))
-    estimates = [_difference(a, b) for a, b in pairs]
+    estimates = [difference(a, b) for a, b in pairs]
     tests = decision.decide([Contrast()] * len(pairs), estimates)
     apart = [test.verdict == decision.REPRODUCED for test in tests]
     return (

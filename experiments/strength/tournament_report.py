@@ -19,6 +19,7 @@ from experiments.pages.wording import (
     plural,
     plus_minus,
 )
+from experiments.strength import run_means
 from experiments.strength import tournament_figures as pools
 from jaxzero import workdir
 
@@ -29,14 +30,22 @@ _SURE = 0.95
 def build(directory: Path) -> Page:
     """The page of a finished tournament, figures drawn, nothing written yet."""
     name, results = directory.resolve().name, workdir.read_results(directory)
-    played = pools.by_rating(results["tournaments"][0])
+    [as_played] = results["tournaments"]
+    played = pools.by_rating(as_played)
+    runs = run_means.means_table(as_played)
     return Page(
         title=f"Tournament: {game_title(results['game'])}",
         subtitle=f"{results['game']}, {name}",
         verdicts=sentences(played),
         missing=_missing(played),
         facts=_facts(results, played),
-        sections=[_ratings(played), _training(played), _scores(played), _circles(played)],
+        sections=[
+            section("Runs", runs),
+            _ratings(played),
+            _training(played),
+            _scores(played),
+            _circles(played),
+        ],
     )
 
 
