@@ -17,7 +17,7 @@ from absl import flags
 from ml_collections import ConfigDict
 from ml_collections.config_flags import config_flags
 
-from experiments.shell import usage
+from experiments.shell import stored, usage
 from experiments.shell.usage import StudySettings
 from jaxzero import files, pipes
 from jaxzero.runs import processes
@@ -103,12 +103,17 @@ def _stop(message: str, status: int) -> NoReturn:
 
 
 def load(named: str, default_config: str) -> StudySettings:
-    """Runs a settings file, FILE or FILE:PRESET, once.
+    """Runs a settings file, FILE or FILE:PRESET, once; or reads the settings of a run directory.
 
     Relative to the working directory, or to this package's parent. `default_config`: the study's
     own, whose keys a file without `KEYS` has. ConfigError: no such file, no such preset in it, or
     one of another study.
     """
+    if (directory := stored.directory_of(named)) is not None:
+        own_file = default_config.partition(":")[0]
+        return stored.settings(
+            directory, Path(own_file).stem, lambda preset: load(f"{own_file}:{preset}", own_file)
+        )
     path, _, preset = named.partition(":")
     found = _run_file(path, default_config)
     own = _run_file(default_config.partition(":")[0], default_config)["KEYS"]
@@ -122,13 +127,14 @@ def load(named: str, default_config: str) -> StudySettings:
             f"this one's, e.g. --config={default_config}"
         )
     undeclared = [Key(n, value, "", kind=str) for n, value in values.items() if n not in keys]
+    name = preset or values.get("preset", "")
     return StudySettings(
         path,
-        preset,
         config,
         found.get("PRESETS", {}),
         table(keys.values(), undeclared),
         found.get("REPLACED", {}),
+        f" in preset {name}" if name else "",
     )
 
 
@@ -141,7 +147,9 @@ def _run_file(path: str, default_config: str) -> dict[str, Any]:
                 raise ConfigError(f"--config={path!r} is no Python file: {error}") from error
             if callable(found.get("get_config")):
                 return found
-    raise ConfigError(f"--config={path!r}: no such settings file, e.g. --config={default_config}")
+    raise ConfigError(
+        f"--config={path!r}: no such settings file or run directory, e.g. --config={default_config}"
+    )
 
 
 def _help(words: Sequence[str], title: str, command: str, default_config: str) -> str:

@@ -13,7 +13,7 @@ from jaxzero.settings.keys import Key
 from jaxzero.settings.table import SECTIONS
 
 FLAGS: dict[str, tuple[str, str]] = {
-    "config": ("FILE:PRESET", "settings file and preset"),
+    "config": ("FILE:PRESET", "settings file and preset, or a run directory: the same again"),
     "workdir": ("DIR", "run directory; the same command resumes in it"),
     "max-minutes": ("N", "save and stop after N minutes; the same command resumes"),
     "grace": ("N", "end at once, at the newest checkpoint, N seconds after SIGTERM or Ctrl-C"),
@@ -26,19 +26,19 @@ _WIDEST_VALUE = 16
 
 
 class StudySettings(NamedTuple):
-    """A settings file: what `--config=FILE:PRESET` names."""
+    """What `--config` names: a settings file, or a run directory and the file of its preset."""
 
     path: str  # as it was given
-    preset: str  # as it was given; empty where the file's own default is taken
     config: ConfigDict  # of the preset, locked
     presets: Mapping[str, Preset]  # all that the file has, by name; empty if it declares none
     keys: Mapping[str, Key]  # of the table and of the study, by name
     replaced: Mapping[str, str]  # keys that the study sets itself, and its own in their place
+    origin: str  # of the values, for `--help`: ` in preset quick`; empty where it has no name
 
 
 def page(title: str, command: str, default_config: str, settings: StudySettings) -> str:
     """The whole page: the study in a line, how it is started, and its settings."""
-    path, preset, config, presets, keys, _ = settings
+    path, config, presets, keys, _, origin = settings
     values = flatten(config)
     width = min(_WIDEST, max(_NARROWEST, shutil.get_terminal_size((100, 24)).columns))
     flags = {
@@ -57,10 +57,9 @@ def page(title: str, command: str, default_config: str, settings: StudySettings)
     if presets:
         meanings = {name: preset.meaning for name, preset in presets.items()}
         parts.append(f"presets of {path}\n" + _pairs(meanings, width))
-    shown = preset or values.get("preset", "")
     parts.append(
-        f"settings{f' in preset {shown}' if shown else ''}: letter in Wang 2020 and 2023, key, "
-        "value, meaning\n(ranges: docs/glossary.md; several values: "
+        f"settings{origin}: letter in Wang 2020 and 2023, key, value, meaning\n"
+        "(ranges: docs/glossary.md; several values: "
         f"--config.network.hidden=64,32;\n{UNSET} takes a preset's value away, where there need be "
         "none: --config.KEY=unset)"
     )
