@@ -22,7 +22,7 @@ from jaxzero.arguments import Parser
 from jaxzero.games import Game, make_game
 from jaxzero.play import board_players
 from jaxzero.play.board_players import BoardPlayer, analyse
-from jaxzero.play.display import boards, records, session
+from jaxzero.play.display import boards, records, session, tournament_games
 from jaxzero.play.display.records import Record
 from jaxzero.play.terminal.console import Console
 from jaxzero.play.terminal.dialogue import Table, converse
@@ -66,7 +66,9 @@ def _parser() -> Parser:
     add("--versus-simulations", metavar="M", type=int, help="of the other run")
     add("--games", metavar="N", type=int, help="how many with --versus, sides in turn")
     add("--record", metavar="FILE", help="keep the games: .txt, .svg, or .play.svg, which moves")
-    add("--replay", metavar="FILE.txt", help="print a recorded game again")
+    add("--replay", metavar="FILE", help="print a record again, .txt or a tournament's .npz")
+    two = "the two of a tournament whose games --replay=RUN/games/final.npz prints"
+    add("--between", metavar="NAME,NAME", type=arguments.words, help=two)
     add("--web", action="store_true", help="on a page in the browser, for this machine alone")
     add("--port", metavar="N", type=int, help="of the page (default: a free one)")
     return parser
@@ -106,7 +108,7 @@ def _run(given: Namespace, console: Console) -> None:
     if given.record is not None:
         records.check_target(given.record)
     if given.replay:
-        recorded = records.read(given.replay)
+        recorded = _recorded(given)
         show_records(recorded, console)
         _keep(given.record, recorded, console)
         return
@@ -149,7 +151,7 @@ def _serve(given: Namespace, console: Console) -> None:
 
     recorded = None
     if given.replay:
-        [first, *others] = records.read(given.replay)
+        [first, *others] = _recorded(given)
         recorded = first
         if others:
             count = 1 + len(others)
@@ -174,6 +176,15 @@ def _serve(given: Namespace, console: Console) -> None:
     begin.serve(site, choice, seed=given.seed, port=given.port or 0, say=console.say)
 
 
+def _recorded(given: Namespace) -> list[Record]:
+    """The games of `--replay`, those of two players where it is a tournament."""
+    if given.replay.endswith(tournament_games.SUFFIX):
+        return tournament_games.read(given.replay, given.between or ())
+    if given.between:
+        raise ConfigError(f"--between={','.join(given.between)} needs a .npz file in --replay")
+    return records.read(given.replay)
+
+
 def _refuse_contradictions(given: Namespace) -> None:
     """Flags that can't go together, before anything is opened."""
     for name, least in (("games", 1), ("opening", 0), ("seed", 0)):
@@ -187,6 +198,8 @@ def _refuse_contradictions(given: Namespace) -> None:
     for name in ("versus", "games", "record", "opening") if given.web else ():
         if getattr(given, name) is not None:
             raise ConfigError(f"--{name}={getattr(given, name)} does not go with --web")
+    if given.between and not given.replay:
+        raise ConfigError(f"--between={','.join(given.between)} needs --replay=RUN/games/final.npz")
     if given.replay:
         others = ["player", "run", "game", "opponent", "versus", "games", "opening", *_RUN_FLAGS]
         others += ["side", *([] if given.web else ["seed"])]

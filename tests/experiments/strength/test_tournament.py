@@ -13,6 +13,7 @@ from experiments.strength import contestants, tournament_figures, tournament_rep
 from experiments.tournament import TournamentSettings
 from jaxzero import arguments, runs, workdir
 from jaxzero.matches import round_robin
+from jaxzero.play.display import tournament_games
 from jaxzero.ratings import bayes_elo
 from jaxzero.ratings.triples import find
 from tests.saved_runs import save_run
@@ -40,6 +41,18 @@ def played(saved: Path) -> Path:
         runs=(saved / "first", saved / "second"), games=4, opponents=OPPONENTS, iterations="all"
     )
     return tournament.play(settings, saved / "played")
+
+
+def test_its_games_can_be_watched_again(played: Path) -> None:
+    entry = workdir.read_results(played)["tournaments"][0]
+    names = [player["name"] for player in entry["players"]]
+    two = (names.index("greedy"), names.index("random"))
+    found = tournament_games.read(played / "games" / "tournament.npz", ("greedy", "random"))
+    [counted] = [row[2:] for row in entry["results"] if tuple(row[:2]) == two]
+    ends = [record.session.now.outcome[0] for record in found if record.players[0] == "greedy"]
+    assert [ends.count(result) for result in (1, 0, -1)] == counted
+    assert all(record.session.now.is_terminal for record in found)
+    assert len(found) == entry["games_per_pair"]
 
 
 def test_everyone_plays_under_its_name(played: Path) -> None:
