@@ -1,6 +1,8 @@
 """The command line: a wrong word is answered in one line, and nothing is made."""
 
+import importlib.util
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -11,6 +13,7 @@ import pytest
 from experiments import __main__ as listed
 from experiments import glossary
 from experiments.shell import cli
+from jaxzero import __main__ as callable_ones
 from jaxzero.settings.config import ConfigError
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -189,6 +192,13 @@ def test_the_package_lists_its_commands(capsys: pytest.CaptureFixture[str]) -> N
     told = capsys.readouterr().out
     assert all(f"  {study} " in told for study in (*glossary.study_keys(), "tournament", "claims"))
     assert "see `" not in told
+
+
+def test_the_library_names_what_can_be_called(capsys: pytest.CaptureFixture[str]) -> None:
+    callable_ones.main()
+    named = re.findall(r"python -m (\S+)", capsys.readouterr().out)
+    assert {"jaxzero.play", "jaxzero.doctor", "experiments"} == set(named)
+    assert all(importlib.util.find_spec(module) for module in named)
 
 
 @pytest.mark.parametrize(
