@@ -46,6 +46,10 @@ class BoardStudies:
                 )
                 continue
             runs = {run.seed: run for run in study.runs_of(target)}
+            asked = study.setting("study.targets")
+            if not runs and asked and target not in asked:
+                missing.append(f"{target}: no loss of {study.name} (study.targets)")
+                continue
             for seed in _seeds(study):
                 run = runs.get(seed)
                 if run is not None and run.name in study.failed:

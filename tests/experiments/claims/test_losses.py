@@ -129,6 +129,9 @@ def test_what_is_missing_is_named_and_the_rest_reported(tmp_path: Path) -> None:
     best = verdicts(run)["value_best", "corrected"]
     assert "policy_seed3 of run: no tournament_elo" in best.missing
     assert "product_seed0 of run: no such run" in best.missing
+    asked = {"study.targets": ["policy", "value", "sum"]}
+    fewer = verdicts(rated_study(tmp_path / "two", means, changes=asked))["value_best", "corrected"]
+    assert fewer.missing == ("product: no loss of two (study.targets)",)  # once, not by seed
     by_rival = {test.contrast.minus[0]: test for test in best.tests}
     assert by_rival["sum"].estimate is not None
     assert by_rival["sum"].estimate.seeds == 8
