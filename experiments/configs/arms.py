@@ -85,7 +85,7 @@ for _name, _switches in ({n: (n,) for n in DEFECTS} | TOGETHER).items():
         PUBLISHED,
     )
 ARMS[EXPLORED] = Arm(
-    "all that they did, and Dirichlet noise at the root in self-play, which they did not have",
+    "all that the published programs did, with Dirichlet noise at the root in self-play added",
     lambda config: {"semantics": "published"} | dict(ARMS["dirichlet"].changes(config)),
     PUBLISHED,
 )
