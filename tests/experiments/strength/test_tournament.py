@@ -9,13 +9,19 @@ import numpy as np
 import pytest
 
 from experiments import tournament
-from experiments.strength import contestants, tournament_figures, tournament_report
+from experiments.strength import (
+    contestants,
+    run_means,
+    tournament_figures,
+    tournament_report,
+)
 from experiments.tournament import TournamentSettings
 from jaxzero import arguments, runs, workdir
 from jaxzero.matches import round_robin
 from jaxzero.play.display import tournament_games
 from jaxzero.ratings import bayes_elo
 from jaxzero.ratings.triples import find
+from tests.experiments.strength.test_run_means import SPREAD, made_up
 from tests.saved_runs import save_run
 from tests.small import assert_equal
 
@@ -94,6 +100,19 @@ def test_the_files_say_the_same(played: Path) -> None:
     for told in (*games["names"].tolist(), "Cross table", "Likelihood of superiority", "Circles"):
         assert told in text
     assert {path.stem for path in (played / "figures").glob("*.png")} == {"ratings", "training"}
+
+
+def test_the_page_begins_with_runs_compared_if_they_can_be(
+    played: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text = (played / "report.html").read_text()  # one seed each: nothing is compared
+    assert 'id="section-ratings"' in text
+    assert 'id="section-runs"' not in text
+    raised = made_up({"a/sum": SPREAD, "b/sum": tuple(100 + elo for elo in SPREAD)})
+    compared = run_means.means_table(raised)
+    monkeypatch.setattr(run_means, "means_table", lambda played: compared)
+    runs, ratings, *_ = tournament_report.build(played).sections
+    assert (runs.title, runs.tables, ratings.title) == ("Runs", (compared,), "Ratings")
 
 
 def test_untrained_networks_begin_their_runs_curves(played: Path) -> None:
