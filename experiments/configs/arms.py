@@ -1,4 +1,4 @@
-"""The arms' settings: `arms.py:quick`, `:gpu`, `:paper`, `:defects`; a loss ablation's and its own.
+"""The arms' settings: `arms.py:quick`, `:laptop`, `:gpu`, `:paper`, `:defects`; a loss ablation's and its own.
 
 An arm changes settings of the loss ablation; `ARMS` says which, and why one would. `:defects` asks
 which of the published programs' defects turns the order of the losses: each alone, each left out.
@@ -138,6 +138,14 @@ _SMALLER: dict[str, Any] = {
     "study.tournament_games": 10,
     "train.iterations": 10,
 }
+_LAPTOP: dict[str, Any] = {
+    "study.lambdas": (0.25, 0.75),
+    "study.few_simulations": 8,
+    "study.tournament_games": 10,  # of each arm by itself; the arms meet on the ladder
+    "study.ladder_games": 160,
+    "evaluation.learning_positions": 0,
+    "execution.snapshot_every": 30,
+}
 # As the loss ablation's `long`, whose order it explains (docs/results/losses.md).
 _DEFECTS: dict[str, Any] = {
     **loss_ablation.LONG,
@@ -157,6 +165,9 @@ def _preset(name: str, meaning: str, changes: Mapping[str, Any]) -> Preset:
 
 PRESETS: dict[str, Preset] = {
     "quick": _preset("quick", "Connect Four 5x5, 4 arms of 6 losses x 2 seeds, small", _SMALLER),
+    "laptop": _preset(
+        "laptop", "Connect Four 5x5, 4 arms of 6 losses x 5 seeds: an hour of a CPU core", _LAPTOP
+    ),
     "gpu": _preset("gpu", "Connect Four 5x5, 4 arms of 10 losses x 8 seeds: one GPU", _LAMBDAS),
     "paper": _preset("paper", "Othello 6x6, Table 1, 4 arms of 10 losses x 8 seeds", _LAMBDAS),
     "defects": _preset(
