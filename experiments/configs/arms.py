@@ -1,4 +1,4 @@
-"""The arms' settings: `arms.py:quick`, `:laptop`, `:gpu`, `:paper`, `:defects`; a loss ablation's and its own.
+"""The arms' settings, a loss ablation's and its own: presets quick, laptop, gpu, paper, defects.
 
 An arm changes settings of the loss ablation; `ARMS` says which, and why one would. `:defects` asks
 which of the published programs' defects turns the order of the losses: each alone, each left out.
