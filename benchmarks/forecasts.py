@@ -54,9 +54,8 @@ def first_population(study: str, preset: str) -> tuple[ConfigDict, Sequence[Memb
         found.extend(args[:2])
         raise probe.Enough
 
-    path = f"{CONFIGS}/{study}.py"
-    if not Path(path).is_file():
-        known = sorted(one.stem for one in CONFIGS.glob("[a-z]*.py"))
+    path, known = f"{CONFIGS}/{study}.py", studies()
+    if study not in known:
         raise ConfigError(f"study {study!r}: unknown; known are {', '.join(known)}")
     module = importlib.import_module(f"experiments.{study}")
     config = cli.load(f"{path}:{preset}", path).config
@@ -103,11 +102,15 @@ def count(config: ConfigDict, members: Sequence[Member], device: Any, platform: 
     return Counted(hardware.forecast(config, members, one), whole + used.temp_size_in_bytes)
 
 
+def studies() -> list[str]:
+    """Those that learn from games of their own."""
+    return sorted({one.stem for one in CONFIGS.glob("[a-z]*.py")} - {"connect_four_supervised"})
+
+
 def every_preset() -> list[str]:
-    """`STUDY:PRESET` of all studies that play games, and train by them."""
-    studies = sorted({one.stem for one in CONFIGS.glob("[a-z]*.py")} - {"connect_four_supervised"})
-    presets = {s: importlib.import_module(f"experiments.configs.{s}").PRESETS for s in studies}
-    return [f"{study}:{preset}" for study in studies for preset in presets[study]]
+    """`STUDY:PRESET` of all those studies."""
+    presets = {s: importlib.import_module(f"experiments.configs.{s}").PRESETS for s in studies()}
+    return [f"{study}:{preset}" for study, known in presets.items() for preset in known]
 
 
 def measure(named: str, device: Any, platform: str) -> Counted:
