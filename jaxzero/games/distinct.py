@@ -4,6 +4,10 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+# Rows hashed at once: XLA writes out all products on a CPU, eight bytes a word. Of a whole window
+# that is more than the window, and takes ten times as long as in parts.
+_AT_ONCE = 1024
+
 
 def _weights(size: int) -> np.ndarray:
     """uint32[2, size]: fixed random odd multipliers."""
@@ -27,6 +31,12 @@ def hash_rows(rows: jax.Array) -> jax.Array:
     Returns:
       uint32[M, 2].
     """
+    if rows.shape[0] <= _AT_ONCE:
+        return _hash_rows(rows)
+    return jax.lax.map(lambda row: _hash_rows(row[None])[0], rows, batch_size=_AT_ONCE)
+
+
+def _hash_rows(rows: jax.Array) -> jax.Array:
     words = words_of(rows)
     words = (words ^ (words >> 16)) * jnp.uint32(0x45D9F3B) + jnp.uint32(0x9E3779B9)
     hashes = (words[:, None, :] * jnp.asarray(_weights(words.shape[1]))[None]).sum(

@@ -22,6 +22,11 @@ _WINOGRAD_CHANNELS = 64  # of input and output: with 32 it saves little, and tak
 _CHANNELS_LAST = ("NHWC", "HWIO", "NHWC")
 
 
+def takes_winograd(kernel: jax.Array) -> bool:
+    """Whether "winograd" takes that way for a kernel, `[3, 3, I, O]`, and not patches."""
+    return min(kernel.shape[2:]) >= _WINOGRAD_CHANNELS
+
+
 def _patches(x: jax.Array, padding: Padding) -> jax.Array:
     """Each cell's 3x3 neighbourhood: `[B, H, W, C] -> [B, H', W', 9C]`, rows before columns."""
     if padding == "SAME":
@@ -66,7 +71,7 @@ def conv3x3(
         return jax.lax.conv_general_dilated(
             x, kernel, (1, 1), padding, dimension_numbers=_CHANNELS_LAST
         )
-    if implementation == "winograd" and min(kernel.shape[2:]) >= _WINOGRAD_CHANNELS:
+    if implementation == "winograd" and takes_winograd(kernel):
         return winograd.conv3x3(x, kernel, padding)
     return _patches(x, padding) @ kernel.reshape(-1, kernel.shape[-1])
 

@@ -17,6 +17,7 @@ import jax
 import jax.numpy as jnp
 
 from jaxzero.games.playouts import starts
+from jaxzero.networks import layers
 from jaxzero.runs.flops import equations
 from jaxzero.search import core
 from jaxzero.training import gate, growth, iteration, learner, sharing
@@ -56,6 +57,7 @@ KEYS = {
     "earlier games": "config.selfplay.seen_positions or config.selfplay.archive_positions",
     "activations": "config.network.channels or config.selfplay.episodes",
     "gradients": "config.train.batch_size or config.network.channels",
+    "others": "any of these",  # never the largest
 }
 
 
@@ -101,13 +103,15 @@ def forecast(spec: Spec, hyper: Hyper, heldout: Any, *, members: int, together: 
     # Together, the best and the candidates. One after another, those given and those made lie in
     # different arrays, as windows do, and the member at work has a few copies.
     copies = 2 * members + (0 if together else 5)
-    merged = at_once if spec.replay.duplicate_weight else 0  # sorted and merged beside both
+    windows = 2 * members + (0 if together else 1)  # and their successors
+    if spec.replay.duplicate_weight:
+        windows += at_once  # sorted and merged beside both
     measured = max(spec.positions, jax.tree.leaves(heldout)[0].shape[0])
     searched = min(lanes, spec.evaluate_at_once or lanes)
     batch = max(searched, min(measured, learner.EVALUATION_CHUNK))
     parts = {
         "networks": size_of(trained) * copies,
-        "window": size_of(state.replay) * (2 * members + merged),  # and its successor
+        "window": size_of(state.replay) * windows,
         "held-out set": size_of(heldout),
         "trees": tree * at_once * (2 if kept else 1),  # the old one and the new
         "arena's trees": _arena_trees(spec, tree // lanes) * at_once,
@@ -124,6 +128,7 @@ def forecast(spec: Spec, hyper: Hyper, heldout: Any, *, members: int, together: 
         row += 8 * game.num_actions * bool(own.tree_c)  # and its visits and wins
         held = sharing.capacity(episodes, game.max_plies, own.share_positions)
         parts["table"] = row * held * at_once
+    parts["others"] = sum(parts.values()) // 50  # small arrays, and room between them
     return Forecast(parts, checkpoint=size_of(state) * members)
 
 
@@ -147,18 +152,19 @@ def _arena_trees(spec: Spec, tree: int) -> int:
 def _inference_bytes(spec: Spec, network: Any, batch: int) -> int:
     """Largest neighbouring arrays of one forward pass.
 
-    A convolution as patches has them, nine values for a cell's input and one for its output.
+    A convolution as patches has them, nine values for a cell's input and one for its output, and a
+    few outputs wait beside them.
     Winograd's are in 16 pieces whose sum no single step shows: the input and its sums, five values
     for a cell, some outputs, and the filters' sums, 16 values for nine (counted by XLA on a CPU).
     """
-    if spec.network.convolution == "winograd":
+    kernels = [x for x in jax.tree.leaves(network.params) if x.ndim == 4]
+    largest = max((size_of(k) for k in kernels if layers.takes_winograd(k)), default=0)
+    if spec.network.convolution == "winograd" and largest:
         patches = dataclasses.replace(spec, network=spec.network.clone(convolution="patches"))
-        kernels = [x for x in jax.tree.leaves(network.params) if x.ndim == 4]
-        largest = max(map(size_of, kernels), default=0)
-        return int(0.6 * _inference_bytes(patches, network, batch) + 6 * largest)
+        return int(0.46 * _inference_bytes(patches, network, batch) + 6 * largest)
     observation = jax.ShapeDtypeStruct((batch, *spec.game.observation_shape), jnp.float32)
     program = jax.make_jaxpr(lambda n, x: learner.infer(spec, n, x))(network, observation)
-    return max(map(_bytes_of_equation, equations(program.jaxpr)), default=0)
+    return int(1.3 * max(map(_bytes_of_equation, equations(program.jaxpr)), default=0))
 
 
 def _bytes_of_equation(equation: Any) -> int:

@@ -56,3 +56,12 @@ def test_neighbours_differ() -> None:
         rows[1 + square][square] = 1
         rows[65 + square][square] = -1
     assert count(np.stack(rows), np.ones(129, bool)) == 129
+
+
+@pytest.mark.parametrize("count", [1023, 1024, 1025, 2500])
+def test_a_row_has_its_hash_in_whatever_part_it_is(count: int) -> None:
+    rows = np.random.default_rng(2).integers(-1, 2, (count, 3, 3)).astype(np.int8)
+    hashes = np.asarray(hash_rows(jnp.asarray(rows)))
+    assert hashes.shape == (count, 2)
+    some = [0, count // 2, count - 1]
+    np.testing.assert_array_equal(hashes[some], hash_rows(jnp.asarray(rows[some])))
