@@ -94,7 +94,7 @@ def test_winograd_is_no_larger_than_patches() -> None:
         return memory.forecast(spec, small.small_hyper(), held, members=1, together=False).parts
 
     patches, winograd = parts("patches"), parts("winograd")
-    assert 0.6 * patches["activations"] < winograd["activations"] < patches["activations"]
+    assert 0.45 * patches["activations"] < winograd["activations"] < patches["activations"]
     assert 0.5 * patches["gradients"] < winograd["gradients"] < patches["gradients"]
 
 
