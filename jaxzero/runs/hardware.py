@@ -69,6 +69,7 @@ def forecast(config: ConfigDict, members: Sequence[Member], hardware: Hardware) 
         heldout_shapes(config),
         members=len(members) // layout.run_devices,
         together=mode == "vmap" or (mode == "auto" and hardware.platform != "cpu"),
+        platform=hardware.platform,
     )
 
 

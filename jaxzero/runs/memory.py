@@ -35,14 +35,18 @@ class Forecast:
 
     @property
     def total(self) -> int:
-        """All parts at once, but for self-play's trees, which are gone when the arena's come.
+        """The larger of the phases, playing and learning, with all that stays.
 
-        Meant as an upper bound (`python -m benchmarks.forecasts`): phases follow one another.
+        Meant as an upper bound (`python -m benchmarks.forecasts`). Self-play's trees are gone when
+        the arena's come.
         """
-        both = (self.parts.get(name, 0) for name in ("trees", "arena's trees"))
-        return sum(self.parts.values()) - min(both)
+        trees = max(self.parts.get(name, 0) for name in ("trees", "arena's trees"))
+        playing, learning = trees + self.parts.get("activations", 0), self.parts.get("gradients", 0)
+        lasting = sum(size for name, size in self.parts.items() if name not in _PHASES)
+        return lasting + max(playing, learning)
 
 
+_PHASES = ("trees", "arena's trees", "activations", "gradients")
 _GROUPS, _TREE = Path("/proc/self/cgroup"), Path("/sys/fs/cgroup")
 _LIMITS = {"": "memory.max", "memory": "memory/memory.limit_in_bytes"}  # versions 2 and 1
 # What to lower, by part.
@@ -72,7 +76,9 @@ def size_of(tree: Any) -> int:
     return sum(size(x) for x in jax.tree.leaves(tree))
 
 
-def forecast(spec: Spec, hyper: Hyper, heldout: Any, *, members: int, together: bool) -> Forecast:
+def forecast(
+    spec: Spec, hyper: Hyper, heldout: Any, *, members: int, together: bool, platform: str
+) -> Forecast:
     """What one device will need.
 
     Args:
@@ -81,6 +87,7 @@ def forecast(spec: Spec, hyper: Hyper, heldout: Any, *, members: int, together: 
       heldout: the held-out examples.
       members: runs on the device.
       together: they are computed at the same time (vmap), not one after another.
+      platform: "cpu", "gpu" or "tpu".
     """
     spec = growth.widest(spec)
     state = jax.eval_shape(lambda: iteration.init(spec, jnp.int32(0)))
@@ -103,7 +110,7 @@ def forecast(spec: Spec, hyper: Hyper, heldout: Any, *, members: int, together: 
     # Together, the best and the candidates. One after another, those given and those made lie in
     # different arrays, as windows do, and the member at work has a few copies.
     copies = 2 * members + (0 if together else 5)
-    windows = 2 * members + (0 if together else 1)  # and their successors
+    windows = members if together else 2 * members + 1  # and their successors; changed in place
     if spec.replay.duplicate_weight:
         windows += at_once  # sorted and merged beside both
     measured = max(spec.positions, jax.tree.leaves(heldout)[0].shape[0])
@@ -116,7 +123,7 @@ def forecast(spec: Spec, hyper: Hyper, heldout: Any, *, members: int, together: 
         "trees": tree * at_once * (2 if kept else 1),  # the old one and the new
         "arena's trees": _arena_trees(spec, tree // lanes) * at_once,
         "games": 2 * size_of(games) * at_once,
-        "activations": _inference_bytes(alone, state.learner, batch) * at_once,
+        "activations": _inference_bytes(alone, state.learner, batch, platform) * at_once,
         "gradients": _training_bytes(alone, hyper, state.learner) * at_once,
     }
     if remembered := size_of(state.progress):
@@ -128,8 +135,9 @@ def forecast(spec: Spec, hyper: Hyper, heldout: Any, *, members: int, together: 
         row += 8 * game.num_actions * bool(own.tree_c)  # and its visits and wins
         held = sharing.capacity(episodes, game.max_plies, own.share_positions)
         parts["table"] = row * held * at_once
-    parts["others"] = sum(parts.values()) // 50  # small arrays, and room between them
-    return Forecast(parts, checkpoint=size_of(state) * members)
+    checkpoint = size_of(state) * members
+    parts["others"] = Forecast(parts, checkpoint).total // 20  # small arrays, room between them
+    return Forecast(parts, checkpoint)
 
 
 def _arena_trees(spec: Spec, tree: int) -> int:
@@ -149,11 +157,11 @@ def _arena_trees(spec: Spec, tree: int) -> int:
     return tree * own * (2 * 2 + 2 if spec.switches.keep_tree else 1)
 
 
-def _inference_bytes(spec: Spec, network: Any, batch: int) -> int:
+def _inference_bytes(spec: Spec, network: Any, batch: int, platform: str) -> int:
     """Largest neighbouring arrays of one forward pass.
 
-    A convolution as patches has them, nine values for a cell's input and one for its output, and a
-    few outputs wait beside them.
+    A convolution as patches has them, nine values for a cell's input, shifted and put together, and
+    on a CPU a few outputs wait beside them. A GPU shifts while it puts together.
     Winograd's are in 16 pieces whose sum no single step shows: the input and its sums, five values
     for a cell, some outputs, and the filters' sums, 16 values for nine (counted by XLA on a CPU).
     """
@@ -161,10 +169,11 @@ def _inference_bytes(spec: Spec, network: Any, batch: int) -> int:
     largest = max((size_of(k) for k in kernels if layers.takes_winograd(k)), default=0)
     if spec.network.convolution == "winograd" and largest:
         patches = dataclasses.replace(spec, network=spec.network.clone(convolution="patches"))
-        return int(0.46 * _inference_bytes(patches, network, batch) + 6 * largest)
+        return int(0.43 * _inference_bytes(patches, network, batch, platform) + 6 * largest)
     observation = jax.ShapeDtypeStruct((batch, *spec.game.observation_shape), jnp.float32)
     program = jax.make_jaxpr(lambda n, x: learner.infer(spec, n, x))(network, observation)
-    return int(1.3 * max(map(_bytes_of_equation, equations(program.jaxpr)), default=0))
+    step = max(map(_bytes_of_equation, equations(program.jaxpr)), default=0)
+    return int((1.4 if platform == "cpu" else 0.6) * step)
 
 
 def _bytes_of_equation(equation: Any) -> int:

@@ -185,6 +185,7 @@ def train(
             held,
             members=len(members) // layout.run_devices,
             together=mode == "vmap",
+            platform=devices[0].platform,
         )
         say(memory.in_words(predicted, memory.capacity(devices)))
         hypers = population.stack([spec_lib.make_hyper(m.config) for m in members])

@@ -40,7 +40,12 @@ def test_the_forecast_is_the_one_that_training_prints() -> None:
     made = heldout.make(components.build_game(config), num_games=2, num_simulations=2)
     for here, together in ((Hardware("cpu", "", 1, None), False), (GPU, True)):
         expected = memory.forecast(
-            small.small_spec(said), small.small_hyper(), made, members=3, together=together
+            small.small_spec(said),
+            small.small_hyper(),
+            made,
+            members=3,
+            together=together,
+            platform=here.platform,
         )
         one = dataclasses.replace(here, count=1)
         config.execution.devices = 1

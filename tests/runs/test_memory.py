@@ -2,7 +2,7 @@
 
 import resource
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import jax
 import numpy as np
@@ -12,6 +12,8 @@ from jaxzero.runs import memory, population
 from jaxzero.runs.memory import Forecast
 from jaxzero.runs.population import Layout
 from tests import small
+
+CPU: Final[Any] = {"together": False, "platform": "cpu"}
 
 
 @pytest.mark.parametrize("mode", ["map", pytest.param("vmap", marks=pytest.mark.slow)])
@@ -25,7 +27,12 @@ def test_the_forecast_is_near_what_xla_allots(mode: str) -> None:
     given = hypers, states, population.place(held, program.replicated)
     used = program.iterate.lower(*given).compile().memory_analysis()
     predicted = memory.forecast(
-        spec, small.small_hyper(), held, members=members, together=mode == "vmap"
+        spec,
+        small.small_hyper(),
+        held,
+        members=members,
+        together=mode == "vmap",
+        platform="cpu",
     )
     allotted = (
         used.argument_size_in_bytes
@@ -44,7 +51,7 @@ def test_what_grows_with_what() -> None:
         renamed = {key.replace("__", "."): value for key, value in changes.items()}
         spec = small.small_spec(renamed)
         held = small.heldout(spec.game)
-        return memory.forecast(spec, small.small_hyper(), held, members=2, together=False).parts
+        return memory.forecast(spec, small.small_hyper(), held, members=2, **CPU).parts
 
     base = parts()
     kept = parts(switches__keep_tree=True, search__tree_moves=1)
@@ -79,7 +86,7 @@ def test_devices_share_the_games_of_a_run() -> None:
     def parts(devices: int) -> dict[str, int]:
         spec = small.small_spec(data_devices=devices)
         held = small.heldout(spec.game)
-        return memory.forecast(spec, small.small_hyper(), held, members=1, together=False).parts
+        return memory.forecast(spec, small.small_hyper(), held, members=1, **CPU).parts
 
     one, two = parts(1), parts(2)
     for part in ("trees", "arena's trees"):
@@ -91,7 +98,7 @@ def test_winograd_is_no_larger_than_patches() -> None:
         settings = {"network.channels": 64, "network.convolution": convolution}
         spec = small.small_spec(settings)
         held = small.heldout(spec.game)
-        return memory.forecast(spec, small.small_hyper(), held, members=1, together=False).parts
+        return memory.forecast(spec, small.small_hyper(), held, members=1, **CPU).parts
 
     patches, winograd = parts("patches"), parts("winograd")
     assert 0.45 * patches["activations"] < winograd["activations"] < patches["activations"]
@@ -108,9 +115,10 @@ def test_what_does_not_fit_names_the_key_to_lower() -> None:
     assert said.endswith("lower config.search.num_simulations or config.selfplay.episodes")
 
 
-def test_the_trees_of_self_play_and_arena_follow_one_another() -> None:
-    predicted = Forecast({"trees": 3, "arena's trees": 5, "window": 2}, checkpoint=0)
-    assert predicted.total == 7
+def test_phases_follow_one_another() -> None:
+    parts = {"trees": 3, "arena's trees": 5, "window": 2, "activations": 4, "gradients": 8}
+    assert Forecast(parts, checkpoint=0).total == 2 + 5 + 4
+    assert Forecast(parts | {"gradients": 10}, checkpoint=0).total == 2 + 10
 
 
 def test_the_cpus_memory_is_the_machines() -> None:
