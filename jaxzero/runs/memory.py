@@ -144,8 +144,8 @@ def _arena_trees(spec: Spec, tree: int) -> int:
     """Bytes of the trees of the gate's match at once, from those of a tree of self-play.
 
     One player searches after the other, each in its own games. Kept trees stay for both players and
-    both layouts of the games (whose turn it is, and whose it is not), and those of the players who
-    have just searched are written beside the old ones. Trees over a whole gate are two, a fresh one
+    both layouts of the games (whose turn it is, and whose it is not), those of the players who have
+    just searched are written beside the old ones, and one is searched. Trees over a whole gate are two, a fresh one
     beside those and one that is searched, and all once more as the next ones are made.
     """
     if spec.arena.trees == "gate":
@@ -154,7 +154,7 @@ def _arena_trees(spec: Spec, tree: int) -> int:
     if spec.arena.gate == "wilson":
         pairs = min(pairs, spec.arena.batch)
     own = -(-pairs // spec.data_devices)
-    return tree * own * (2 * 2 + 2 if spec.switches.keep_tree else 1)
+    return tree * own * (2 * 2 + 3 if spec.switches.keep_tree else 1)
 
 
 def _inference_bytes(spec: Spec, network: Any, batch: int, platform: str) -> int:
