@@ -145,8 +145,9 @@ def _arena_trees(spec: Spec, tree: int) -> int:
 
     One player searches after the other, each in its own games. Kept trees stay for both players and
     both layouts of the games (whose turn it is, and whose it is not), those of the players who have
-    just searched are written beside the old ones, and one is searched. Trees over a whole gate are two, a fresh one
-    beside those and one that is searched, and all once more as the next ones are made.
+    just searched are written beside the old ones, and one is searched. Trees over a whole gate are
+    two, a fresh one beside those and one that is searched, and all once more as the next ones are
+    made.
     """
     if spec.arena.trees == "gate":
         return 2 * 4 * -(-tree * gate.growing_search(spec).capacity // spec.search.capacity)
