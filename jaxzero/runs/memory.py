@@ -110,7 +110,7 @@ def forecast(
     # Together, the best and the candidates. One after another, those given and those made lie in
     # different arrays, as windows do, and the member at work has a few copies.
     copies = 2 * members + (0 if together else 5)
-    # Together on an accelerator they are changed in place, else their successors lie beside them.
+    # Windows are changed in place together on an accelerator, else successors lie beside them.
     windows = members if together and platform != "cpu" else 2 * members + (not together)
     if spec.replay.duplicate_weight:
         windows += at_once  # sorted and merged beside both
