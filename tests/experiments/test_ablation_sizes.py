@@ -63,7 +63,7 @@ def test_what_suits_is_taken(here: Hardware, expected: str) -> None:
 
 
 def test_what_does_not_fit_is_not_taken() -> None:
-    found = sizes.fits(hardware=Hardware("gpu", "an old one", 1, GIB))
+    found = sizes.fits(hardware=Hardware("gpu", "an old one", 1, GIB // 2))
     assert "of memory" in str(found[1].against)
     assert sizes.choose(found).size.name == "small"
     assert sizes.choose(found, "medium").against is not None  # by name it is taken all the same

@@ -57,4 +57,4 @@ def test_it_is_made_learns_and_is_forecast(monkeypatch: Any) -> None:
     assert answered[0].shape == (16, spec.game.num_actions)
     for convolution in ("patches", "winograd"):
         own = dataclasses.replace(spec, network=network.clone(convolution=convolution))
-        assert memory._inference_bytes(own, begun, 4) > 0
+        assert memory._inference_bytes(own, begun, 4, "cpu") > 0
