@@ -166,7 +166,9 @@ def _preset(name: str, meaning: str, changes: Mapping[str, Any]) -> Preset:
 PRESETS: dict[str, Preset] = {
     "quick": _preset("quick", "Connect Four 5x5, 4 arms of 6 losses x 2 seeds, small", _SMALLER),
     "laptop": _preset(
-        "laptop", "Connect Four 5x5, 4 arms of 6 losses x 5 seeds: an hour of a CPU core", _LAPTOP
+        "laptop",
+        "Connect Four 5x5, 4 arms of 6 losses x 5 seeds: an hour of a CPU core (predicted)",
+        _LAPTOP,
     ),
     "gpu": _preset("gpu", "Connect Four 5x5, 4 arms of 10 losses x 8 seeds: one GPU", _LAMBDAS),
     "paper": _preset("paper", "Othello 6x6, Table 1, 4 arms of 10 losses x 8 seeds", _LAMBDAS),

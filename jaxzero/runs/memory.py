@@ -171,7 +171,7 @@ def _inference_bytes(spec: Spec, network: Any, batch: int, platform: str) -> int
     largest = max((size_of(k) for k in kernels if layers.takes_winograd(k)), default=0)
     if spec.network.convolution == "winograd" and largest:
         patches = dataclasses.replace(spec, network=spec.network.clone(convolution="patches"))
-        return int(0.43 * _inference_bytes(patches, network, batch, platform) + 6 * largest)
+        return int(0.43 * _inference_bytes(patches, network, batch, "cpu") + 6 * largest)
     observation = jax.ShapeDtypeStruct((batch, *spec.game.observation_shape), jnp.float32)
     program = jax.make_jaxpr(lambda n, x: learner.infer(spec, n, x))(network, observation)
     step = max(map(_bytes_of_equation, equations(program.jaxpr)), default=0)
