@@ -233,12 +233,17 @@ def describe(manifest: dict[str, Any]) -> str:
 
 
 def write(directory: Path, file: Path, max_mib: float) -> Export:
-    """Exports a run to a new file. ConfigError: as `make`; or it is there, or can't be written."""
-    if file.exists():
-        raise ConfigError(f"--to={file} exists already: choose another name")
+    """Exports a run to a file, which may be there with the same content.
+
+    ConfigError: as `make`; or another file is there, or it can't be written.
+    """
     export = make(directory, max_mib)
     part = file.with_name(f".{file.name}.part")
     try:
+        if file.exists():
+            if not file.is_file() or file.read_bytes() != export.archive:
+                raise ConfigError(f"--to={file} exists already: choose another name")
+            return export
         part.write_bytes(export.archive)
         os.replace(part, file)
     except OSError as error:

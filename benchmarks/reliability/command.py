@@ -109,7 +109,7 @@ PIECES = {
     "trained": Piece("runs", _trained),
     "positions": Piece("positions", _played, positions.GAMES),
     "searches": Piece("searches", _searched),
-    "kills": Piece("studies", partial(_disturbed, kills.kill), tuple(studies.STUDIES)),
+    "kills": Piece("studies", partial(_disturbed, kills.kill), kills.NAMES),
     "memory": Piece("studies", partial(_disturbed, memory.starve), tuple(studies.STUDIES)),
     "disk": Piece("studies", partial(_disturbed, disk.fill), tuple(studies.STUDIES)),
 }

@@ -1,47 +1,50 @@
-"""Studies killed at random moments."""
+"""Studies, and commands on finished runs, killed at random moments."""
 
 import random
 import signal
 import subprocess
 from collections import Counter
 from collections.abc import Mapping
-from pathlib import Path
 
-from benchmarks.reliability import studies
+from benchmarks.reliability import commands, studies
 
 _GRACE = 120  # seconds after SIGTERM
 _MOST = 6  # kills of a study, then it may end
 _ENDED = "ended before"
 
 
-def kill(study: str, number: int) -> tuple[Mapping[str, int], str | None]:
-    """Kills a study up to six times, by -9 or one time in four by SIGTERM; each time it goes on.
+NAMES = (*studies.STUDIES, *commands.COMMANDS)
+
+
+def kill(name: str, number: int) -> tuple[Mapping[str, int], str | None]:
+    """Kills one of `NAMES` up to six times, by -9 or one time in four by SIGTERM; it is resumed.
 
     Returns:
       how often what happened (`kill -9`, `SIGTERM`, `ended before` a moment came), and what was
       wrong afterwards.
     """
     rng = random.Random(number)
-    seconds = studies.needs(study)["seconds"]
-    directory = studies.FOLDER / study / f"killed_{number}"
+    kind = commands if name in commands.COMMANDS else studies
+    seconds = kind.seconds(name)
+    directory = kind.folder(name) / f"killed_{number}"
     studies.remove(directory)
     happened: Counter[str] = Counter()
     moments, wrong = [], None
     while wrong is None and happened[_ENDED] == 0 and len(moments) < _MOST:
         moment = rng.uniform(0.02, 1.0) * seconds
         sent = signal.SIGTERM if rng.random() < 0.25 else signal.SIGKILL
-        what, wrong = _disturb(study, directory, moment, sent)
+        what, wrong = _disturb(kind.begin(name, directory), moment, sent)
+        wrong = wrong or studies.lost(directory)
         happened[what] += 1
         moments.append(f"{what} after {moment:.1f} s")
-    wrong = wrong or studies.resumed(study, directory)
+    wrong = wrong or kind.resumed(name, directory)
     if wrong is None:
         studies.remove(directory)
-    return happened, wrong and f"{study} {number}, {', '.join(moments)}: {wrong}"
+    return happened, wrong and f"{name} {number}, {', '.join(moments)}: {wrong}"
 
 
-def _disturb(study: str, directory: Path, moment: float, sent: int) -> tuple[str, str | None]:
-    """Begins the study, or goes on with it, to be killed after so many seconds."""
-    process = studies.begin(study, directory)
+def _disturb(process: subprocess.Popen, moment: float, sent: int) -> tuple[str, str | None]:
+    """Kills a process after so many seconds; what happened, and what is wrong with its end."""
     try:
         status = process.wait(moment)
         return _ENDED, f"status {status}" if status else None
@@ -56,5 +59,4 @@ def _disturb(study: str, directory: Path, moment: float, sent: int) -> tuple[str
         return what, f"goes on {_GRACE} s after {what}"
     # SIGTERM may come before Python hears it, or when all is done.
     fine = {"kill -9": (-9,), "SIGTERM": (143, -15, 0)}[what]
-    wrong = None if status in fine else f"status {status} after {what}"
-    return what, wrong or studies.lost(directory)
+    return what, None if status in fine else f"status {status} after {what}"

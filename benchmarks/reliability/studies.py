@@ -48,8 +48,8 @@ def _words(study: str) -> tuple[str, ...]:
     return (*words, "execution.checkpoint_every=1")
 
 
-def begin(study: str, directory: Path) -> subprocess.Popen:
-    """The study in a directory, with its log beside it; it runs.
+def begin(study: str, directory: Path, *settings: str) -> subprocess.Popen:
+    """The study in a directory, with its log beside it; it runs. Settings are added to its own.
 
     Unit seconds are those of the whole study: another measurement would make other numbers of cost.
     """
@@ -57,7 +57,7 @@ def begin(study: str, directory: Path) -> subprocess.Popen:
     if measured.exists() and not (directory / clock.CALIBRATION).exists():
         directory.mkdir(exist_ok=True)
         shutil.copy(measured, directory)
-    return processes.begin(study, directory, _words(study))
+    return processes.begin(study, directory, (*_words(study), *settings))
 
 
 def whole(study: str) -> Path:
@@ -82,6 +82,16 @@ def whole(study: str) -> Path:
         remove(directory.with_name("again"))
         files.write_json(directory / _NEEDS, sizes | {"seconds": time.monotonic() - begun})
     return directory
+
+
+def folder(study: str) -> Path:
+    """Where all runs of a study lie."""
+    return FOLDER / study
+
+
+def seconds(study: str) -> float:
+    """What the study takes alone, its programs in the cache."""
+    return needs(study)["seconds"]
 
 
 def needs(study: str) -> dict[str, float]:

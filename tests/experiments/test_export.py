@@ -253,6 +253,16 @@ def test_bad_input_is_one_line(
     assert not (tmp_path / "new.zip").exists()
 
 
+def test_the_same_command_again_finds_its_archive(run_directory: Path, tmp_path: Path) -> None:
+    """As after a kill that came when the archive was written."""
+    archive = tmp_path / "archive.zip"
+    first = export.write(run_directory, archive, 16)
+    assert export.write(run_directory, archive, 16) == first
+    with pytest.raises(ConfigError, match="exists already"):
+        export.write(run_directory, archive, 0.01)
+    assert archive.read_bytes() == first.archive
+
+
 @pytest.mark.parametrize("damage", ["cut", "flipped", "replaced", "missing"])
 def test_a_damaged_archive_is_noticed(damage: str, run_directory: Path, tmp_path: Path) -> None:
     archive = tmp_path / "archive.zip"

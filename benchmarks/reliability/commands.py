@@ -1,0 +1,135 @@
+"""What a user starts on finished runs: left alone once, disturbed, begun again, and compared.
+
+A case is a folder with copies of the runs, in which the command works. The runs are the tiny ones
+of `studies`, made once.
+"""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, Final
+
+from benchmarks.reliability import studies
+from jaxzero import files
+from tests.experiments import processes
+
+_ROOT: Final = Path(__file__).resolve().parents[2]
+_RUN: Final = "run"
+_SHARES: Final = ("one", "two")
+_PLAY: Final = ("--games=4", "--opponents=random,greedy")
+# The words after `python -m`, in a folder that holds the runs.
+COMMANDS: Final = {
+    "report": ("experiments.report", _RUN),
+    "tournament": ("experiments.tournament", _RUN, *_PLAY, "--workdir=played"),
+    "ladder": ("experiments.ladder", _RUN, *_PLAY),
+    "export": ("experiments.export", _RUN, "--to=run.zip"),
+    "merge": ("experiments.merge", *_SHARES, "--workdir=merged"),
+}
+
+
+def begin(command: str, directory: Path) -> subprocess.Popen:
+    """The command in a directory, made with its runs if it is not there; it runs."""
+    if not directory.exists():
+        shutil.copytree(_inputs(command), directory)
+    return subprocess.Popen(
+        [
+            sys.executable,
+            *("-m", "experiments.reproduce.child", str(os.getpid())),
+            *COMMANDS[command],
+        ],
+        cwd=directory,
+        env={
+            **os.environ,
+            "PYTHONPATH": str(_ROOT),
+            "XLA_FLAGS": f"{os.environ.get('XLA_FLAGS', '')} {processes.ONE_DEVICE}",
+        },
+        stdout=subprocess.DEVNULL,
+        stderr=directory.with_suffix(".log").open("a"),
+    )
+
+
+def seconds(command: str) -> float:
+    """What the command takes alone, its programs in the cache."""
+    found: float = files.read_json(whole(command).with_suffix(".json"))["seconds"]
+    return found
+
+
+def whole(command: str) -> Path:
+    """The case that was left alone; made at first, then kept.
+
+    Raises:
+      RuntimeError: the command failed.
+    """
+    directory = folder(command) / "whole"
+    if not directory.with_suffix(".json").exists():
+        for _ in range(2):  # the second finds its programs compiled, as all later ones do
+            studies.remove(directory)
+            begun = time.monotonic()
+            if begin(command, directory).wait(studies.PATIENCE):
+                raise RuntimeError(f"{command}: {processes.log_of(directory)[-500:]}")
+        files.write_json(directory.with_suffix(".json"), {"seconds": time.monotonic() - begun})
+    return directory
+
+
+def folder(command: str) -> Path:
+    """Where all cases of a command lie."""
+    return studies.FOLDER / f"command_{command}"
+
+
+def _inputs(command: str) -> Path:
+    """A folder with the runs that the command takes; made at first, then kept."""
+    inputs = folder(command) / "inputs"
+    if not inputs.exists():
+        part = inputs.with_name("inputs.part")
+        shutil.rmtree(part, ignore_errors=True)
+        part.mkdir(parents=True)
+        if command == "merge":
+            _train_shares(part)
+        else:
+            shutil.copytree(studies.whole("loss_ablation"), part / _RUN)
+        part.rename(inputs)
+    return inputs
+
+
+def _train_shares(directory: Path) -> None:
+    study = "hyperparameter_sweep"
+    for number, name in enumerate(_SHARES, 1):
+        process = studies.begin(study, directory / name, f"execution.shard={number}/2")
+        if process.wait(studies.PATIENCE):
+            raise RuntimeError(f"{name}: {processes.log_of(directory / name)[-500:]}")
+
+
+def resumed(command: str, directory: Path) -> str | None:
+    """Begins a disturbed command again, to its end; what is wrong with that."""
+    if begin(command, directory).wait(studies.PATIENCE):
+        return processes.log_of(directory)[-2000:]
+    return differing(whole(command), directory)
+
+
+def differing(expected: Path, found: Path) -> str | None:
+    """The first file that is missing, or has another content; clocks do not count.
+
+    Files whose name begins with a dot are parts that a kill left.
+    """
+    for path in sorted(expected.rglob("*")):
+        other = found / path.relative_to(expected)
+        if path.is_dir() or path.name.startswith("."):
+            continue
+        if not other.is_file():
+            return f"{other} is missing"
+        if _content(path) != _content(other):
+            return f"{other} is not that of the command that was left alone"
+    return None
+
+
+def _content(path: Path) -> Any:
+    read: dict[str, Callable[[Path], Any]] = {
+        ".json": lambda path: processes.timeless(json.loads(path.read_text("utf-8"))),
+        ".jsonl": lambda path: processes.rows_of(path.parent),
+    }
+    return read.get(path.suffix, Path.read_bytes)(path)
