@@ -29,7 +29,7 @@ from benchmarks.cases import Case, Measured
 from benchmarks.markdown import as_table, short
 from benchmarks.records import Record, Records
 from jaxzero import arguments, files
-from jaxzero.runs import runner
+from jaxzero.runs import backend
 from jaxzero.settings.config import ConfigError, default_config, nearest
 
 _ROOT = Path(__file__).resolve().parents[1]
@@ -169,7 +169,7 @@ def waiting(cases: Sequence[Case], path: Path) -> list[Case]:
 
 def measure(name: str, small: bool, path: Path, minutes: float) -> int:
     """A piece in this process; the exit status."""
-    runner.prepare(default_config())
+    backend.prepare(default_config())
     outcome = suite.measure(waiting(PIECES[name].cases(small), path), Records(path), minutes)
     return 1 if outcome.failed else 0
 

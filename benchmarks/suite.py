@@ -17,7 +17,7 @@ from benchmarks import device, games, iteration, parts, search, selfplay, start,
 from benchmarks.cases import Case
 from benchmarks.records import Record, Records
 from jaxzero import arguments, pipes
-from jaxzero.runs import runner
+from jaxzero.runs import backend
 from jaxzero.settings import devices
 from jaxzero.settings.config import ConfigError, default_config, nearest
 
@@ -129,7 +129,7 @@ def main(words: Sequence[str]) -> int:
     """Measures what the command line asks for and prints the table: the exit status."""
     wish = _parse(words)
     os.environ.setdefault("XLA_PYTHON_CLIENT_PREALLOCATE", "false")  # `start` needs some, too
-    runner.prepare(default_config())
+    backend.prepare(default_config())
     cases = choose(wish.preset, wish.only)
     kept = Records(wish.path)
     load = os.getloadavg()[0]

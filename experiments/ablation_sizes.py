@@ -13,8 +13,8 @@ from experiments.costs.clock import Cost
 from experiments.shell import presets
 from jaxzero import files, workdir
 from jaxzero.games import make_game
+from jaxzero.runs import backend, population
 from jaxzero.runs import hardware as hardware_lib
-from jaxzero.runs import population, runner
 from jaxzero.runs.hardware import Hardware
 from jaxzero.runs.memory import Forecast, mebibytes
 from jaxzero.settings.config import ConfigError, flatten, nearest
@@ -98,7 +98,7 @@ def settings(size: Size, changes: Mapping[str, Any] | None = None) -> ConfigDict
     """A size's settings, then changed (dotted keys). ConfigError: a key or value that can't be."""
     config = presets.settings(loss_ablation.STUDY, size.preset, {**size.changes, **(changes or {})})
     config = loss_ablation.resolve(config)
-    runner.prepare(config)  # before anything looks for devices
+    backend.prepare(config)  # before anything looks for devices
     loss_ablation.validate(config)
     return config
 

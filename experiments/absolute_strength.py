@@ -29,7 +29,7 @@ from experiments.strength import absolute_section, contestants, opponents
 from jaxzero import arguments, files, runs, solvers, workdir
 from jaxzero.arguments import Parser
 from jaxzero.games import Game
-from jaxzero.runs import Run, runner
+from jaxzero.runs import Run, backend
 from jaxzero.runs.processes import say
 from jaxzero.settings import devices
 from jaxzero.settings.config import ConfigError, default_config
@@ -244,7 +244,7 @@ def main(words: Sequence[str] | None = None) -> None:
     given = vars(parser().parse(words))
     directory = given.pop("run")
     settings = AbsoluteSettings(**given)
-    runner.prepare(default_config())
+    backend.prepare(default_config())
     run = runs.open_run(directory)
     contestants.refuse_shipped([run])
     check(run, settings)

@@ -27,7 +27,7 @@ from experiments.shell.next_command import suggest
 from experiments.strength import contestants
 from jaxzero import arguments, files, runs, workdir
 from jaxzero.arguments import Parser
-from jaxzero.runs import Run, flops, population, runner
+from jaxzero.runs import Run, backend, flops, population
 from jaxzero.runs.processes import say
 from jaxzero.settings import config as config_lib
 from jaxzero.settings import devices
@@ -56,7 +56,7 @@ def measure(directory: Path, *, seconds: float = clock.SECONDS) -> dict[str, Any
     """
     if not 0 < seconds < math.inf:  # nan is neither
         raise ConfigError(f"--seconds={seconds:g}: a number of seconds above 0 is needed")
-    runner.prepare(default_config())
+    backend.prepare(default_config())
     run = runs.open_run(directory)
     contestants.refuse_shipped([run])
     config_lib.require_one_width(run.config)

@@ -20,7 +20,7 @@ from experiments.strength import ladder_figures as pictures
 from experiments.strength.fixed_opponents import ZERO, LadderSettings
 from jaxzero import arguments, files, runs
 from jaxzero.arguments import Parser
-from jaxzero.runs import Run, runner
+from jaxzero.runs import Run, backend
 from jaxzero.runs.processes import say
 from jaxzero.settings import devices
 from jaxzero.settings.config import ConfigError, default_config
@@ -50,7 +50,7 @@ def climb(directories: Sequence[Path], settings: LadderSettings) -> list[dict[st
 
     ConfigError: one line, before anything is written or compiled.
     """
-    runner.prepare(default_config())
+    backend.prepare(default_config())
     for path, times in Counter(path.resolve() for path in directories).items():
         if times > 1:
             raise ConfigError(f"{path} is named twice: name each run once")

@@ -18,7 +18,7 @@ from experiments.hyperparameters import group_training, setting_study
 from experiments.hyperparameters.group_training import BROKEN, DONE, GROUPS
 from experiments.shell.study import StudyRun
 from jaxzero import arguments, files, runs, workdir
-from jaxzero.runs import hardware, runner
+from jaxzero.runs import backend, hardware
 from jaxzero.runs.processes import say
 from jaxzero.settings import config as config_lib
 from jaxzero.settings.config import ConfigError
@@ -45,7 +45,7 @@ def merge(shares: Sequence[Path], directory: Path, command: str | None = None) -
             )
     study, flat = STUDIES[name], {k: v for k, v in stored[0].items() if k != "study"}
     config = config_lib.from_flat(flat | {"execution.shard": "1/1", "execution.distributed": False})
-    runner.prepare(config)
+    backend.prepare(config)
     config.execution.devices = min(config.execution.devices, hardware.look().count)
     study.validate(config)
     _refuse_twice(shares)

@@ -14,7 +14,7 @@ from experiments.pages import page
 from experiments.shell import presets
 from experiments.shell import study as shell
 from jaxzero import files, workdir
-from jaxzero.runs import hardware, runner
+from jaxzero.runs import backend, hardware
 from jaxzero.runs.stopping import Stopped
 from jaxzero.settings import companions
 from jaxzero.settings.config import ConfigError, nearest
@@ -64,7 +64,7 @@ def settings(study: Study, preset: str, changes: Mapping[str, Any]) -> ConfigDic
     """A preset, changed (dotted keys) and checked. ConfigError: settings that cannot work."""
     config = presets.settings(study.STUDY, preset, changes)
     config = getattr(study, "resolve", lambda config: config)(config)  # what a preset leaves open
-    runner.prepare(config)  # before anything looks for devices
+    backend.prepare(config)  # before anything looks for devices
     study.validate(config)
     companions.refuse_idle(config, changes, presets.replaced(study.STUDY))
     return config
@@ -78,7 +78,7 @@ def run(config: ConfigDict, directory: Path, study: Study = loss_ablation) -> bo
     print("the same from a terminal:")
     command = presets.command(study.STUDY, config, directory)
     print(command)
-    runner.prepare(config)
+    backend.prepare(config)
     workdir.claim(directory, config, study.STUDY)  # refuses a directory of another run
     failed = config.execution.get("retry_failed", False) and _failures(directory)
     if shell.is_finished(config, directory) and not failed:
@@ -141,7 +141,7 @@ def estimate(config: ConfigDict, directory: Path) -> str:
     """How long the rest of the study takes here, in words: Equation 2, its units timed here."""
     if shell.is_finished(config, directory):
         return f"{directory} is finished"
-    runner.prepare(config)
+    backend.prepare(config)
     done = [row["iteration"] for row in files.read_rows(directory / workdir.METRICS)]
     timing = clock.of_members(config, loss_ablation.make_members(config), seconds=_TIMED)
     played = timing.selfplay()

@@ -34,7 +34,7 @@ from experiments.strength.opponents import Entry
 from jaxzero import arguments, files, runs, workdir
 from jaxzero.arguments import Parser
 from jaxzero.matches import round_robin, tournament
-from jaxzero.runs import Run, runner
+from jaxzero.runs import Run, backend
 from jaxzero.runs.processes import say
 from jaxzero.settings import config as config_lib
 from jaxzero.settings import devices
@@ -89,7 +89,7 @@ def play(
     compiled.
     """
     check(settings)
-    runner.prepare(default_config())
+    backend.prepare(default_config())
     opened = [runs.open_run(path) for path in settings.runs]
     contestants.same_board(opened)
     opponents.check(settings.opponents, "--opponents", opened[0].spec.game.name)

@@ -22,7 +22,7 @@ import numpy as np
 
 from jaxzero import arguments, pretrained, search, workdir
 from jaxzero.play.display import session
-from jaxzero.runs import hardware, memory, runner
+from jaxzero.runs import backend, hardware, memory
 from jaxzero.settings import devices
 from jaxzero.settings.config import changed, default_config
 from jaxzero.training import heldout, iteration, learner
@@ -47,7 +47,7 @@ _MOVES = 6  # played with the network that the test trains
 
 
 def chosen_flags() -> str:
-    """What the environment asks of JAX; `runner.prepare` adds to it, so this comes before."""
+    """What the environment asks of JAX; `backend.prepare` adds to it, so this comes before."""
     names = ("JAX_PLATFORMS", "XLA_FLAGS")
     return ", ".join(f"{name}={os.environ[name]}" for name in names if name in os.environ)
 
@@ -154,7 +154,7 @@ _now = functools.partial(print, flush=True)  # what is said so far is there if t
 def main(say: Callable[[str], None] = _now) -> int:
     """Prints everything; exit status 0 if the self-test passes, else 1."""
     flags = chosen_flags()
-    runner.prepare(default_config())
+    backend.prepare(default_config())
     for line in versions(flags):
         say(line)
     say("extras:")

@@ -36,7 +36,7 @@ from benchmarks.reliability import (
 )
 from benchmarks.reliability.tally import Step, Tally
 from jaxzero import arguments
-from jaxzero.runs import runner
+from jaxzero.runs import backend
 from jaxzero.settings.config import ConfigError, default_config, nearest
 
 _TOO_MANY = 20  # failed numbers of a row, after which it is not continued
@@ -131,7 +131,7 @@ def main(words: Sequence[str] | None = None) -> int:
         raise ConfigError(f"{asked.piece!r}: no such piece, {nearest(asked.piece, PIECES)}")
     tally = Tally(asked.json)
     if asked.piece is not None:
-        runner.prepare(default_config())
+        backend.prepare(default_config())
         ends = time.monotonic() + 60 * (asked.max_minutes or float("inf"))
         for name in PIECES[asked.piece].rows:
             if asked.only in name:

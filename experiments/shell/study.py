@@ -13,7 +13,7 @@ from experiments.pages import reports
 from experiments.shell import next_command
 from experiments.shell.summary import summary_of
 from jaxzero import files, runs, workdir
-from jaxzero.runs import Member, learning, runner
+from jaxzero.runs import Member, backend, learning, runner
 from jaxzero.runs.processes import say
 from jaxzero.runs.runner import Trained
 from jaxzero.runs.stopping import minutes_left
@@ -96,7 +96,7 @@ def begin(
     `workdir.claim`. ConfigError: settings that cannot work, or a directory of others.
     """
     started = time.monotonic()
-    runner.prepare(config)  # before anything looks for devices, as `validate` does for the dtype
+    backend.prepare(config)  # before anything looks for devices, as `validate` does for the dtype
     validate(config)
     devices.choose(config)
     claim(directory, config, name, fixed=fixed)

@@ -27,7 +27,7 @@ from jaxzero.play.display.records import Record
 from jaxzero.play.terminal.console import Console
 from jaxzero.play.terminal.dialogue import Table, converse
 from jaxzero.play.terminal.spectator import show_records, watch
-from jaxzero.runs import Run, runner
+from jaxzero.runs import Run, backend
 from jaxzero.settings import devices
 from jaxzero.settings.config import ConfigError, default_config, nearest
 
@@ -112,7 +112,7 @@ def _run(given: Namespace, console: Console) -> None:
         show_records(recorded, console)
         _keep(given.record, recorded, console)
         return
-    runner.prepare(default_config())  # compiled programs are kept, as those of training
+    backend.prepare(default_config())  # compiled programs are kept, as those of training
     game, player = _player(given, console)
     side = _SIDES[given.side]
     if given.versus is None:
@@ -159,7 +159,7 @@ def _serve(given: Namespace, console: Console) -> None:
     run = _run_of(given)
     if given.game is not None:
         _game(given.game)
-    runner.prepare(default_config())
+    backend.prepare(default_config())
     side = _SIDES[given.side]
     if side is None:
         side = int(np.random.default_rng(given.seed).integers(2))

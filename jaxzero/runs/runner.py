@@ -1,7 +1,6 @@
 """The short Python loop around the compiled iteration: log, checkpoint, resume, stop."""
 
 import dataclasses
-import os
 import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -15,7 +14,7 @@ from tqdm import tqdm
 
 from jaxzero import files, runs, workdir
 from jaxzero.networks import widening
-from jaxzero.runs import Member, learning, memory, metrics, population, processes, teachers
+from jaxzero.runs import Member, learning, memory, metrics, population, teachers
 from jaxzero.runs.checkpoints import Checkpoints, to_plain, to_typed
 from jaxzero.runs.failures import Failures
 from jaxzero.runs.processes import say
@@ -28,6 +27,7 @@ from jaxzero.tracking import Tracker
 from jaxzero.training import components, growth, heldout
 from jaxzero.training import spec as spec_lib
 from jaxzero.training.iteration import RunState
+from jaxzero.training.replay import Examples
 from jaxzero.training.spec import Hyper, Spec
 
 
@@ -74,31 +74,6 @@ class Observer(NamedTuple):
     change: Callable[[int, Hyper, RunState], tuple[Hyper, RunState]] = _unchanged
 
 
-def prepare(config: ConfigDict) -> None:
-    """What must be set before JAX looks for devices: other processes, cores, cache, flags.
-
-    Programs are kept on disk where JAX has no folder for them yet. Processes find each other as
-    `jax.distributed.initialize` says: by SLURM, Open MPI or a TPU's own means, or by the variables
-    JAX_COORDINATOR_ADDRESS, JAX_NUM_PROCESSES and JAX_PROCESS_ID of the environment.
-
-    ConfigError: the processes can't find each other.
-    """
-    if not config.execution.distributed:
-        devices_lib.one_for_each_core()
-    elif not jax.distributed.is_initialized():
-        processes.join()
-    flags = os.environ.get("XLA_FLAGS", "")
-    if config.execution.deterministic_gpu and _DETERMINISTIC not in flags:
-        os.environ["XLA_FLAGS"] = f"{flags} {_DETERMINISTIC}".strip()
-    if config.execution.compilation_cache and not jax.config.values["jax_compilation_cache_dir"]:
-        cache = Path.home() / ".cache" / "jaxzero" / "compilation"
-        jax.config.update("jax_compilation_cache_dir", str(cache))
-        jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.5)
-
-
-_DETERMINISTIC = "--xla_gpu_deterministic_ops=true"  # read when JAX starts
-
-
 class _Job(NamedTuple):
     """What does not change while a population trains."""
 
@@ -110,6 +85,11 @@ class _Job(NamedTuple):
     snapshots: Checkpoints
     failures: Failures | None
     observer: Observer | None
+
+    def close(self) -> None:
+        """Waits for what is still being written."""
+        self.checkpoints.close()
+        self.snapshots.close()
 
 
 def train(
@@ -145,7 +125,6 @@ def train(
     teacher = teachers.of(config, members, spec, directory)
     mode = population.resolve_mode(config.execution.population)
     stages = Stages(spec, population.make_mesh(layout, devices), mode)
-    program = stages.program
     job = _Job(
         config,
         members,
@@ -157,14 +136,7 @@ def train(
         observer,
     )
     total = config.train.iterations
-    first = job.checkpoints.newest_whole(say) or 0
-    if failures is not None:
-        failures.forget_after(first)
-    if first > total:
-        raise ConfigError(
-            f"config.train.iterations={total}: {directory} is at iteration {first} already, "
-            f"choose at least {first} or another --workdir"
-        )
+    first = _newest(job)
     say(
         f"{len(members)} {'runs' if len(members) > 1 else 'run'} of {spec.game.name} on "
         f"{devices_lib.describe(devices)} "
@@ -172,13 +144,7 @@ def train(
     )
     say(devices_lib.idle_accelerator())
     with StopRequest(config.execution.max_minutes, started, config.execution.grace) as stop:
-        say(f"playing {config.evaluation.heldout_games} held-out games...")
-        held = heldout.make(
-            spec.game,
-            num_games=config.evaluation.heldout_games,
-            num_simulations=config.evaluation.heldout_simulations,
-        )
-        held = jax.block_until_ready(held)  # minutes where games are long
+        held = _play_heldout(config, spec)
         predicted = memory.forecast(
             spec,
             spec_lib.make_hyper(members[0].config),
@@ -190,8 +156,8 @@ def train(
         say(memory.in_words(predicted, memory.capacity(devices)))
         hypers = population.stack([spec_lib.make_hyper(m.config) for m in members])
         hypers = dataclasses.replace(hypers, teacher=teacher)
-        hypers = population.place(hypers, program.sharding)
-        held = population.place(held, program.replicated)
+        hypers = population.place(hypers, stages.program.sharding)
+        held = population.place(held, stages.program.replicated)
         states = _begin_or_resume(job, stages, first)
         change = observer.change if observer else _unchanged
         if first < total:
@@ -210,8 +176,7 @@ def train(
         rows = files.read_rows(directory / workdir.METRICS)
         clock = TrainingClock(rows, started, lambda: stages.seconds)
         states = _iterate(job, iterate, states, first, clock, stop)
-    job.checkpoints.close()
-    job.snapshots.close()
+    job.close()
     network = components.build_network(members[0].config, spec.game)
     network = widening.fitting(network, states.learner.params)
     spec = dataclasses.replace(spec, data_devices=1, network=network)
@@ -224,6 +189,32 @@ def train(
         examination_seconds=learning.update(directory, config, members, spec),
         failed={} if failures is None else failures.reasons,
     )
+
+
+def _newest(job: _Job) -> int:
+    """The iteration to go on from; 0: from the start.
+
+    ConfigError: it is beyond the last one.
+    """
+    first = job.checkpoints.newest_whole(say) or 0
+    if job.failures is not None:
+        job.failures.forget_after(first)
+    if first > job.config.train.iterations:
+        raise ConfigError(
+            f"config.train.iterations={job.config.train.iterations}: {job.directory} is at "
+            f"iteration {first} already, choose at least {first} or another --workdir"
+        )
+    return first
+
+
+def _play_heldout(config: ConfigDict, spec: Spec) -> tuple[Examples, jax.Array]:
+    say(f"playing {config.evaluation.heldout_games} held-out games...")
+    held = heldout.make(
+        spec.game,
+        num_games=config.evaluation.heldout_games,
+        num_simulations=config.evaluation.heldout_simulations,
+    )
+    return jax.block_until_ready(held)  # minutes where games are long
 
 
 def _iterate(
@@ -287,8 +278,7 @@ def _iterate(
                 saved = number
             # A signal in the last iteration is obeyed too: the caller would go on with other work.
             if reason is not None and (number < total or reason.status != FINISHED_EARLY):
-                job.checkpoints.close()
-                job.snapshots.close()
+                job.close()
                 raise _stopped(reason, number, total)
     return states
 

@@ -1,6 +1,7 @@
 """The campaign's generators make what they say, and its checks see what is wrong."""
 
 import json
+import signal
 import subprocess
 import time
 from pathlib import Path
@@ -8,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from benchmarks.reliability import configs, disk, mutations, page, studies
+from benchmarks.reliability import commands, configs, disk, kills, mutations, page, studies
 from benchmarks.reliability.mutations import Case
 from benchmarks.reliability.tally import Step, Tally
 from experiments import loss_ablation
@@ -109,6 +110,36 @@ def test_what_a_kill_may_cost(tmp_path: Path) -> None:
     assert studies.lost(other) is None
     (same / workdir.RESULTS).unlink()
     assert "results.json is not that" in str(studies.differing(whole, same))
+
+
+def test_what_a_killed_command_may_leave(tmp_path: Path) -> None:
+    def case(name: str, content: str) -> Path:
+        (tmp_path / name / "run").mkdir(parents=True)
+        (tmp_path / name / "run" / "report.html").write_text(content)
+        files.write_json(tmp_path / name / "run" / "ladder.json", {"wall_seconds": time.time()})
+        return tmp_path / name
+
+    whole, same, other = case("whole", "a"), case("same", "a"), case("other", "b")
+    (same / "run" / ".report.html.7.part").touch()
+    assert commands.differing(whole, same) is None
+    assert "report.html is not that" in str(commands.differing(whole, other))
+    (same / "run" / "ladder.json").unlink()
+    assert "ladder.json is missing" in str(commands.differing(whole, same))
+
+
+@pytest.mark.parametrize(
+    ("words", "moment", "happened", "wrong"),
+    [
+        ("exec sleep 60", 0.1, "kill -9", None),
+        ("exit 0", 60, "ended before", None),
+        ("exit 2", 60, "ended before", "status 2"),
+    ],
+)
+def test_a_kill_and_what_it_says(
+    words: str, moment: float, happened: str, wrong: str | None
+) -> None:
+    process = subprocess.Popen(["sh", "-c", words])
+    assert kills._disturb(process, moment, signal.SIGKILL) == (happened, wrong)
 
 
 @pytest.mark.parametrize(
