@@ -24,7 +24,7 @@ from benchmarks.reliability.mutations import Case
 from experiments.shell import cli, presets
 from experiments.shell import study as shell
 from jaxzero.doctor import TINY, broken_losses
-from jaxzero.runs import Member, hardware, runner
+from jaxzero.runs import Member, backend, hardware
 from jaxzero.runs.hardware import Hardware
 from jaxzero.settings.config import ConfigError, changed, get
 from jaxzero.training import iteration
@@ -67,7 +67,7 @@ def check(case: Case) -> Outcome:
     try:
         with (
             mock.patch.object(shell, "claim", claim),
-            mock.patch.object(runner, "prepare"),  # it changes the process
+            mock.patch.object(backend, "prepare"),  # it changes the process
             contextlib.redirect_stderr(errors),
             _within(PATIENCE),
         ):
