@@ -6,22 +6,24 @@ of `studies`, made once.
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
 import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Final
 
 from benchmarks.reliability import studies
-from jaxzero import files
+from jaxzero import files, workdir
 from tests.experiments import processes
 
 _ROOT: Final = Path(__file__).resolve().parents[2]
 _RUN: Final = "run"
 _SHARES: Final = ("one", "two")
 _PLAY: Final = ("--games=4", "--opponents=random,greedy")
+# Spans of time, and the program's commit, in a page's text.
+_VARYING: Final = re.compile(r"[\d.,]+ (ms|s|min|h)\b|\b[0-9a-f]{12}\b\+?")
 # The words after `python -m`, in a folder that holds the runs.
 COMMANDS: Final = {
     "report": ("experiments.report", _RUN),
@@ -112,9 +114,10 @@ def resumed(command: str, directory: Path) -> str | None:
 
 
 def differing(expected: Path, found: Path) -> str | None:
-    """The first file that is missing, or has another content; clocks do not count.
+    """The first file that is missing, or has another content.
 
-    Files whose name begins with a dot are parts that a kill left.
+    Clocks, the program's commit and the case's folder do not count, nor do
+    parts that a kill left, whose names begin with a dot.
     """
     for path in sorted(expected.rglob("*")):
         other = found / path.relative_to(expected)
@@ -122,14 +125,15 @@ def differing(expected: Path, found: Path) -> str | None:
             continue
         if not other.is_file():
             return f"{other} is missing"
-        if _content(path) != _content(other):
+        if _content(path, expected) != _content(other, found):
             return f"{other} is not that of the command that was left alone"
     return None
 
 
-def _content(path: Path) -> Any:
-    read: dict[str, Callable[[Path], Any]] = {
-        ".json": lambda path: processes.timeless(json.loads(path.read_text("utf-8"))),
-        ".jsonl": lambda path: processes.rows_of(path.parent),
-    }
-    return read.get(path.suffix, Path.read_bytes)(path)
+def _content(path: Path, case: Path) -> Any:
+    if path.name == workdir.METRICS:
+        return processes.rows_of(path.parent)
+    if path.suffix not in (".json", ".html"):
+        return path.read_bytes()
+    text = _VARYING.sub("", path.read_text("utf-8").replace(str(case.resolve()), ""))
+    return processes.timeless(json.loads(text)) if path.suffix == ".json" else text
