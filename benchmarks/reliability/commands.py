@@ -23,7 +23,7 @@ _RUN: Final = "run"
 _SHARES: Final = ("one", "two")
 _PLAY: Final = ("--games=4", "--opponents=random,greedy")
 # Spans of time, and the program's commit, in a page's text.
-_VARYING: Final = re.compile(r"[\d.,]+ (ms|s|min|h)\b|\b[0-9a-f]{12}\b\+?")
+_VARYING: Final = re.compile(r"[\d.,]+ (ms|s|min|h)\b|\b(?=\d*[a-f])[0-9a-f]{12}\b\+?")
 # The words after `python -m`, in a folder that holds the runs.
 COMMANDS: Final = {
     "report": ("experiments.report", _RUN),
@@ -135,5 +135,7 @@ def _content(path: Path, case: Path) -> Any:
         return processes.rows_of(path.parent)
     if path.suffix not in (".json", ".html"):
         return path.read_bytes()
-    text = _VARYING.sub("", path.read_text("utf-8").replace(str(case.resolve()), ""))
-    return processes.timeless(json.loads(text)) if path.suffix == ".json" else text
+    text = path.read_text("utf-8").replace(str(case.resolve()), "")
+    if path.suffix == ".json":
+        text = json.dumps(processes.timeless(json.loads(text)))
+    return _VARYING.sub("", text)

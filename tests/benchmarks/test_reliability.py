@@ -115,7 +115,8 @@ def test_what_a_kill_may_cost(tmp_path: Path) -> None:
 def test_what_a_killed_command_may_leave(tmp_path: Path) -> None:
     def case(name: str, content: str) -> Path:
         (tmp_path / name / "run").mkdir(parents=True)
-        (tmp_path / name / "run" / "report.html").write_text(content)
+        page = f"{content}{tmp_path / name} 0.123456789012, {time.time()} s, abcdef123456+"
+        (tmp_path / name / "run" / "report.html").write_text(page)
         files.write_json(tmp_path / name / "run" / "ladder.json", {"wall_seconds": time.time()})
         return tmp_path / name
 
