@@ -68,10 +68,11 @@ def climb(directories: Sequence[Path], settings: LadderSettings) -> list[dict[st
     else:
         say(devices.idle_accelerator())
         ladders = fixed_opponents.measure(opened, settings)
-        for run, ladder in zip(opened, ladders, strict=True):
-            write(run, ladder)
-        if len(opened) > 1:
-            _compare(opened, directories, ladders)
+    # Also if they are measured: a kill may have come before the figures.
+    for run, ladder in zip(opened, ladders, strict=True):
+        write(run, ladder)
+    if len(opened) > 1:
+        _compare(opened, directories, ladders)
     print(summary(opened, directories, ladders))
     for run in opened:
         say(f"written: {run.directory / FILE}")

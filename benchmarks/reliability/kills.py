@@ -57,6 +57,7 @@ def _disturb(process: subprocess.Popen, moment: float, sent: int) -> tuple[str, 
         process.kill()
         process.wait()
         return what, f"goes on {_GRACE} s after {what}"
-    # SIGTERM may come before Python hears it, or when all is done.
-    fine = {"kill -9": (-9,), "SIGTERM": (143, -15, 0)}[what]
+    if status == 0:  # all was done
+        return _ENDED, None
+    fine = {"kill -9": (-9,), "SIGTERM": (143, -15)}[what]  # -15: before Python hears it
     return what, None if status in fine else f"status {status} after {what}"

@@ -206,8 +206,14 @@ def test_every_directory_gets_its_ladder(
         raise AssertionError("measured again")
 
     monkeypatch.setattr(fixed_opponents, "measure", refuse)
+    figures = [saved / name / "figures" / f"{stem}.svg" for name, stem in
+               (("first", "ladder"), ("second", "ladder_compared"))]  # fmt: skip
+    drawn = [figure.read_text() for figure in figures]
+    for figure in figures:
+        figure.write_text("as a kill may leave it")
     again = ladder.climb([saved / "first", saved / "second"], SETTINGS)
     assert again == found
+    assert [figure.read_text() for figure in figures] == drawn
     shown = capsys.readouterr()
     assert "already measured" in shown.err
     assert "iterations 0 4 9, without policy_seed0" in found[0]["settings"]["pool"][0]
