@@ -15,12 +15,14 @@ from pathlib import Path
 from typing import Any, Final
 
 from benchmarks.reliability import studies
+from experiments.costs import clock
 from jaxzero import files, workdir
 from tests.experiments import processes
 
 _ROOT: Final = Path(__file__).resolve().parents[2]
 _RUN: Final = "run"
 _SHARES: Final = ("one", "two")
+_MERGED: Final = "merged"
 _PLAY: Final = ("--games=4", "--opponents=random,greedy")
 # Spans of time, and the program's commit, in a page's text.
 _VARYING: Final = re.compile(r"[\d.,]+ (ms|s|min|h)\b|\b(?=\d*[a-f])[0-9a-f]{12}\b\+?")
@@ -30,14 +32,21 @@ COMMANDS: Final = {
     "tournament": ("experiments.tournament", _RUN, *_PLAY, "--workdir=played"),
     "ladder": ("experiments.ladder", _RUN, *_PLAY),
     "export": ("experiments.export", _RUN, "--to=run.zip"),
-    "merge": ("experiments.merge", *_SHARES, "--workdir=merged"),
+    "merge": ("experiments.merge", *_SHARES, f"--workdir={_MERGED}"),
 }
 
 
 def begin(command: str, directory: Path) -> subprocess.Popen:
-    """The command in a directory, made with its runs if it is not there; it runs."""
+    """The command in a directory, made with its runs if it is not there; it runs.
+
+    Unit seconds are those of the case that was left alone, as in `studies.begin`.
+    """
     if not directory.exists():
         shutil.copytree(_inputs(command), directory)
+        measured = folder(command) / "whole" / _MERGED / clock.CALIBRATION
+        if measured.exists():
+            (directory / _MERGED).mkdir()
+            shutil.copy(measured, directory / _MERGED)
     return subprocess.Popen(
         [
             sys.executable,
