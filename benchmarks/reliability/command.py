@@ -5,7 +5,7 @@ python -m benchmarks.reliability traced --count=100           # accepted ones, f
 python -m benchmarks.reliability trained --count=10           # and trained for two iterations
 python -m benchmarks.reliability positions --count=1000000    # of each game, by independent engines
 python -m benchmarks.reliability searches --count=10000       # by a plain-Python search
-python -m benchmarks.reliability kills --count=50             # of each study, in runs/reliability
+python -m benchmarks.reliability kills --count=50             # of each study and command
 python -m benchmarks.reliability disk --count=100 --only=train # which is full; needs root
 python -m benchmarks.reliability memory --count=40 --only=train  # less than needed; needs root
 python -m benchmarks.reliability --page                       # docs/reliability.md, from the counts
