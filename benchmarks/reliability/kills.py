@@ -12,7 +12,6 @@ _GRACE = 120  # seconds after SIGTERM
 _MOST = 6  # kills of a study, then it may end
 _ENDED = "ended before"
 
-
 NAMES = (*studies.STUDIES, *commands.COMMANDS)
 
 
