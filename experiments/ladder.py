@@ -68,12 +68,14 @@ def climb(directories: Sequence[Path], settings: LadderSettings) -> list[dict[st
     else:
         say(devices.idle_accelerator())
         ladders = fixed_opponents.measure(opened, settings)
+        for run, ladder in zip(opened, ladders, strict=True):
+            files.write_json(run.directory / FILE, ladder)
+    print(summary(opened, directories, ladders))
     # Also if they are measured: a kill may have come before the figures.
     for run, ladder in zip(opened, ladders, strict=True):
-        write(run, ladder)
+        _draw(run, ladder)
     if len(opened) > 1:
         _compare(opened, directories, ladders)
-    print(summary(opened, directories, ladders))
     for run in opened:
         say(f"written: {run.directory / FILE}")
         next_command.after_measuring(run)
@@ -83,6 +85,10 @@ def climb(directories: Sequence[Path], settings: LadderSettings) -> list[dict[st
 def write(run: Run, ladder: dict[str, Any]) -> None:
     """ladder.json and figures/ladder of one run."""
     files.write_json(run.directory / FILE, ladder)
+    _draw(run, ladder)
+
+
+def _draw(run: Run, ladder: dict[str, Any]) -> None:
     groups = pictures.groups_of(ladder, contestants.label_members(run))
     page.save(pictures.figure(groups, ladder["anchors"]), run.directory / "figures" / "ladder")
 

@@ -5,11 +5,9 @@ of `studies`, made once.
 """
 
 import json
-import os
 import re
 import shutil
 import subprocess
-import sys
 import time
 from pathlib import Path
 from typing import Any, Final
@@ -19,7 +17,6 @@ from experiments.costs import clock
 from jaxzero import files, workdir
 from tests.experiments import processes
 
-_ROOT: Final = Path(__file__).resolve().parents[2]
 _RUN: Final = "run"
 _SHARES: Final = ("one", "two")
 _MERGED: Final = "merged"
@@ -47,21 +44,7 @@ def begin(command: str, directory: Path) -> subprocess.Popen:
         if measured.exists():
             (directory / _MERGED).mkdir()
             shutil.copy(measured, directory / _MERGED)
-    return subprocess.Popen(
-        [
-            sys.executable,
-            *("-m", "experiments.reproduce.child", str(os.getpid())),
-            *COMMANDS[command],
-        ],
-        cwd=directory,
-        env={
-            **os.environ,
-            "PYTHONPATH": str(_ROOT),
-            "XLA_FLAGS": f"{os.environ.get('XLA_FLAGS', '')} {processes.ONE_DEVICE}",
-        },
-        stdout=subprocess.DEVNULL,
-        stderr=directory.with_suffix(".log").open("a"),
-    )
+    return processes.start(COMMANDS[command], directory, directory)
 
 
 def seconds(command: str) -> float:
@@ -127,8 +110,8 @@ def resumed(command: str, directory: Path) -> str | None:
 def differing(expected: Path, found: Path) -> str | None:
     """The first file that is missing, or has another content.
 
-    Clocks, the program's commit and the case's folder do not count, nor do
-    parts that a kill left, whose names begin with a dot.
+    Clocks, the program's commit and the case's folder do not count, nor do parts that a kill left,
+    whose names begin with a dot.
     """
     for path in sorted(expected.rglob("*")):
         other = found / path.relative_to(expected)

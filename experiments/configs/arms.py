@@ -167,7 +167,7 @@ PRESETS: dict[str, Preset] = {
     "quick": _preset("quick", "Connect Four 5x5, 4 arms of 6 losses x 2 seeds, small", _SMALLER),
     "laptop": _preset(
         "laptop",
-        "Connect Four 5x5, 4 arms of 6 losses x 5 seeds: an hour of a CPU core (predicted)",
+        "Connect Four 5x5, 4 arms of 6 losses x 5 seeds: 3 hours of a shared CPU core",
         _LAPTOP,
     ),
     "gpu": _preset("gpu", "Connect Four 5x5, 4 arms of 10 losses x 8 seeds: one GPU", _LAMBDAS),

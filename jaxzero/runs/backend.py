@@ -1,4 +1,4 @@
-"""What JAX needs before it looks for devices."""
+"""JAX's set-up, before it looks for devices."""
 
 import os
 from pathlib import Path
@@ -13,7 +13,7 @@ _DETERMINISTIC = "--xla_gpu_deterministic_ops=true"  # read when JAX starts
 
 
 def prepare(config: ConfigDict) -> None:
-    """Sets it: other processes, cores, cache, flags.
+    """Sets what JAX reads when it first looks for devices: other processes, cores, cache, flags.
 
     Programs are kept on disk where JAX has no folder for them yet. Processes find each other as
     `jax.distributed.initialize` says: by SLURM, Open MPI or a TPU's own means, or by the variables

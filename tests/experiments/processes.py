@@ -7,10 +7,11 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+_ROOT = Path(__file__).resolve().parents[2]
 ONE_DEVICE = "--xla_force_host_platform_device_count=1"
 # Of one process, not of what was computed.
 TIMES = re.compile(r"seconds|minutes|hours|phases|programs|environment|command|noise")
@@ -19,27 +20,33 @@ TIMES = re.compile(r"seconds|minutes|hours|phases|programs|environment|command|n
 def begin(
     study: str, directory: Path, settings: tuple[str, ...], **environment: str
 ) -> subprocess.Popen:
-    """The quick preset of `study` with other settings, which runs; its messages go to a log.
+    """The quick preset of `study` with other settings, which runs; its messages go to a log."""
+    words = [
+        f"experiments.{study}",
+        f"--config=experiments/configs/{study}.py:quick",
+        f"--workdir={directory}",
+        *(f"--config.{setting}" for setting in settings),
+    ]
+    return start(words, directory, _ROOT, **environment)
+
+
+def start(
+    words: Sequence[str], directory: Path, place: Path, **environment: str
+) -> subprocess.Popen:
+    """`python -m WORDS` in a place, with the log of a directory; on one device.
 
     It ends with the process that begins it.
     """
     return subprocess.Popen(
-        [
-            sys.executable,
-            "-m",
-            "experiments.reproduce.child",
-            str(os.getpid()),
-            f"experiments.{study}",
-            f"--config=experiments/configs/{study}.py:quick",
-            f"--workdir={directory}",
-            *(f"--config.{setting}" for setting in settings),
-        ],
-        cwd=Path(__file__).resolve().parents[2],
+        [sys.executable, "-m", "experiments.reproduce.child", str(os.getpid()), *words],
+        cwd=place,
         env={
             **os.environ,
+            "PYTHONPATH": str(_ROOT),
             "XLA_FLAGS": f"{os.environ.get('XLA_FLAGS', '')} {ONE_DEVICE}",
             **environment,
         },
+        stdout=subprocess.DEVNULL,
         stderr=directory.with_suffix(".log").open("a"),
     )
 
