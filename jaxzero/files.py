@@ -2,9 +2,11 @@
 
 import contextlib
 import errno
+import glob
 import json
 import math
 import os
+import time
 import zipfile
 import zlib
 from collections.abc import Iterable, Iterator, Mapping
@@ -23,6 +25,7 @@ _NO_ARRAYS = (
     ValueError, OSError, KeyError, EOFError, RuntimeError, MemoryError, zipfile.BadZipFile,
     zlib.error,
 )  # fmt: skip
+_ABANDONED = 3600  # seconds; no file takes as long to write
 
 
 def plain(value: Any) -> Any:
@@ -65,6 +68,7 @@ def _replacing(path: Path, ending: str = "") -> Iterator[Path]:
     """A file beside another, which it becomes; another process may be writing the same one."""
     part = path.with_name(f".{path.name}.{os.getpid()}.part{ending}")
     with writing(path):
+        _remove_abandoned(path)
         try:
             yield part
             with part.open("rb") as file:
@@ -72,6 +76,14 @@ def _replacing(path: Path, ending: str = "") -> Iterator[Path]:
             os.replace(part, path)
         finally:
             part.unlink(missing_ok=True)
+
+
+def _remove_abandoned(path: Path) -> None:
+    """Halves of this file that killed processes left."""
+    for part in path.parent.glob(f".{glob.escape(path.name)}.*.part*"):
+        with contextlib.suppress(OSError):  # another process removed it
+            if time.time() - part.stat().st_mtime > _ABANDONED:
+                part.unlink()
 
 
 def write_text(path: Path, text: str) -> None:

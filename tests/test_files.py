@@ -73,6 +73,19 @@ def test_two_processes_may_write_the_same_file(
     assert [path.name for path in tmp_path.iterdir()] == ["file.npz"]
 
 
+def test_what_a_killed_process_left_is_removed_once_it_is_old(tmp_path: Path) -> None:
+    left, other = tmp_path / ".a[1].json.7.part", tmp_path / ".a1.json.7.part"
+    for part in (left, other):
+        part.write_text('{"iter')
+    files.write_json(tmp_path / "a[1].json", {})
+    assert left.exists()  # another process may be writing it
+    for part in (left, other):
+        os.utime(part, (0, 0))
+    files.write_json(tmp_path / "a[1].json", {})
+    assert not left.exists()
+    assert other.exists()  # of another file
+
+
 def test_files_of_another_shape_are_damaged(tmp_path: Path) -> None:
     for read, content, missing in (
         (files.read_json, "[{}]", "object"),
