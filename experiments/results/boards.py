@@ -244,13 +244,13 @@ def rivalry_table(rivalries: Sequence[Rivalry], tournament: str = "the final tou
             "board": lambda one: game_title(one.board),
             "behaviour": lambda one: one.semantics,
             "difference": lambda one: plus_minus(one.estimate.effect, one.estimate.stderr),
-            "95 % by itself": lambda one: interval(one.estimate.interval()),
-            "interval that decides": lambda one: interval(one.test.interval),
+            "95 % alone": lambda one: interval(one.estimate.interval()),
+            "corrected over these rows": lambda one: interval(one.test.interval),
             "verdict": lambda one: one.verdict,
             "seeds": lambda one: number(one.test.seeds),
         },
-        "Seed by seed, ± standard errors over seeds. The intervals that decide are corrected over "
-        "the rows, by Holm's method. The papers' claims are decided over their own boards and "
+        "Seed by seed, ± standard errors over seeds. Verdicts are read off the corrected "
+        "intervals, by Holm's method. The papers' claims are decided over their own boards and "
         "losses: [verdicts](verdicts.md).",
     )
 

@@ -26,10 +26,6 @@ MAIN: Final = (
     "faster_in_epochs",
 )
 _RIVAL: Final = "sum"  # of l_v among the arms
-_SIZES: Final = (
-    " A finding on losses that stands here twice was asked at two sizes of training: runs `laptop` "
-    "play fewer games than `long`, with fewer simulations, and may find something else."
-)
 
 
 class _Row(NamedTuple):
@@ -125,6 +121,5 @@ def main_table(groups: Mapping[str, Sequence[Recorded]], claims: Sequence[Findin
             "runs and their commands": lambda one: source(one.group, one.runs),
         },
         "Of each paper the claims that it rests on, wherever runs are recorded. Time: whole "
-        "studies of losses and of the curriculum, else training alone."
-        + (_SIZES if {"long", "laptop"} <= groups.keys() else ""),
+        "studies of losses and of the curriculum, else training alone.",
     )

@@ -56,6 +56,9 @@ ep are iterations, games of an iteration, simulations of a search and epochs; un
 game moves are sampled. `mcts_200` is plain Monte Carlo tree search with 200 rollouts
 ([glossary](glossary.md)).
 
+A finding on losses that stands twice was asked after two sizes of training, named in the last
+column: `laptop` has fewer games than `long`, with fewer simulations, and may find something else.
+
 ## In short
 """
 _DETAILS: Final = """
@@ -65,10 +68,10 @@ _DETAILS: Final = """
 * [The four losses, board by board](results/boards.md).
 * [Recorded runs](results/recorded/index.md): commands, commits, hardware, shares of computing,
   every claim and contrast, tables and figures.
-* [Earlier runs](results/earlier.md): findings whose numbers were copied from reports, as most of
-  that raw data was not kept. Behind them: [losses](results/losses.md),
-  [hyper-parameters](results/hyperparameters.md), [Connect Four](results/connect_four.md),
-  [curriculum](results/curriculum.md), [training](results/training.md).
+* In words, with runs whose raw data was not kept: [losses](results/losses.md), [which
+  defects](results/defects.md), [hyper-parameters](results/hyperparameters.md), [Connect
+  Four](results/connect_four.md), [curriculum](results/curriculum.md),
+  [training](results/training.md).
 * [Why Gumbel self-play got worse, and what mends it](results/gumbel.md).
 * No preset `gpu` or `paper` was run. How claims are decided:
   [claims](claims.md). [Check a number](claims.md#check-a-number) from its data.
