@@ -15,7 +15,6 @@ Three of the four constants are part of the compiled program, so that each trial
 from pathlib import Path
 from typing import Any, Final
 
-import jax
 import numpy as np
 from ml_collections import ConfigDict
 
@@ -167,14 +166,13 @@ def conclude(study: StudyRun, search: Any, test: Labelled) -> None:
                 "untrained": float(np.mean([one["search"] for one in accuracies[0]])),
             }
         )
-    if jax.process_index() == 0:
-        results = study.header() | {
-            "positions": solved_accuracy.described(test),
-            "examination": solved_accuracy.search_in_words(study.config),
-            "failed": failed_in(directory),
-            "trials": tried,
-        }
-        study.conclude(results | {"claims": claims.rows(results)})
+    results = study.header() | {
+        "positions": solved_accuracy.described(test),
+        "examination": solved_accuracy.search_in_words(study.config),
+        "failed": failed_in(directory),
+        "trials": tried,
+    }
+    study.conclude(results | {"claims": claims.rows(results)})
 
 
 if __name__ == "__main__":

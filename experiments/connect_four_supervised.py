@@ -42,7 +42,7 @@ from jaxzero.settings import config as config_lib
 from jaxzero.settings.config import ConfigError
 from jaxzero.settings.features import FEATURES, Learned
 from jaxzero.tracking import Tracker
-from jaxzero.training import components, features, learner
+from jaxzero.training import components, features, learner, losses
 from jaxzero.training import spec as spec_lib
 from jaxzero.training.spec import Hyper, Spec
 
@@ -95,6 +95,12 @@ def validate(config: ConfigDict) -> None:
     if config.network.name != "resnet" or config.network.value_head != "wdl":
         pair = f"{config.network.name!r} with value_head={config.network.value_head!r}"
         raise ConfigError(f"config.network.name={pair}: this study needs resnet with wdl")
+    for head in losses.HEADS.values():
+        if weight := config.train[head.weight]:
+            raise ConfigError(
+                f"config.train.{head.weight}={weight}: solved positions have no such target, leave "
+                "it out"
+            )
     if (schedule := config.train.schedule) != "constant":
         raise ConfigError(
             f"config.train.schedule={schedule!r}: this study has its own, leave it out"

@@ -64,7 +64,7 @@ def validate(config: ConfigDict) -> None:
 
 def run(config: ConfigDict, directory: Path, command: str | None = None) -> None:
     """The whole study, or the rest of it: (config, workdir) -> results.json, report.html."""
-    study = shell.begin(STUDY, config, directory, command, validate=validate)
+    study = shell.begin(STUDY, config, directory, command, validate=validate, over_hosts=True)
     seconds = train(study)
     if jax.process_index() == 0:
         conclude(study, seconds)
@@ -79,6 +79,7 @@ def train(study: StudyRun) -> dict[str, float]:
         if saved >= study.config.train.iterations and (folder / TRAINED).exists():
             seconds[arm] = files.read_json(folder / TRAINED)["seconds"]
             continue  # opening it again takes minutes
+        (folder / TRAINED).unlink(missing_ok=True)  # of fewer iterations
         own = study.within(arm_config(study.config, arm), f"the player {arm}")
         seconds[arm] = study.train(arm, own, folder).seconds
         files.write_json(folder / TRAINED, {"seconds": seconds[arm]})

@@ -13,7 +13,6 @@ import hashlib
 import io
 import json
 import math
-import os
 import sys
 import zipfile
 import zlib
@@ -238,14 +237,13 @@ def write(directory: Path, file: Path, max_mib: float) -> Export:
     ConfigError: as `make`; or another file is there, or it can't be written.
     """
     export = make(directory, max_mib)
-    part = file.with_name(f".{file.name}.part")
     try:
         if file.exists():
             if not file.is_file() or file.read_bytes() != export.archive:
                 raise ConfigError(f"--to={file} exists already: choose another name")
             return export
-        part.write_bytes(export.archive)
-        os.replace(part, file)
+        with files.replacing(file) as part:
+            part.write_bytes(export.archive)
     except OSError as error:
         raise ConfigError(f"--to={file} can't be written: {error.strerror}") from error
     return export

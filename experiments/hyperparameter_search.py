@@ -185,6 +185,7 @@ def conclude(study: StudyRun, search: Any) -> StudySummary:
     tried: list[dict[str, Any]] = [
         {
             "name": f"trial_{t.number}",
+            "seed": config.seed + t.number,
             "values": {letter: t.params[letter] for letter in LETTERS if letter in t.params},
             "elo": t.values[0],
             "seconds": t.values[1],
@@ -194,8 +195,7 @@ def conclude(study: StudyRun, search: Any) -> StudySummary:
     ]
     results = study.header() | {
         "runs": [
-            {"name": one["name"], "target": config.train.loss, "seed": config.seed + t.number}
-            for one, t in zip(tried, done, strict=True)
+            {"name": one["name"], "target": config.train.loss, "seed": one["seed"]} for one in tried
         ],
         "settings": [{"name": t["name"], "values": t["values"]} for t in tried],
         "failed": group_training.failed_in(directory),

@@ -99,7 +99,9 @@ def validate(config: ConfigDict) -> None:
 
 def run(config: ConfigDict, directory: Path, command: str | None = None) -> None:
     """The whole study, or the rest of it: (config, workdir) -> results.json, report.html."""
-    study = shell.begin(STUDY, resolve(config), directory, command, validate=validate)
+    study = shell.begin(
+        STUDY, resolve(config), directory, command, validate=validate, over_hosts=True
+    )
     config, members = study.config, make_members(study.config)
     with Tracker(directory, config, STUDY) as tracker:
         failures = Failures(directory)

@@ -54,7 +54,7 @@ def validate(config: ConfigDict) -> None:
 
 def run(config: ConfigDict, directory: Path, command: str | None = None) -> None:
     """The whole training, or the rest of it: (config, workdir) -> player/, report.html."""
-    study = shell.begin(STUDY, config, directory, command, validate=validate)
+    study = shell.begin(STUDY, config, directory, command, validate=validate, over_hosts=True)
     member = Member(PLAYER, config.train.loss, config.seed, config)
     progress = Progress(study)
     with Tracker(directory, config, STUDY) as tracker:

@@ -64,18 +64,17 @@ def writing(path: Path) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def _replacing(path: Path, ending: str = "") -> Iterator[Path]:
+def replacing(path: Path, ending: str = "") -> Iterator[Path]:
     """A file beside another, which it becomes; another process may be writing the same one."""
     part = path.with_name(f".{path.name}.{os.getpid()}.part{ending}")
-    with writing(path):
-        _remove_abandoned(path)
-        try:
-            yield part
-            with part.open("rb") as file:
-                os.fsync(file.fileno())  # else a power cut may leave the name with nothing in it
-            os.replace(part, path)
-        finally:
-            part.unlink(missing_ok=True)
+    _remove_abandoned(path)
+    try:
+        yield part
+        with part.open("rb") as file:
+            os.fsync(file.fileno())  # else a power cut may leave the name with nothing in it
+        os.replace(part, path)
+    finally:
+        part.unlink(missing_ok=True)
 
 
 def _remove_abandoned(path: Path) -> None:
@@ -88,8 +87,13 @@ def _remove_abandoned(path: Path) -> None:
 
 def write_text(path: Path, text: str) -> None:
     """Writes a whole file or nothing: a reader never sees half of one."""
-    with _replacing(path) as part:
-        part.write_text(text, encoding="utf-8")
+    write_bytes(path, text.encode())
+
+
+def write_bytes(path: Path, content: bytes) -> None:
+    """Writes a whole file or nothing, as `write_text`."""
+    with writing(path), replacing(path) as part:
+        part.write_bytes(content)
 
 
 def write_json(path: Path, value: Any) -> None:
@@ -99,7 +103,7 @@ def write_json(path: Path, value: Any) -> None:
 
 def write_arrays(path: Path, arrays: Mapping[str, Any]) -> None:
     """Writes a compressed `.npz`, whole or not at all; its folder is made."""
-    with _replacing(path, ".npz") as part:
+    with writing(path), replacing(path, ".npz") as part:
         path.parent.mkdir(parents=True, exist_ok=True)
         np.savez_compressed(part, **arrays)
 
@@ -188,8 +192,5 @@ def drop_rows_after(path: Path, iteration: int) -> None:
 
 def rewrite_rows(path: Path, rows: Iterable[dict[str, Any]]) -> None:
     """A JSONL file of these rows alone, whole or not at all."""
-    part = path.with_name(f".{path.name}.part")
-    part.unlink(missing_ok=True)
-    append_rows(part, rows)
-    with writing(path):
-        os.replace(part, path)
+    with writing(path), replacing(path) as part:
+        append_rows(part, rows)

@@ -23,7 +23,7 @@ from jaxzero.runs import Member, Run, population
 from jaxzero.runs.processes import say
 from jaxzero.settings import config as config_lib
 from jaxzero.settings import devices
-from jaxzero.training import episodes, gate, learner, replay
+from jaxzero.training import episodes, gate, learner, replay, windows
 from jaxzero.training import spec as spec_lib
 from jaxzero.training.learner import Learner
 from jaxzero.training.replay import Examples
@@ -304,9 +304,10 @@ def made_up(spec: Spec, count: int, seed: jax.Array) -> Examples:
     number = jnp.arange(count) * seed
     squares = jnp.arange(math.prod(shape)).reshape(shape)
     stones = (number.reshape(-1, *(1 for _ in shape)) + squares[None]) % 3 - 1
-    observation = jax.eval_shape(lambda: spec.game.observe(spec.game.init()))
-    return Examples(
-        observation=stones.astype(observation.dtype),
+    room = windows.room(spec, count)
+    return dataclasses.replace(
+        room,
+        observation=stones.astype(room.observation.dtype),
         policy=jax.nn.one_hot(number % actions, actions),
         value=(number % 3 - 1).astype(jnp.float32),
         legal=jnp.ones((count, actions), bool),

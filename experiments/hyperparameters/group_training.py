@@ -242,8 +242,7 @@ def write_networks(
         last = networks([(t.name, t.config.train.iterations) for t in own], found)
         for i, training in enumerate(own):
             content = weights.to_bytes(population.member(last, i))
-            with files.writing(folder):
-                (folder / f"{training.name}.npz").write_bytes(content)
+            files.write_bytes(folder / f"{training.name}.npz", content)
     runs.write_members(directory, config, members_of(done))
     last_of_all = max((t.config.train.iterations for t in done), default=0)
     index = weights.index([t.name for t in done], last_of_all)

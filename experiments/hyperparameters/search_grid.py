@@ -57,7 +57,7 @@ def against_grid(
     players, seconds = [], []
     for trial in front:
         name = f"search/{trial['name']}"
-        players.append(Player(name, "search", config.seed, name, trial["values"]["I"]))
+        players.append(Player(name, "search", trial["seed"], name, trial["values"]["I"]))
         seconds.append(float(trial["seconds"]))
     for i in chosen:
         p = candidates[i]

@@ -112,7 +112,9 @@ def run(
         validate(config)
         make_plan(config, make_settings(config))
 
-    study = shell.begin(name, config, directory, command, validate=check, fixed=FIXED)
+    study = shell.begin(
+        name, config, directory, command, validate=check, fixed=FIXED, over_hosts=True
+    )
     planned = make_plan(config, make_settings(config))
     with Tracker(directory, config, name) as tracker:
         whole = train(study, planned, tracker)

@@ -3,6 +3,7 @@
 import dataclasses
 import json
 import lzma
+import re
 import shutil
 import tempfile
 from collections.abc import Sequence
@@ -66,12 +67,11 @@ def add(runs: Sequence[Path], group: str, root: Path = ROOT, *, networks_mib: fl
         if folder in folders:
             raise ConfigError(f"{run}: called as {folders[folder]} is, rename one of the folders")
         folders[folder] = run
-        above = f"{run.parent}/" if run.parent != Path() else ""
         beside = [path for name in (*BESIDE.values(), FAILED) if (path := run / name).is_file()]
         metrics = [p for p in sorted(run.rglob(workdir.METRICS)) if run / GROUPS not in p.parents]
         for path in (run / workdir.RESULTS, *beside, *metrics):
             text = path.read_text("utf-8")
-            whole = text.replace(above, "runs/") if above else text
+            whole = _under_runs(text, run)
             if path.name == workdir.RESULTS:
                 whole = _without_squares(whole)
             elif path.name == workdir.METRICS:
@@ -93,6 +93,14 @@ def add(runs: Sequence[Path], group: str, root: Path = ROOT, *, networks_mib: fl
     for place, data in packed.items():
         place.parent.mkdir(parents=True, exist_ok=True)
         place.write_bytes(data)
+
+
+def _under_runs(text: str, run: Path) -> str:
+    """The run's folder as one in `runs/`, wherever it is; no metric is called as a path."""
+    if run.parent == Path():
+        return text
+    own = "" if run.is_absolute() else rf"(?={re.escape(run.name)}\b)"
+    return re.sub(rf"(?<![\w./-]){re.escape(f'{run.parent}/')}{own}", "runs/", text)
 
 
 def _without_squares(results: str) -> str:

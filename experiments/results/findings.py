@@ -288,6 +288,6 @@ def recipe_table(groups: Mapping[str, Sequence[Recorded]]) -> Table:
             "study": lambda one: one.link,
         },
         f"{plural(undecided, 'other contrast')} {'is' if undecided == 1 else 'are'} undecided. "
-        "A positive number: the part helps, also where it lowers an error. Intervals: corrected over "
-        "the parts, for each board and measure.",
+        "A positive number: the part helps, also where it lowers an error. Intervals: corrected "
+        "over the parts, for each board and measure.",
     )

@@ -89,13 +89,19 @@ def begin(
     *,
     validate: Callable[[ConfigDict], Any],
     fixed: Sequence[str] = (),
+    over_hosts: bool = False,
 ) -> StudyRun:
     """Makes a study's run directory, or resumes it.
 
     `validate` refuses settings before anything is written or compiled; `fixed`: see
-    `workdir.claim`. ConfigError: settings that cannot work, or a directory of others.
+    `workdir.claim`; `over_hosts`: several processes may train it together. ConfigError: settings
+    that cannot work, or a directory of others.
     """
     started = time.monotonic()
+    if config.execution.distributed and not over_hosts:
+        raise ConfigError(
+            f"config.execution.distributed=True: {name} trains in one process, leave it out"
+        )
     backend.prepare(config)  # before anything looks for devices, as `validate` does for the dtype
     validate(config)
     devices.choose(config)

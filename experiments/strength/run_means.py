@@ -59,7 +59,7 @@ def _groups(players: Sequence[Mapping[str, Any]]) -> list[str]:
         if player["kind"] == "trained":
             last[player["run"]] = max(player["iteration"], last.get(player["run"], 0))
     return [
-        player["name"].rpartition("@")[0].replace(f"_seed{player['seed']}", "")
+        player["name"].rpartition("@")[0].removesuffix(f"_seed{player['seed']}")
         if player["kind"] == "trained" and player["iteration"] == last[player["run"]]
         else ""
         for player in players

@@ -20,7 +20,7 @@ from jaxzero.games.playouts import starts
 from jaxzero.networks import layers
 from jaxzero.runs.flops import equations
 from jaxzero.search import core
-from jaxzero.training import gate, growth, iteration, learner, sharing
+from jaxzero.training import gate, growth, iteration, learner, sharing, windows
 from jaxzero.training.replay import Examples
 from jaxzero.training.spec import Hyper, Spec
 from jaxzero.training.trajectory import empty_record
@@ -186,15 +186,8 @@ def _bytes_of_equation(equation: Any) -> int:
 
 def _training_bytes(spec: Spec, hyper: Hyper, network: Any) -> int:
     """What the backward pass keeps of the forward pass, twice the weights and the minibatch."""
-    batch = spec.train.batch_size // spec.data_devices
-    game = spec.game
     examples = jax.eval_shape(
-        lambda: Examples(
-            observation=jnp.zeros((batch, *game.observation_shape)),
-            policy=jnp.zeros((batch, game.num_actions)),
-            value=jnp.zeros((batch,)),
-            legal=jnp.zeros((batch, game.num_actions), bool),
-        )
+        lambda: windows.room(spec, spec.train.batch_size // spec.data_devices)
     )
 
     def residuals(params: Any, stats: Any, examples: Examples, hyper: Hyper) -> Any:
@@ -207,8 +200,7 @@ def _training_bytes(spec: Spec, hyper: Hyper, network: Any) -> int:
                 rngs={"dropout": jax.random.key(0)},
                 mutable=["batch_stats"],
             )
-            policy, value = learner.mean_losses(spec, out, examples)
-            return policy + value
+            return learner.objective(spec, hyper, out, examples)[0]
 
         return jax.vjp(loss, params)[1]
 

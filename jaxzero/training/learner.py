@@ -103,14 +103,22 @@ def _extra_loss(spec: Spec, output: NetworkOutput, examples: Examples) -> jax.Ar
     """Weighted losses of what only regularises, heads and features; 0 without any."""
     extra: jax.Array | float = 0.0
     for name, weight in spec.heads:
-        head = losses.HEADS[name]
-        if all(getattr(examples, target) is not None for target in head.targets):
-            extra += weight * head.loss(output, examples).mean()
-    if spec.features is not None and examples.features is not None:
+        extra += weight * losses.HEADS[name].loss(output, examples).mean()
+    if spec.features is not None:
+        assert examples.features is not None
         extra += features.loss(spec.features, output, examples.features).mean()
     if spec.data_devices > 1:
         extra = jax.lax.pmean(extra, DATA_AXIS)
     return extra
+
+
+def objective(
+    spec: Spec, hyper: Hyper, output: NetworkOutput, examples: Examples
+) -> tuple[jax.Array, tuple[jax.Array, jax.Array]]:
+    """What is minimised, a scalar, and (l_p, l_v); means over the minibatch."""
+    policy, value = mean_losses(spec, output, examples)
+    total = losses.combine(hyper.loss, policy, value) + _extra_loss(spec, output, examples)
+    return total, (policy, value)
 
 
 def train_step(
@@ -147,13 +155,12 @@ def train_step(
             mutable=["batch_stats"],
         )
 
-    def objective(params: Any) -> tuple[jax.Array, Any]:
+    def loss(params: Any) -> tuple[jax.Array, Any]:
         output, updates = forward(params, dropout)
-        policy, value = mean_losses(spec, output, examples)
-        total = losses.combine(hyper.loss, policy, value) + _extra_loss(spec, output, examples)
-        return total, (updates.get("batch_stats", {}), (policy, value))
+        total, measured = objective(spec, hyper, output, examples)
+        return total, (updates.get("batch_stats", {}), measured)
 
-    gradients, (batch_stats, measured) = jax.grad(objective, has_aux=True)(learner.params)
+    gradients, (batch_stats, measured) = jax.grad(loss, has_aux=True)(learner.params)
     if spec.data_devices > 1:
         gradients = jax.lax.pmean(gradients, DATA_AXIS)
     optimizer = make_optimizer(spec, momentum)

@@ -39,6 +39,14 @@ class Batch:
         return dataclasses.replace(self, metrics=self.metrics | {name: value.astype("float32")})
 
 
+def room(spec: Spec, positions: int) -> Examples:
+    """Empty examples [positions], with all that the spec's losses ask for."""
+    game, learned = spec.game, spec.features
+    observation = jax.eval_shape(lambda: game.observe(game.init()))
+    layers = learned and learned.layers
+    return Examples.zeros((positions,), observation, game.num_actions, spec.extras, layers)
+
+
 Play = Callable[[Any, jax.Array], Batch]  # (what is remembered, key, consumed) -> games
 
 
@@ -54,16 +62,7 @@ class Window:
 
     def room(self, positions: int) -> Examples:
         """Empty examples [positions]."""
-        game = self.spec.game
-        observation = jax.eval_shape(lambda: game.observe(game.init()))
-        learned = self.spec.features
-        return Examples.zeros(
-            (positions,),
-            observation,
-            game.num_actions,
-            self.spec.extras,
-            learned and learned.layers,
-        )
+        return room(self.spec, positions)
 
     def take_in(
         self, held: Held, play: Play, progress: Past, iteration: jax.Array, key: jax.Array

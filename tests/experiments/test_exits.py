@@ -1,20 +1,22 @@
 """How a command ends: its status, signals, other processes that wait, output nobody reads."""
 
 import errno
+import importlib
 import os
 import re
 import sys
 from pathlib import Path
+from typing import Any
 
 import jax
 import pytest
 from jax.errors import JaxRuntimeError
 
-from experiments import tournament
+from experiments import arms, connect_four_search, recipe, tournament
 from experiments.shell import cli
 from jaxzero import arguments
 from jaxzero.runs.stopping import Stopped
-from jaxzero.settings.config import ConfigError
+from jaxzero.settings.config import ConfigError, changed
 from tests.experiments.test_cli import Study, command
 
 
@@ -140,3 +142,13 @@ def test_another_broken_pipe_is_no_end(monkeypatch: pytest.MonkeyPatch, tmp_path
         monkeypatch.setattr(sys, "stdout", out)
         with pytest.raises(BrokenPipeError):
             command(monkeypatch, study, f"--workdir={tmp_path}")
+
+
+@pytest.mark.parametrize("study", [arms, connect_four_search, recipe])
+def test_a_study_of_one_process_refuses_others(study: Any, tmp_path: Path) -> None:
+    """They would wait for each other, or write the same files."""
+    config = importlib.import_module(f"experiments.configs.{study.STUDY}").get_config()
+    config = changed(config, {"execution.distributed": True})
+    with pytest.raises(ConfigError, match=r"execution\.distributed=True: .* in one process"):
+        study.run(config, tmp_path / "new")
+    assert not (tmp_path / "new").exists()

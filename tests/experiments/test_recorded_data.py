@@ -177,6 +177,25 @@ def test_recording_replaces_a_run_and_refuses_what_would_be_lost(
         command.main([f"--add={other}", "--group=laptop"])
 
 
+def test_a_recorded_run_is_one_in_runs_and_its_metrics_keep_their_names(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run, root = tmp_path / "search" / "depth", tmp_path / "docs"
+    run.mkdir(parents=True)
+    (run / "metrics.jsonl").write_text('{"search/depth_mean": 1.5}\n')
+    monkeypatch.chdir(tmp_path)
+    for given in (Path("search/depth"), run):
+        (run / "results.json").write_text(f'{{"command": "--config=a --workdir={given}"}}')
+        data.add([given], "laptop", root)
+        kept = root / "data" / "laptop" / "depth"
+        metrics, results = (
+            lzma.decompress((kept / f"{name}.xz").read_bytes()).decode()
+            for name in ("metrics.jsonl", "results.json")
+        )
+        assert json.loads(metrics) == {"search/depth_mean": 1.5}
+        assert json.loads(results)["command"] == "--config=a --workdir=runs/depth"
+
+
 def test_recording_again_needs_no_more_room(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -148,11 +148,15 @@ solved_set.make(recipe, 10**6, pathlib.Path(sys.argv[1]), processes=1)
 def test_a_maker_that_is_killed_leaves_no_processes(tmp_path: Path) -> None:
     pytest.importorskip("bitbully")
     maker = subprocess.Popen(
-        [sys.executable, "-c", MAKE, tmp_path], stdout=subprocess.PIPE, start_new_session=True
+        [sys.executable, "-c", MAKE, tmp_path],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        start_new_session=True,
     )
     try:
         while maker.poll() is None and not solved_positions.part_path(tmp_path, 0).exists():
             time.sleep(0.05)
+        assert maker.poll() is None, maker.communicate()
         maker.terminate()
         maker.communicate(timeout=60)  # until nobody holds its output
     finally:

@@ -191,6 +191,7 @@ def test_it_learns(data: Path) -> None:
         ({"network.value_head": "scalar"}, "needs resnet with wdl"),
         ({"study.blocks": (1, 1)}, r"config.study.blocks=\(1, 1\)"),
         ({"study.versions": (3,)}, "config.study.versions=3"),
+        ({"train.reply_weight": 0.35}, "config.train.reply_weight=0.35: solved positions have no"),
         ({"train.batch_size": 128}, "config.train.batch_size=128"),
         (
             {"train.schedule": "linear", "train.anneal_to": 0.5},

@@ -143,6 +143,23 @@ def test_a_trained_player_is_not_opened_again(
     assert (found, opened) == ({"curriculum": 7.0, "baseline": 8.0}, ["baseline"])
 
 
+def test_seconds_of_a_shorter_training_are_not_those_of_a_longer_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    config = changed(get_config("quick"), TINY)
+    folder = tmp_path / curriculum.ARMS / "curriculum"
+    folder.mkdir(parents=True)
+    files.write_json(folder / curriculum.TRAINED, {"seconds": 7.0})
+
+    def killed(*_: object) -> None:  # in its last examination
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(StudyRun, "train", killed)
+    with pytest.raises(KeyboardInterrupt):
+        curriculum.train(StudyRun(curriculum.STUDY, config, tmp_path))
+    assert not (folder / curriculum.TRAINED).exists()
+
+
 def test_of_a_player_that_is_added_only_its_own_games_are_played(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -234,8 +234,8 @@ def test_fronts_are_measured_from_the_same_corner(
 
     monkeypatch.setattr(search_grid, "make_pool", pool)
     front = [
-        {"name": "a", "values": {"I": 1}, "seconds": 5.0},
-        {"name": "b", "values": {"I": 3}, "seconds": 40.0},
+        {"name": "a", "seed": 0, "values": {"I": 1}, "seconds": 5.0},
+        {"name": "b", "seed": 1, "values": {"I": 3}, "seconds": 40.0},
     ]
     _, found = search_grid.against_grid(tiny({"study.grid": str(tmp_path)}), tmp_path, front, None)
     assert [one["name"] for one in found["players"]] == list(elo)  # g2 is beaten twice

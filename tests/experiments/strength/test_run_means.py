@@ -62,6 +62,12 @@ def test_nothing_is_compared_within_a_run_or_with_one_seed() -> None:
     assert means_table(made_up({"a/sum": (0.0,), "b/sum": (50.0,)})) is None
 
 
+def test_runs_may_be_called_as_seeds_are() -> None:
+    table = means_table(made_up({"a_seed0/sum": SPREAD, "a_seed1/sum": SPREAD}))
+    assert table is not None
+    assert [row[0] for row in table.rows] == ["a_seed0/sum", "a_seed1/sum"]
+
+
 def test_the_terminal_shows_it() -> None:
     played = made_up({"a/sum": SPREAD, "b/sum": SPREAD[::-1]}, iterations=(9,))
     nobody = [[0.5] * len(played["elo"])] * len(played["elo"])
