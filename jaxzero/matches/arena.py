@@ -7,7 +7,7 @@ turn. Where not everyone meets everyone, the rows of a kind of players are as lo
 """
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import chex
 import jax
@@ -46,14 +46,37 @@ def ordered_pairs(num_players: int) -> np.ndarray:
     return np.array(pairs, np.int32).reshape(-1, 2)
 
 
-def _by_second(pairs: np.ndarray | jax.Array, part: int) -> list[jax.Array]:
-    """int[M part] twice: the pairs' games grouped by who moves second, and the way back."""
+class _Layouts(NamedTuple):
+    """Where the M k games stand while the first or the second side is to act, by side.
+
+    Attributes:
+      games: int32[2, M k], the game at each place, numbered as in the first side's layout.
+      turns: int32[2, M k], the place that goes to each place of the other layout.
+      places: int32[2, M k], the place of each game.
+    """
+
+    games: jax.Array
+    turns: jax.Array
+    places: jax.Array
+
+
+def _lay_out(pairs: np.ndarray | jax.Array, part: int) -> _Layouts:
+    """Of pairs int[M, 2] grouped by who moves first: the second side's games are by who is second.
+
+    `part`: k, games of a pair.
+    """
     numpy = np if isinstance(pairs, np.ndarray) else jnp  # static pairs make a static layout
     order = numpy.argsort(pairs[:, 1], stable=True)
-    return [
+    by_second, by_first = (
         jnp.asarray((way[:, None] * part + np.arange(part)[None, :]).reshape(-1))
         for way in (order, numpy.argsort(order))
-    ]
+    )
+    as_listed = jnp.arange(by_second.size)
+    return _Layouts(
+        games=jnp.stack([as_listed, by_second]),
+        turns=jnp.stack([by_second, by_first]),
+        places=jnp.stack([as_listed, by_first]),
+    )
 
 
 def _game_keys(key: jax.Array, pair: np.ndarray | jax.Array, number: jax.Array) -> jax.Array:
@@ -162,11 +185,7 @@ def play_match(
     states, actions = jax.vmap(lambda k: random_opening(game, k, opening_plies))(
         _game_keys(opening_key, unordered, number)
     )
-    # Which game of the first side's layout stands at each place of either layout, and which place
-    # of the one layout goes to each place of the other.
-    by_second, by_first = _by_second(pairs, part)
-    layouts = jnp.stack([jnp.arange(by_second.size), by_second])
-    turns = jnp.stack([by_second, by_first])
+    layouts = _lay_out(pairs, part)
 
     def is_live(states: State, games: jax.Array, plies: jax.Array) -> jax.Array:
         """Of each place; a network that diverged may play what is no move, without an end."""
@@ -175,7 +194,7 @@ def play_match(
 
     def body(carry: _Carry) -> _Carry:
         side = carry.tick % 2
-        here, turn_over = layouts[side], turns[side]
+        here, turn_over = layouts.games[side], layouts.turns[side]
         turn = jax.vmap(game.to_move)(carry.states) == side
         live = is_live(carry.states, here, carry.plies) & turn
         ply_keys = jax.vmap(jax.random.fold_in)(keys[here], carry.plies[here])
@@ -205,9 +224,9 @@ def play_match(
         cost=no_cost(),
     )
     carry = jax.lax.while_loop(
-        lambda c: any_member(is_live(c.states, layouts[c.tick % 2], c.plies)), body, carry
+        lambda c: any_member(is_live(c.states, layouts.games[c.tick % 2], c.plies)), body, carry
     )
-    place = jnp.where(carry.tick % 2 == 0, layouts[0], by_first)  # of each game, at the end
+    place = layouts.places[carry.tick % 2]
     outcome = jax.vmap(game.outcome)(jax.tree.map(lambda x: x[place], carry.states))
     shape = (len(pairs), part)
     return Match(

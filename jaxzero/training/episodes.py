@@ -116,8 +116,7 @@ def self_play(
     number = jnp.arange(part)
     if spec.data_devices > 1:
         number = number + jax.lax.axis_index(DATA_AXIS) * part
-    # m, traced where the search can take it so
-    m: Any = spec.num_simulations if spec.search.fixes_simulations else hyper.num_simulations
+    m = spec.simulations(hyper)
     own = spec.selfplay
     keys = jax.vmap(jax.random.fold_in, (None, 0))(key, number)
     active = number < hyper.episodes

@@ -113,14 +113,13 @@ def _ask(
         c_puct=C_PUCT,
     )
     sampled = plies + 1 < hyper.temperature_plies
-    m: Any = spec.num_simulations if spec.search.fixes_simulations else hyper.num_simulations
     own = core.run(
         game,
         evaluate,
         target_keys,
         states,
         options=spec.search,
-        num_simulations=m,
+        num_simulations=spec.simulations(hyper),
         c_puct=hyper.c_puct,
         noise_scale=moves.root_noise(spec.search, sampled),
     )

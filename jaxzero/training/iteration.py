@@ -146,8 +146,7 @@ def iterate(
 
 def _effective_share(spec: Spec, source: Source) -> jax.Array:
     """float32: effective number of the positions in the window, as a share of all."""
-    capacity = spec.replay.window_positions or spec.replay.window * spec.positions
-    place = jnp.arange(min(capacity, spec.max_distinct_positions))
+    place = jnp.arange(min(spec.window_capacity, spec.max_distinct_positions))
     is_held = place < source.count
     hashes = hash_rows(source.take(place).observation)
     return effective_size(hashes, is_held) / jnp.maximum(is_held.sum(), 1)

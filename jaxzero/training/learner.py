@@ -284,8 +284,7 @@ def _epoch_order(spec: Spec, total: jax.Array, key: jax.Array) -> jax.Array | No
     """For full passes: a permutation of the examples, others behind them; None: replacement."""
     if spec.train.sampling == "replacement":
         return None
-    positions = spec.replay.window_positions or spec.replay.window * spec.positions
-    capacity = positions * spec.num_images
+    capacity = spec.window_capacity * spec.num_images
     rank = jax.random.uniform(key, (capacity,))
     rank = jnp.where(jnp.arange(capacity) < total, rank, 2.0)
     return jnp.argsort(rank).astype(jnp.int32)

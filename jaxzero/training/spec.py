@@ -181,6 +181,15 @@ class Spec:
     data_devices: int = 1
 
     @property
+    def window_capacity(self) -> int:
+        """Positions that the window has room for, without their images."""
+        return self.replay.window_positions or self.replay.window * self.positions
+
+    def simulations(self, hyper: "Hyper") -> int | jax.Array:
+        """m, traced where the search can take it so."""
+        return self.num_simulations if self.search.fixes_simulations else hyper.num_simulations
+
+    @property
     def arena_search(self) -> SearchOptions:
         """Options of the search in the arena: without noise, and without what only targets need."""
         return dataclasses.replace(

@@ -39,7 +39,7 @@ def test_ordered_pairs() -> None:
     for count in (2, 3, 5):
         pairs = arena.ordered_pairs(count)
         assert len(pairs) == count * (count - 1)
-        flip, back = arena._by_second(pairs, 1)
+        flip, back = arena._lay_out(pairs, 1).turns
         np.testing.assert_array_equal(pairs[flip], pairs[:, ::-1])
         np.testing.assert_array_equal(flip, back)
 
@@ -91,7 +91,7 @@ def test_results_are_attributed_to_the_right_player() -> None:
 def test_colour_swapped_pairs_share_their_openings() -> None:
     match = match_of(openings=2, games=8)
     pairs = arena.ordered_pairs(3).tolist()
-    flip, _ = arena._by_second(arena.ordered_pairs(3), 1)
+    flip, _ = arena._lay_out(arena.ordered_pairs(3), 1).turns
     openings = match.actions[:2]
     np.testing.assert_array_equal(openings, openings[:, flip])
     # Games of a pair, and pairs, start differently.
