@@ -15,7 +15,7 @@ import numpy as np
 from ml_collections import ConfigDict
 
 from jaxzero import files, runs, workdir
-from jaxzero.runs import Member, Run, population
+from jaxzero.runs import Member, Run, generations, population
 from jaxzero.runs.checkpoints import Checkpoints
 from jaxzero.runs.flops import TRAINING
 from jaxzero.runs.processes import say
@@ -159,11 +159,18 @@ def examine(run: Run, at: int, positions: Positions, rows: Sequence[Row]) -> dic
     program = _program(run.spec, population.resolve_mode(run.config.execution.population))
     found = population.fetch(program(hypers, runs.networks(run, at), positions))
     lived = {row["run"] for row in rows if row["iteration"] == at}
+    if _constants_change(run):  # no settings say what the target is searched with
+        found = {name: values for name, values in found.items() if not name.startswith("target")}
     return {
         member.name: {name: values[i].tolist() for name, values in found.items()}
         for i, member in enumerate(run.members)
         if member.name in lived
     }
+
+
+def _constants_change(run: Run) -> bool:
+    """Whether constants of self-play's search evolve, in a league or a population."""
+    return run.spec.selfplay.league != "none" or (run.directory / generations.FILE).exists()
 
 
 def paths(directory: Path) -> list[Path]:

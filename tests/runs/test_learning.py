@@ -2,14 +2,15 @@
 
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pytest
 
 from jaxzero import files, workdir
-from jaxzero.runs import Member, learning
+from jaxzero.runs import Member, generations, learning
 from jaxzero.runs.checkpoints import DIGEST
+from jaxzero.training.spec import make_spec
 from tests import small
 
 KEPT = [0, 10, 20, 30, 40]
@@ -72,10 +73,17 @@ def test_networks_that_come_later_are_examined_with_what_is_left(
     assert found["seconds"] >= 5.0
 
 
-def test_a_run_that_had_failed_is_not_examined(monkeypatch: pytest.MonkeyPatch) -> None:
-    config = small.small_config()
+def run_of_two(directory: Path, changes: dict[str, Any] | None = None) -> Any:
+    config = small.small_config(changes or {})
     members = [Member(name, "sum", 0, config) for name in "ab"]
-    run: Any = SimpleNamespace(members=members, spec=None, config=config)
+    spec = make_spec(config)
+    return SimpleNamespace(members=members, spec=spec, config=config, directory=directory)
+
+
+def test_a_run_that_had_failed_is_not_examined(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = run_of_two(tmp_path)
     measured = {"x": np.array([1.0, 2.0])}
     monkeypatch.setattr(learning, "_program", lambda *_: lambda *_: measured)
     monkeypatch.setattr(learning.runs, "networks", lambda *_: None)
@@ -83,3 +91,21 @@ def test_a_run_that_had_failed_is_not_examined(monkeypatch: pytest.MonkeyPatch) 
     positions: Any = None
     assert learning.examine(run, 4, positions, rows) == {"a": {"x": 1.0}}
     assert list(learning.examine(run, 0, positions, rows)) == ["a", "b"]
+
+
+def test_a_target_of_constants_that_have_changed_is_not_measured(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    measured = {name: np.array([1.0, 2.0]) for name in ("network", "target", "target_mean")}
+    monkeypatch.setattr(learning, "_program", lambda *_: lambda *_: measured)
+    monkeypatch.setattr(learning.runs, "networks", lambda *_: None)
+    rows, positions = [{"run": "a", "iteration": 4}], cast(Any, None)
+
+    def measures(run: Any) -> list[str]:
+        return list(learning.examine(run, 4, positions, rows)["a"])
+
+    assert measures(run_of_two(tmp_path)) == ["network", "target", "target_mean"]
+    league = {"selfplay.league": "wins", "selfplay.league_evolves": ("c_puct",)}
+    assert measures(run_of_two(tmp_path, league)) == ["network"]
+    (tmp_path / generations.FILE).write_text("[]")
+    assert measures(run_of_two(tmp_path)) == ["network"]
