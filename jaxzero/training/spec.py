@@ -154,8 +154,7 @@ class Spec:
       extras: optional fields of examples, see `replay.Examples`.
       heads: heads of the network that only regularise, and the weights of their losses.
       features: of a small network that are learned; None: none.
-      evaluate_at_once: positions that a search evaluates together, see `search.ChunkedEvaluate`;
-        0: all games'.
+      evaluate_at_once: positions that a search evaluates together (`ChunkedEvaluate`); 0: all.
       max_distinct_positions: positions among which distinct ones are counted.
       data_devices: devices that share the run.
     """
