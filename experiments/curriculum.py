@@ -24,7 +24,6 @@ from experiments.shell import study as shell
 from experiments.shell.study import StudyRun
 from jaxzero import files, runs, workdir
 from jaxzero.runs import Member
-from jaxzero.runs.checkpoints import Checkpoints
 from jaxzero.settings import config as config_lib
 from jaxzero.settings.config import ConfigError
 from jaxzero.training import components
@@ -75,7 +74,7 @@ def train(study: StudyRun) -> dict[str, float]:
     seconds = {}
     for arm in study.config.study.arms:
         folder = study.directory / ARMS / arm
-        saved = max(Checkpoints.steps(folder / "checkpoints"), default=0)
+        saved = runs.saved_iteration(folder)
         if saved >= study.config.train.iterations and (folder / TRAINED).exists():
             seconds[arm] = files.read_json(folder / TRAINED)["seconds"]
             continue  # opening it again takes minutes

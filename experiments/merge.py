@@ -97,7 +97,8 @@ def _copy_groups(share: Path, directory: Path) -> None:
         part = target.with_name(f".{group.name}.part")
         shutil.rmtree(part, ignore_errors=True)
         with files.writing(target):
-            shutil.copytree(group, part, ignore=shutil.ignore_patterns(workdir.LOCK, "checkpoints"))
+            others = shutil.ignore_patterns(workdir.LOCK, runs.CHECKPOINTS)
+            shutil.copytree(group, part, ignore=others)
             shutil.rmtree(target, ignore_errors=True)
             os.replace(part, target)
 

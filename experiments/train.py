@@ -25,7 +25,6 @@ from experiments.strength import examinations, player_folder
 from experiments.strength.examinations import Examiner, Record, Records
 from jaxzero import files, runs, solvers, workdir
 from jaxzero.runs import Member, learning, runner
-from jaxzero.runs.checkpoints import Checkpoints
 from jaxzero.runs.runner import Observer
 from jaxzero.settings import config as config_lib
 from jaxzero.settings.config import ConfigError
@@ -85,7 +84,7 @@ class Progress:
         """Whether training ended because nothing improved, if it is looked at."""
         if not self._study.config.study.examine_every:
             return False
-        saved = max(Checkpoints.steps(self._study.directory / "checkpoints"), default=0)
+        saved = runs.saved_iteration(self._study.directory)
         last = max(self.records, default=0)
         return last == saved and self._has_ended()
 

@@ -19,7 +19,6 @@ from experiments.shell import study as shell
 from experiments.shell.study import StudyRun
 from jaxzero import files, runs, workdir
 from jaxzero.runs import Member, Run, flops, learning, runner
-from jaxzero.runs.checkpoints import Checkpoints
 from jaxzero.runs.runner import Observer
 from jaxzero.settings import config as config_lib
 from jaxzero.settings.config import ConfigError
@@ -130,8 +129,7 @@ def is_done(config: ConfigDict, directory: Path) -> bool:
         return False
     if all(run["ended"] for run in files.read_json(path)["runs"]):
         return True
-    saved = max(Checkpoints.steps(directory / "checkpoints"), default=0)
-    return saved >= config.train.iterations
+    return runs.saved_iteration(directory) >= config.train.iterations
 
 
 def train(
@@ -150,7 +148,7 @@ def train(
     """
     shell.claim(directory, own, study.name)
     with Tracker(directory, own, study.name) as tracker:
-        for until in stretches(own, max(Checkpoints.steps(directory / "checkpoints"), default=0)):
+        for until in stretches(own, runs.saved_iteration(directory)):
             part = config_lib.changed(own, {"train.iterations": until})
             part = study.within(part, f"iteration {until} of {arm}")
             members, observer = group or (runs.one_for_each_seed(part, arm), None)

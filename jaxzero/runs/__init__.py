@@ -1,6 +1,7 @@
 """Populations of runs: trained, saved, and opened again from their run directories."""
 
 from jaxzero.runs.opened import (
+    CHECKPOINTS,
     SNAPSHOTS,
     Member,
     Run,
@@ -12,12 +13,14 @@ from jaxzero.runs.opened import (
     networks,
     one_for_each_seed,
     open_run,
+    saved_iteration,
     write_members,
 )
 from jaxzero.runs.players import network_players, player_of
 from jaxzero.training.learner import without_optimiser
 
 __all__ = [
+    "CHECKPOINTS",
     "SNAPSHOTS",
     "Member",
     "Run",
@@ -31,6 +34,7 @@ __all__ = [
     "one_for_each_seed",
     "open_run",
     "player_of",
+    "saved_iteration",
     "without_optimiser",
     "write_members",
 ]

@@ -22,6 +22,7 @@ from jaxzero.training import spec as spec_lib
 from jaxzero.training.learner import Learner, without_optimiser
 from jaxzero.training.spec import GrowthSettings, Spec
 
+CHECKPOINTS = "checkpoints"  # whole states, from which a training resumes
 SNAPSHOTS = "snapshots"  # networks by iteration, without optimiser and replay
 CHANNELS = "network/channels"  # metric of a run whose network grows
 
@@ -169,10 +170,15 @@ def _read(directory: Path) -> tuple[str, ConfigDict, tuple[Member, ...]]:
     return study, config, members
 
 
+def saved_iteration(directory: Path) -> int:
+    """The last one that a training in a run directory resumes from; 0: none."""
+    return max(Checkpoints.steps(directory / CHECKPOINTS), default=0)
+
+
 def _has_lost_its_networks(directory: Path) -> bool:
     """Was something trained in a run directory that is not at work?"""
     trained = (directory / workdir.METRICS).is_file()
-    return trained and not (directory / "checkpoints").is_dir()
+    return trained and not (directory / CHECKPOINTS).is_dir()
 
 
 def _with_weights(directory: Path, members: tuple[Member, ...]) -> tuple[Member, ...]:

@@ -130,7 +130,7 @@ def train(
         members,
         directory,
         tracker,
-        Checkpoints(directory / "checkpoints", keep=config.execution.keep_checkpoints),
+        Checkpoints(directory / runs.CHECKPOINTS, keep=config.execution.keep_checkpoints),
         Checkpoints(directory / runs.SNAPSHOTS, keep=None),
         failures,
         observer,

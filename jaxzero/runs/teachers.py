@@ -12,8 +12,7 @@ from ml_collections import ConfigDict
 
 from jaxzero import files
 from jaxzero.networks import init_variables
-from jaxzero.runs.checkpoints import Checkpoints
-from jaxzero.runs.opened import Member, networks, open_run
+from jaxzero.runs.opened import Member, networks, open_run, saved_iteration
 from jaxzero.settings.config import ConfigError
 from jaxzero.training import features
 from jaxzero.training.spec import Spec
@@ -59,7 +58,7 @@ def of(config: ConfigDict, members: Sequence[Member], spec: Spec, directory: Pat
             "squeeze_excite=True and without further heads, or change "
             "config.train.teacher_blocks and teacher_channels"
         )
-    begun = bool(Checkpoints.steps(directory / "checkpoints"))
+    begun = bool(saved_iteration(directory))
     _note(directory / FILE, config.train.teacher, opened.iterations[-1], variables, begun=begun)
     taken = np.arange(len(members)) % len(opened.members)
     return jax.tree.map(lambda x: x[taken], variables)
