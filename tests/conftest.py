@@ -4,7 +4,6 @@ import gc
 import importlib.metadata
 import os
 import signal
-import warnings
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -66,10 +65,11 @@ def _signals_are_as_they_were(request: pytest.FixtureRequest) -> Iterator[None]:
     """A handler that is left behind would hear the signals that later tests send."""
     before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
     yield
-    for number, handler in before.items():
-        if signal.getsignal(number) != handler:
-            warnings.warn(f"{request.node.name} left a handler of {number.name}", stacklevel=1)
-            signal.signal(number, handler)
+    left = [number for number, own in before.items() if signal.getsignal(number) != own]
+    for number in left:
+        signal.signal(number, before[number])
+    if left:
+        pytest.fail(f"{request.node.name} left handlers of {', '.join(n.name for n in left)}")
 
 
 @pytest.fixture(autouse=True, scope="module")
