@@ -1,6 +1,7 @@
 """A UCI engine for tests: plays the first legal move, or misbehaves as its arguments say.
 
-python fake.py [die|illegal|hang|mute|null|ponder] [EVERY]: misbehaves at every EVERY-th position.
+python fake.py [die|illegal|hang|flood|line|mute|null|ponder] [EVERY]: misbehaves at every EVERY-th
+    position.
 python fake.py orthodox|atomic: knows no variant, or another one.
 python fake.py told: answers only at level 7 with 300 nodes to depth 4 in a second.
 """
@@ -41,6 +42,8 @@ for line in sys.stdin:
                 os._exit(3)
             if how == "hang":
                 time.sleep(1000)
+            while how in ("flood", "line"):  # of lines, or one without an end
+                print("info string", "x" * 1000, end="\n" if how == "flood" else "")
         first = min(m.uci() for m in board.legal_moves)
         answers = {"illegal": "a1a1", "mute": "(none)", "null": "0000"}
         answers["told"] = first if as_told else "0000"

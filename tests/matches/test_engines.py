@@ -114,9 +114,10 @@ def test_an_engine_that_never_answers_ends_its_games_only(how: str) -> None:
     assert opened.problems["positions without an answer"] == 2
 
 
-def test_a_hung_engine_is_ended(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("how", ["hang", "flood", "line"])
+def test_an_engine_without_an_answer_is_ended(how: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(uci, "_GRACE", 1.0)
-    settings = EngineSettings(command=(*FAKE, "hang", "2"), seconds=0.3, processes=1)
+    settings = EngineSettings(command=(*FAKE, how, "2"), seconds=0.3, processes=1)
     with Engines(settings, "racingkings") as opened:
         answers = [future.result() for future in opened.ask([MODIFIED] * 2)]
     assert all(answers)

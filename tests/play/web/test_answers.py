@@ -331,6 +331,7 @@ def test_a_port_that_is_taken_is_one_line(
     site: Site, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     server = bind(site, 0)
+    assert server.socket.getsockname()[0] == "127.0.0.1"  # nobody else's machine
     with pytest.raises(ConfigError, match=f"--port={server.port} can't be had"):
         bind(site, server.port)
     server.server_close()
