@@ -6,6 +6,7 @@ import glob
 import json
 import math
 import os
+import re
 import time
 import zipfile
 import zlib
@@ -78,11 +79,29 @@ def replacing(path: Path, ending: str = "") -> Iterator[Path]:
 
 
 def _remove_abandoned(path: Path) -> None:
-    """Halves of this file that killed processes left."""
+    """Halves of this file that killed processes left.
+
+    One is old by the clock, which may jump, so those of processes that are alive stay. Processes of
+    other machines are not known here.
+    """
     for part in path.parent.glob(f".{glob.escape(path.name)}.*.part*"):
+        number = re.match(r"\.(\d{1,9})\.part", part.name[len(path.name) + 1 :])
+        if number is None or _is_alive(int(number[1])):
+            continue
         with contextlib.suppress(OSError):  # another process removed it
             if time.time() - part.stat().st_mtime > _ABANDONED:
                 part.unlink()
+
+
+def _is_alive(process: int) -> bool:
+    """Whether this machine has a process of that number."""
+    try:
+        os.kill(process, 0)  # sends nothing
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        pass  # somebody else's
+    return True
 
 
 def write_text(path: Path, text: str) -> None:

@@ -74,16 +74,24 @@ def test_two_processes_may_write_the_same_file(
 
 
 def test_what_a_killed_process_left_is_removed_once_it_is_old(tmp_path: Path) -> None:
-    left, other = tmp_path / ".a[1].json.7.part", tmp_path / ".a1.json.7.part"
-    for part in (left, other):
-        part.write_text('{"iter')
-    files.write_json(tmp_path / "a[1].json", {})
-    assert left.exists()  # another process may be writing it
-    for part in (left, other):
-        os.utime(part, (0, 0))
+    with subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE) as writer:
+        left, other, longer = (
+            tmp_path / f".{name}.{writer.pid}.part"
+            for name in ("a[1].json", "a1.json", "a[1].json.b")
+        )
+        for part in (left, other, longer):
+            part.write_text('{"iter')
+            os.utime(part, (0, 0))
+        files.write_json(tmp_path / "a[1].json", {})
+        assert left.exists()  # its process is alive: the clock has jumped
+        writer.kill()
     files.write_json(tmp_path / "a[1].json", {})
     assert not left.exists()
     assert other.exists()  # of another file
+    assert longer.exists()
+    left.write_text('{"iter')
+    files.write_json(tmp_path / "a[1].json", {})
+    assert left.exists()  # a process of another machine may be writing it
 
 
 def test_files_of_another_shape_are_damaged(tmp_path: Path) -> None:
