@@ -3,6 +3,7 @@
 import fcntl
 import platform
 import subprocess
+import sys
 from collections.abc import Sequence
 from importlib import metadata
 from pathlib import Path
@@ -10,6 +11,7 @@ from typing import Any
 
 import jax
 from ml_collections import ConfigDict
+from tqdm import tqdm
 
 from jaxzero import __version__, files
 from jaxzero.settings import devices
@@ -174,6 +176,11 @@ def _lock(workdir: Path) -> None:
             f"--workdir={workdir} is in use by another process: wait for it, stop it, or choose "
             "another directory"
         ) from error
-    except OSError:
-        pass  # a file system without locks (some mounted folders)
+    except OSError:  # a file system without locks (some mounted folders)
+        if not _locks.keys() & {above / LOCK for above in path.parent.parents}:  # a part says none
+            tqdm.write(
+                f"warning: --workdir={workdir} is on a file system without locks: two commands at "
+                "once could write the same run; start one only",
+                file=sys.stderr,
+            )
     _locks[path] = file

@@ -1,5 +1,7 @@
 """Run directories: whose they are, and what may change in them."""
 
+import errno
+import fcntl
 import subprocess
 import sys
 from pathlib import Path
@@ -67,6 +69,19 @@ def test_another_process_in_the_same_directory_is_refused(tmp_path: Path) -> Non
     )
     assert done.returncode != 0
     assert "is in use by another process" in done.stderr
+
+
+def test_a_file_system_without_locks_is_one_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def flock(*_: object) -> None:
+        raise OSError(errno.ENOLCK, "No locks available")
+
+    monkeypatch.setattr(fcntl, "flock", flock)
+    for directory in (tmp_path, tmp_path, tmp_path / "parts" / "a"):
+        workdir.claim(directory, small.small_config(), "a study")
+    [said] = capsys.readouterr().err.splitlines()
+    assert said.startswith(f"warning: --workdir={tmp_path} is on a file system without locks: two")
 
 
 def test_a_directory_that_another_command_took_meanwhile_is_refused(
