@@ -124,10 +124,11 @@ class StopRequest:
     def _listen(self, heard: int) -> None:
         """Waits for signals, and for the end of the grace after the first."""
         first: int | None = None
+        end: float | None = None  # of the grace
         with os.fdopen(heard, "rb", buffering=0) as pipe:
             while True:
-                grace = self._grace if first and self._grace else None
-                if not select.select([pipe], [], [], grace)[0]:
+                left = None if end is None else max(0.0, end - time.monotonic())
+                if not select.select([pipe], [], [], left)[0]:
                     assert first is not None
                     _end(f"--grace={self._grace:g} seconds are over", first)
                 numbers = pipe.read(64)
@@ -140,6 +141,7 @@ class StopRequest:
                         _end(f"a second {signal.Signals(number).name}", number)
                     if not first:
                         first = number
+                        end = time.monotonic() + self._grace if self._grace else None
                         message = f"{signal.Signals(number).name}: stopping after the current step"
                         print(
                             f"\n{message}; a second one stops at once", file=sys.stderr, flush=True

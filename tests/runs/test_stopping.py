@@ -17,10 +17,11 @@ from jaxzero.runs.stopping import Stopped, StopRequest
 
 # Its main thread waits in C for ever, where Python handles no signal: like one for a device.
 _WAITS = """
-import ctypes, sys, time
+import ctypes, signal, sys, time
 from jaxzero.runs.stopping import StopRequest
 system, mutex = ctypes.CDLL(None), ctypes.create_string_buffer(64)
 system.pthread_mutex_lock(mutex)
+signal.signal(signal.SIGUSR1, print)
 with StopRequest(0.0, time.monotonic(), float(sys.argv[1])):
     print("waits", flush=True)
     system.pthread_mutex_lock(mutex)
@@ -55,6 +56,23 @@ def test_a_process_that_waits_for_its_device_ends_at_once(
             assert last.strip() == (
                 f"stopped by {said}: the same command resumes from the newest checkpoint, if any"
             )
+        finally:
+            process.kill()
+
+
+def test_other_signals_do_not_prolong_the_grace() -> None:
+    command = [sys.executable, "-c", _WAITS, "0.5"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        try:
+            assert process.stdout.readline() == "waits\n"
+            process.send_signal(signal.SIGTERM)
+            for _ in range(200):
+                if process.poll() is not None:
+                    break
+                process.send_signal(signal.SIGUSR1)
+                time.sleep(0.1)
+            assert process.poll() == 128 + signal.SIGTERM
         finally:
             process.kill()
 
