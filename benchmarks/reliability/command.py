@@ -6,6 +6,7 @@ python -m benchmarks.reliability trained --count=10           # and trained for 
 python -m benchmarks.reliability positions --count=1000000    # of each game, by independent engines
 python -m benchmarks.reliability searches --count=10000       # by a plain-Python search
 python -m benchmarks.reliability kills --count=50             # of each study and command
+python -m benchmarks.reliability pairs --count=10             # of processes, one is killed
 python -m benchmarks.reliability disk --count=100 --only=train # which is full; needs root
 python -m benchmarks.reliability memory --count=40 --only=train  # less than needed; needs root
 python -m benchmarks.reliability --page                       # docs/reliability.md, from the counts
@@ -30,6 +31,7 @@ from benchmarks.reliability import (
     memory,
     mutations,
     page,
+    pairs,
     positions,
     searches,
     studies,
@@ -110,6 +112,7 @@ PIECES = {
     "positions": Piece("positions", _played, positions.GAMES),
     "searches": Piece("searches", _searched),
     "kills": Piece("studies", partial(_disturbed, kills.kill), kills.NAMES),
+    "pairs": Piece("studies", partial(_disturbed, pairs.part), tuple(pairs.ROWS)),
     "memory": Piece("studies", partial(_disturbed, memory.starve), tuple(studies.STUDIES)),
     "disk": Piece("studies", partial(_disturbed, disk.fill), tuple(studies.STUDIES)),
 }

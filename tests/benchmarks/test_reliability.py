@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from benchmarks.reliability import commands, configs, disk, kills, mutations, page, studies
+from benchmarks.reliability import commands, configs, disk, kills, mutations, page, pairs, studies
 from benchmarks.reliability.mutations import Case
 from benchmarks.reliability.tally import Step, Tally
 from experiments import loss_ablation
@@ -143,6 +143,48 @@ def test_a_kill_and_what_it_says(
     assert kills._disturb(process, moment, signal.SIGKILL) == (happened, wrong)
 
 
+SAID = "error: another process of this run has ended or can't be reached (Gloo ...)\n"
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "killed", "happened", "wrong"),
+    [
+        ("sleep 60", "sleep 0.4; exit 1", 0, ["first killed"], None),
+        ("sleep 0.4; exit 1", "sleep 60", 1, ["second killed"], None),
+        ("sleep 60", "sleep 0.4; kill -6 $$", 0, ["first killed", "other aborted by JAX"], None),
+        ("sleep 0.4; kill -6 $$", "sleep 60", 1, ["second killed"], "ended with -6"),
+        ("sleep 60", "sleep 60", 0, ["first killed"], "the other goes on after 1 s"),
+        ("exit 0", "sleep 0.4", 0, ["ended before"], None),
+        ("exit 3", "sleep 0.4", 0, ["ended before"], "ended with [3, 0]"),
+    ],
+)
+def test_one_of_two_is_killed(
+    first: str,
+    second: str,
+    killed: int,
+    happened: list[str],
+    wrong: str | None,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(pairs, "_PATIENCE", 1)
+    (tmp_path / "run.log").write_text(SAID)
+    pair = tuple(subprocess.Popen(["bash", "-c", words]) for words in (first, second))
+    found, said = pairs.disturb(pair, killed, 0.1, tmp_path / "run")
+    pairs.end(pair)
+    assert list(found) == happened
+    assert said is None if wrong is None else wrong in str(said)
+
+
+@pytest.mark.parametrize("log", ["", SAID + SAID, f"Traceback (most recent call last):\n{SAID}"])
+def test_the_other_of_two_says_one_line(log: str, tmp_path: Path) -> None:
+    (tmp_path / "run.log").write_text(log)
+    pair = tuple(subprocess.Popen(["bash", "-c", w]) for w in ("sleep 60", "sleep 0.4; exit 1"))
+    found = pairs.disturb(pair, 0, 0.1, tmp_path / "run")
+    assert found[0] == {"first killed": 1}
+    assert "the other ended with 1" in str(found[1])
+
+
 @pytest.mark.parametrize(
     ("status", "log", "fine"),
     [
@@ -190,3 +232,9 @@ def test_the_page_holds_the_committed_counts() -> None:
 def test_the_words_of_each_study_are_taken(study: str) -> None:
     words = [f"--config.{word}" for word in studies._words(study)]
     cli._parse([*words, "--workdir=x"], f"experiments/configs/{study}.py:quick")
+
+
+@pytest.mark.parametrize("row", pairs.ROWS)
+def test_the_words_of_each_pair_are_taken(row: str) -> None:
+    words = [f"--config.{word}" for word in pairs._words(row)]
+    cli._parse([*words, "--workdir=x"], "experiments/configs/loss_ablation.py:quick")

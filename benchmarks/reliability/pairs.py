@@ -1,0 +1,158 @@
+"""Two processes that train together, of which one is killed; both are begun again, and compared.
+
+They share a run directory and one machine's CPU, each with one device of its own.
+"""
+
+import random
+import signal
+import subprocess
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Final
+
+from benchmarks.reliability import studies
+from jaxzero import files, workdir
+from tests.experiments import processes
+from tests.experiments.test_killed import TINY
+from tests.test_distributed import free_port
+
+_STUDY: Final = "loss_ablation"
+# What the two share: each trains runs of its own, or both train one, half of its games each.
+ROWS: Final = {"runs": "study.targets=sum,product", "games": "study.targets=sum"}
+_PATIENCE: Final = 60  # seconds in which the other has to end
+# What shows that the two have met, and that an iteration is done.
+_SIGNS: Final = {"met": workdir.CONFIG, "trained": workdir.METRICS}
+_SAID: Final = "error: another process of this run has ended"
+_TIMES: Final = "times.json"
+
+Pair = tuple[subprocess.Popen, ...]
+
+
+def part(row: str, number: int) -> tuple[Mapping[str, int], str | None]:
+    """Kills one of two processes by -9, by turns the first and the second; both begin again.
+
+    Moments are random: two in four lie anywhere from when the two have met to their end, the others
+    after the first iteration.
+
+    Returns:
+      what happened (`first killed`, `second killed`, `other aborted by JAX`, `ended before` the
+      moment came), and what was wrong.
+    """
+    rng, killed = random.Random(number), number % 2
+    since = ("met", "trained")[number // 2 % 2]
+    times = files.read_json(whole(row) / _TIMES)
+    moment = rng.uniform(0.0, 1.0) * (times["ended"] - times[since])
+    directory = folder(row) / f"parted_{number}"
+    studies.remove(directory)
+    pair = begin(row, directory)
+    try:
+        _wait_for(_SIGNS[since], pair, directory)
+        happened, wrong = disturb(pair, killed, moment, directory)
+    finally:
+        end(pair)
+    wrong = wrong or studies.lost(directory) or resumed(row, directory)
+    if wrong is None:
+        studies.remove(directory)
+    said = f"{row} {number}, {', '.join(happened)} {moment:.1f} s after they had {since}: {wrong}"
+    return happened, wrong and said
+
+
+def disturb(
+    pair: Pair, killed: int, moment: float, directory: Path
+) -> tuple[dict[str, int], str | None]:
+    """Kills one process after so many seconds; what happened, and what is wrong with the end."""
+    time.sleep(moment)
+    if any(process.poll() is not None for process in pair):
+        statuses = [process.wait(studies.PATIENCE) for process in pair]
+        return {"ended before": 1}, f"ended with {statuses}" if any(statuses) else None
+    happened = {("first killed", "second killed")[killed]: 1}
+    pair[killed].send_signal(signal.SIGKILL)
+    try:
+        status = pair[1 - killed].wait(_PATIENCE)
+    except subprocess.TimeoutExpired:
+        return happened, f"the other goes on after {_PATIENCE} s"
+    log = processes.log_of(directory)
+    if status == -signal.SIGABRT and killed == 0:  # JAX's service, which was lost too, was faster
+        return happened | {"other aborted by JAX": 1}, None
+    if status == 1 and log.count(_SAID) == 1 and "Traceback" not in log:
+        return happened, None
+    return happened, f"the other ended with {status}: {log[-2000:]}"
+
+
+def _words(row: str) -> tuple[str, ...]:
+    return (*TINY, ROWS[row], "execution.checkpoint_every=1", "execution.distributed=True")
+
+
+def begin(row: str, directory: Path) -> Pair:
+    """Both processes in a directory, with one log beside it; they run."""
+    shared = {
+        "JAX_COORDINATOR_ADDRESS": f"127.0.0.1:{free_port()}",
+        "JAX_CPU_COLLECTIVES_IMPLEMENTATION": "gloo",
+        "JAX_NUM_PROCESSES": "2",
+    }
+    return tuple(
+        processes.begin(_STUDY, directory, _words(row), **shared, JAX_PROCESS_ID=str(number))
+        for number in range(2)
+    )
+
+
+def end(pair: Pair) -> None:
+    """Kills what still runs."""
+    for process in pair:
+        process.kill()
+        process.wait()
+
+
+def resumed(row: str, directory: Path) -> str | None:
+    """Begins both again, to their end; what is wrong with that."""
+    pair = begin(row, directory)
+    try:
+        statuses = [process.wait(studies.PATIENCE) for process in pair]
+    finally:
+        end(pair)
+    if any(statuses):
+        return f"begun again, they ended with {statuses}: {processes.log_of(directory)[-2000:]}"
+    return studies.differing(whole(row), directory)
+
+
+def folder(row: str) -> Path:
+    """Where all pairs of a row lie."""
+    return studies.FOLDER / f"pair_{row}"
+
+
+def whole(row: str) -> Path:
+    """The pair that was left alone; made at first, then kept, with its times.
+
+    Raises:
+      RuntimeError: it failed.
+    """
+    directory = folder(row) / "whole"
+    if not (directory / _TIMES).exists():
+        studies.remove(directory)
+        directory.parent.mkdir(parents=True, exist_ok=True)
+        for place in (directory, directory.with_name("again")):  # its programs are in the cache
+            studies.remove(place)
+            begun, pair = time.monotonic(), begin(row, place)
+            times = {}
+            try:
+                for name, sign in _SIGNS.items():
+                    _wait_for(sign, pair, place)
+                    times[name] = time.monotonic() - begun
+                statuses = [process.wait(studies.PATIENCE) for process in pair]
+            finally:
+                end(pair)
+            times["ended"] = time.monotonic() - begun
+            if any(statuses):
+                raise RuntimeError(f"{row}: {processes.log_of(place)[-500:]}")
+        studies.remove(directory.with_name("again"))
+        files.write_json(directory / _TIMES, times)
+    return directory
+
+
+def _wait_for(sign: str, pair: Pair, directory: Path) -> None:
+    """Raises RuntimeError if a process ends before there is a file."""
+    while not (directory / sign).exists():
+        if any(process.poll() is not None for process in pair):
+            raise RuntimeError(f"ended before {sign}: {processes.log_of(directory)[-500:]}")
+        time.sleep(0.05)
