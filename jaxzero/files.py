@@ -20,6 +20,7 @@ from jaxzero.settings.config import ConfigError
 
 DISK_TROUBLE = (
     errno.ENOSPC, errno.EDQUOT, errno.EACCES, errno.EROFS, errno.EFBIG, errno.EIO,
+    errno.ESTALE, errno.ENOTCONN, errno.ENODEV, errno.ENXIO, errno.ETIMEDOUT,  # it has gone
 )  # fmt: skip
 # What NumPy and `zipfile` raise for files that are no whole `.npz`; RuntimeError: "is encrypted".
 _NO_ARRAYS = (

@@ -1,6 +1,7 @@
 """Saving and restoring a population's state with orbax, and noticing when a file was damaged."""
 
 import contextlib
+import errno
 import hashlib
 import logging
 import os
@@ -94,8 +95,13 @@ class Checkpoints:
     def save(self, iteration: int, state: Any) -> None:
         """Saves a state; returns when it is safely on disk. Saved iterations are left as they are.
 
-        ConfigError: the disk takes no more; what was saved before stays.
+        ConfigError: the disk takes no more, or is gone; what was saved before stays.
         """
+        if not self._directory.is_dir():  # the storage library would begin a new one
+            raise ConfigError(
+                f"--workdir: {self._directory} is gone: put the directory back and run the same "
+                "command again, it resumes from the checkpoint before"
+            )
         if iteration in self.steps(self._directory):
             return
         try:
@@ -128,7 +134,7 @@ class Checkpoints:
           like: a tree of `jax.ShapeDtypeStruct` or arrays with the state's structure.
 
         Raises:
-          ConfigError: its files are not what was written, or of a state with other parts.
+          ConfigError: its files are not what was written, or of a state with other parts or sizes.
         """
         damage = self.damage(iteration)
         if damage:
@@ -139,6 +145,7 @@ class Checkpoints:
         try:
             with _without_background_log():
                 restored = self._manager.restore(iteration, args=ocp.args.StandardRestore(target))
+            _require_shapes(restored, plain)
         except (ValueError, KeyError) as error:  # its digest is right, so it is of another program
             reason = str(error).strip().partition("\n")[0].rstrip(":")
             raise ConfigError(
@@ -197,6 +204,15 @@ class Checkpoints:
     def close(self) -> None:
         """Waits for what is under way."""
         self._manager.close()
+
+
+def _require_shapes(restored: Any, like: Any) -> None:
+    """ValueError: an array has another shape than is asked for, which the library lets through."""
+    for (path, wanted), found in zip(
+        jax.tree.leaves_with_path(like), jax.tree.leaves(restored), strict=True
+    ):
+        if found.shape != wanted.shape:
+            raise ValueError(f"{jax.tree_util.keystr(path)} is {found.shape}, not {wanted.shape}")
 
 
 def _digests(folder: Path) -> dict[str, str]:
@@ -258,5 +274,5 @@ def _disk_trouble(error: Exception) -> str | None:
     """
     if isinstance(error, OSError):
         return error.strerror or str(error)
-    reasons = (os.strerror(code) for code in files.DISK_TROUBLE)
+    reasons = map(os.strerror, (*files.DISK_TROUBLE, errno.ENOENT))
     return next((words for words in reasons if words in str(error)), None)

@@ -136,6 +136,21 @@ def test_a_state_with_other_parts_is_one_line(copy: Path) -> None:
     )
 
 
+def test_a_state_of_other_sizes_is_one_line(copy: Path) -> None:
+    larger = STATE | {"weights": np.zeros(4000, np.float32)}
+    with pytest.raises(ConfigError, match=r"\['weights'\] is \(5000,\), not \(4000,\)") as told:
+        Checkpoints(copy, keep=2).restore(3, larger)
+    assert "\n" not in str(told.value)
+
+
+def test_a_directory_that_is_gone_is_not_begun_again(copy: Path) -> None:
+    checkpoints = Checkpoints(copy, keep=2)
+    shutil.rmtree(copy)
+    with pytest.raises(ConfigError, match="is gone: put the directory back"):
+        checkpoints.save(4, STATE)
+    assert not copy.exists()
+
+
 def test_what_comes_after_is_dropped(copy: Path) -> None:
     checkpoints = Checkpoints(copy)
     checkpoints.drop_after(2)
