@@ -1,5 +1,6 @@
 """The forecast of memory against XLA's count: what is recorded, and what is not asked twice."""
 
+import csv
 from pathlib import Path
 from typing import Any
 
@@ -8,6 +9,8 @@ import pytest
 from benchmarks import forecasts
 from jaxzero.runs.memory import Forecast
 from jaxzero.settings.config import ConfigError
+
+ROOT = Path(__file__).resolve().parents[2]
 
 
 def test_a_record_is_continued(
@@ -36,6 +39,15 @@ def test_all_presets_are_known() -> None:
     every = forecasts.every_preset()
     assert {"arms:defects", "train:othello_6x6.gpu", "loss_ablation:paper"} <= set(every)
     assert len(set(every)) == len(every)
+
+
+def test_no_recorded_forecast_is_below_xlas_count() -> None:
+    with (ROOT / "docs/reliability/forecasts.tsv").open(encoding="utf-8") as file:
+        rows = list(csv.DictReader(file, delimiter="\t"))
+    assert all(int(row["forecast"]) >= int(row["xla"]) > 0 for row in rows)
+    for device in ("CPU", "H100"):
+        recorded = [row["preset"] for row in rows if row["device"] == device]
+        assert sorted(recorded) == sorted(forecasts.every_preset())
 
 
 @pytest.mark.parametrize(
