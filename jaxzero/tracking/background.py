@@ -9,6 +9,8 @@ from tqdm import tqdm
 
 from jaxzero.tracking.summary import Row, StudySummary
 
+_PATIENCE = 600.0  # seconds to wait at the end for a service, however much it has to send
+
 
 class Service(Protocol):
     """A place that metrics are sent to besides the local files. All calls come from one thread."""
@@ -20,19 +22,22 @@ class Service(Protocol):
         """Takes what is known at the end of the study."""
 
     def close(self) -> None:
-        """Lets go of everything; without `finish` before, the study stopped early."""
+        """Lets go of everything; without `finish` before, the study stopped early.
+
+        It comes after a call that failed, too. Several failures are an `ExceptionGroup`.
+        """
 
 
 class Background:
     """Runs a service's calls in order, on a thread.
 
-    The first call that fails is the last one: one line says so, and training continues with the
-    local files.
+    After the first call that fails the service is only closed: a line for each failure says so, and
+    training continues with the local files.
     """
 
-    def __init__(self, name: str, service: Service) -> None:
-        """Args: name: for people."""
-        self._name = name
+    def __init__(self, name: str, service: Service, patience: float = _PATIENCE) -> None:
+        """Args: name: for people. patience: seconds that `stop` waits."""
+        self._name, self._patience = name, patience
         self._service = service
         self._calls: queue.SimpleQueue[tuple[str, tuple[Any, ...]] | None] = queue.SimpleQueue()
         self._thread = threading.Thread(target=self._work, name=name, daemon=True)
@@ -43,23 +48,31 @@ class Background:
         self._calls.put((method, values))
 
     def stop(self) -> None:
-        """Closes the service after the queued calls and waits for it."""
+        """Closes the service after the queued calls and waits for it, but not for ever."""
         self.call("close")
         self._calls.put(None)
-        self._thread.join()
+        self._thread.join(self._patience)
+        if self._thread.is_alive():
+            self._warn(f"has not ended after {self._patience:g} seconds")
 
     def _work(self) -> None:
         failed = False
         while (call := self._calls.get()) is not None:
             method, values = call
-            if failed:
+            if failed and method != "close":
                 continue
             try:
                 getattr(self._service, method)(*values)
             except Exception as error:
                 failed = True
-                reason = (str(error).strip() or type(error).__name__).splitlines()[0]
-                tqdm.write(
-                    f"warning: {self._name} failed ({reason}): continuing with local files only",
-                    file=sys.stderr,
-                )
+                for each in error.exceptions if isinstance(error, ExceptionGroup) else [error]:
+                    self._warn(f"failed ({reason(each)})")
+
+    def _warn(self, what: str) -> None:
+        line = f"warning: {self._name} {what}: continuing with local files only"
+        tqdm.write(line, file=sys.stderr)
+
+
+def reason(error: Exception) -> str:
+    """Why something failed, in one line."""
+    return (str(error).strip() or type(error).__name__).splitlines()[0]

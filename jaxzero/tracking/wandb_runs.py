@@ -6,6 +6,7 @@ import hashlib
 import importlib
 import itertools
 import json
+import logging
 import re
 import secrets
 import shutil
@@ -20,6 +21,7 @@ from tqdm import tqdm
 
 from jaxzero import files, workdir
 from jaxzero.settings.config import ConfigError, flatten
+from jaxzero.tracking.background import reason
 from jaxzero.tracking.summary import Row, StudySummary, scalars
 
 LEDGER = "tracking.json"  # which W&B runs are this directory's, and what they were sent
@@ -35,6 +37,7 @@ BEST = {
     "accuracy/*": "last,max",
     "elo/ladder/*": "last,max",
 }
+_TELEMETRY = "opentelemetry.exporter.otlp.proto.http"  # logs where W&B's own statistics fail
 _PATIENCE = 120.0  # seconds to wait at the end for a slow network
 
 
@@ -105,10 +108,19 @@ class WandbRuns:
         self._write_ledger()
         self._say_where()
 
-    def _finish_runs(self) -> None:
+    def _finish_runs(self, *, exit_code: int = 0) -> None:
+        """Finishes all that are open, also those after one that fails; ExceptionGroup: which."""
         runs, self._runs = self._runs, {}
-        for run in runs.values():
-            run.finish()
+        failures = []
+        for name, run in runs.items():
+            try:
+                if exit_code:
+                    run.mark_preempting()
+                run.finish(exit_code=exit_code)
+            except Exception as error:
+                failures.append(RuntimeError(f"{name}: {reason(error)}"))
+        if failures:
+            raise ExceptionGroup("W&B runs", failures)
 
     def _name_of_results(self, summary: StudySummary) -> str:
         """Of the study's own W&B run. Other results, as of more arms, get another one."""
@@ -119,11 +131,8 @@ class WandbRuns:
 
     def close(self) -> None:
         """Marks runs that were not finished as preempted: the same command resumes them."""
-        broken_off, self._runs = self._runs, {}
-        for run in broken_off.values():
-            run.mark_preempting()
-            run.finish(exit_code=1)
-        if broken_off:
+        if self._runs:
+            self._finish_runs(exit_code=1)
             self._say_where()
 
     def _log(self, name: str, values: dict[str, Any], iteration: int) -> None:
@@ -280,6 +289,7 @@ def _load(mode: str) -> Any:
             'pip install -e ".[wandb]" or set it to off'
         ) from error
     if mode == "online":
+        logging.getLogger(_TELEMETRY).setLevel(logging.CRITICAL)
         try:
             library.login()  # asks for the key where somebody can answer
         except library.errors.UsageError as error:
