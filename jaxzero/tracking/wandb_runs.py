@@ -170,7 +170,7 @@ class WandbRuns:
         return self._last[name]
 
     def _held_offline(self, name: str) -> int:
-        """The last step in the files that earlier processes left; what they sent if there is none.
+        """The last step in all files that earlier processes left; what they sent if there is none.
 
         (`wandb clean` removes files that were synced.) A process that was killed leaves a file that
         is cut short, at which `wandb sync` would stop: it is removed, and what was in it is sent
@@ -180,14 +180,14 @@ class WandbRuns:
         files = glob.glob(f"{folder}/offline-run-*-{glob.escape(self._identity(name))}/*.wandb")
         if not files or self._ledger["mode"] != "offline":
             return int(self._sent("sent").get(name, -1))
-        for file in map(Path, sorted(files, reverse=True)):  # newest first: names hold the time
+        last = -1
+        for file in map(Path, files):  # names hold a time, which goes back with the clock
             step, whole = _read_log(file)
-            was_synced = file.with_name(f"{file.name}.syncstate").exists()
+            if whole or file.with_name(f"{file.name}.syncstate").exists():
+                last = max(last, step)
             if not whole:
                 shutil.rmtree(file.parent)
-            if step >= 0 and (whole or was_synced):
-                return step
-        return -1
+        return last
 
     def _run(self, name: str) -> Any:
         """The W&B run of a run of the study or, by any other name, of the study itself."""

@@ -17,6 +17,7 @@ import pytest
 from jaxzero import files
 from jaxzero.tracking import StudySummary, wandb_runs
 from jaxzero.tracking.background import Background
+from tests import small
 
 _TRAINS = """
 import sys
@@ -150,3 +151,26 @@ def test_every_wandb_run_is_finished_although_others_fail(exit_code: int) -> Non
         run.finish.assert_called_once_with(exit_code=exit_code)
         assert run.mark_preempting.called == bool(exit_code)
     sent.close()  # again: nothing is left
+
+
+def test_the_last_step_does_not_depend_on_the_clock(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("wandb")
+    config = small.small_config({"tracking.wandb": "offline"})
+    sent = wandb_runs.WandbRuns(tmp_path, config, "test")
+    logs = {"0900": (5, True), "1000": (3, True), "0930": (9, True), "0945": (12, False)}
+    paths = {}
+    for time, read in logs.items():  # the clock was set back after the one of 1000
+        folder = tmp_path / "wandb" / f"offline-run-20260101_{time}00-{sent._identity('a')}"
+        folder.mkdir(parents=True)
+        paths[folder / "run.wandb"] = read
+        (folder / "run.wandb").touch()
+    monkeypatch.setattr(wandb_runs, "_read_log", paths.__getitem__)
+    assert sent._held_offline("a") == 9
+    assert [path.is_file() for path in paths] == [whole for _, whole in logs.values()]
+    cut = next(path for path in paths if "_0900" in path.parent.name)
+    paths[cut] = (12, False)
+    cut.with_name("run.wandb.syncstate").touch()
+    assert sent._held_offline("a") == 12
+    assert not cut.parent.exists()
