@@ -4,9 +4,11 @@ import contextlib
 import errno
 import glob
 import json
+import lzma
 import math
 import os
 import re
+import struct
 import time
 import zipfile
 import zlib
@@ -22,12 +24,17 @@ DISK_TROUBLE = (
     errno.ENOSPC, errno.EDQUOT, errno.EACCES, errno.EROFS, errno.EFBIG, errno.EIO,
     errno.ESTALE, errno.ENOTCONN, errno.ENODEV, errno.ENXIO, errno.ETIMEDOUT,  # it has gone
 )  # fmt: skip
-# What NumPy and `zipfile` raise for files that are no whole `.npz`; RuntimeError: "is encrypted".
-_NO_ARRAYS = (
-    ValueError, OSError, KeyError, EOFError, RuntimeError, MemoryError, zipfile.BadZipFile,
-    zlib.error,
+# What NumPy, JSON and `zipfile` raise for files that are no whole archive; RuntimeError: it is
+# encrypted, its compression is unknown, or what it says is nested too deeply.
+NO_ARCHIVE = (
+    ValueError, OSError, KeyError, EOFError, RuntimeError, MemoryError, OverflowError,
+    zipfile.BadZipFile, zlib.error, lzma.LZMAError, struct.error,
 )  # fmt: skip
 _ABANDONED = 3600  # seconds; no file takes as long to write
+_DENSEST = 1032  # bytes that one byte of `zlib` can stand for
+
+# Of an array: letters of `np.dtype.kind`, and sizes; the same name is the same size.
+Form = tuple[str, tuple[int | str, ...]]
 
 
 def plain(value: Any) -> Any:
@@ -139,14 +146,63 @@ def read_arrays(path: Path, names: Iterable[str], remedy: str) -> dict[str, np.n
       ConfigError: it is missing or damaged.
     """
     try:
+        _check_announced(path)
         with np.load(path, allow_pickle=False) as stored:
             found = {name: stored[name] for name in stored.files}
-    except _NO_ARRAYS as error:
+    except NO_ARCHIVE as error:
         reason = "is missing" if isinstance(error, FileNotFoundError) else f"is damaged ({error})"
         raise ConfigError(f"{path} {reason}: {remedy}".replace("\n", " ")) from error
     if missing := sorted(set(names) - found.keys()):
         raise ConfigError(f"{path} is damaged (it has no {missing[0]}): {remedy}")
     return found
+
+
+def _check_announced(path: Path) -> None:
+    """ValueError: an `.npz` announces arrays that no file of its size can hold."""
+    left = _DENSEST * path.stat().st_size
+    with zipfile.ZipFile(path) as archive:
+        for name in archive.namelist():
+            with archive.open(name) as member:
+                first = np.lib.format.read_magic(member) == (1, 0)
+                form = np.lib.format
+                read = form.read_array_header_1_0 if first else form.read_array_header_2_0
+                shape, _, dtype = read(member)
+            left -= math.prod(shape) * dtype.itemsize
+            if left < 0:
+                raise ValueError(f"{name} announces {shape}, more than the file holds")
+
+
+def check_arrays(
+    path: Path, arrays: Mapping[str, np.ndarray], forms: Mapping[str, Form], remedy: str
+) -> None:
+    """Compares what `read_arrays` read with what its reader expects.
+
+    Args:
+      forms: by array: the kinds of numbers, "iu" for whole ones, and the shape, `("positions", 7)`.
+      remedy: what to do when it is otherwise.
+
+    Raises:
+      ConfigError: an array is missing, of another kind or shape, or holds a number that is not
+        finite.
+    """
+    sizes: dict[int | str, int] = {}
+    for name, (kinds, shape) in forms.items():
+        array = arrays.get(name)
+        if array is None:
+            reason = f"it has no {name}"
+        elif array.dtype.kind not in kinds:
+            reason = f"{name} holds {array.dtype}"
+        elif array.ndim != len(shape) or any(
+            size != (sizes.setdefault(wanted, size) if isinstance(wanted, str) else wanted)
+            for wanted, size in zip(shape, array.shape, strict=True)
+        ):
+            expected = ", ".join(str(sizes.get(size, size)) for size in shape)
+            reason = f"{name} has the shape {array.shape}, ({expected}) is expected"
+        elif array.dtype.kind == "f" and not np.isfinite(array).all():
+            reason = f"{name} is not finite"
+        else:
+            continue
+        raise ConfigError(f"{path} is damaged ({reason}): {remedy}")
 
 
 def read_json(path: Path) -> dict[str, Any]:
@@ -167,7 +223,7 @@ def read(path: Path, kind: type = object) -> Any:
         if isinstance(found := json.loads(path.read_text("utf-8")), kind):
             return found
         error = f"it holds no {'list' if kind is list else 'object'}"
-    except ValueError as wrong:
+    except (ValueError, RecursionError) as wrong:
         error = str(wrong)
     raise ConfigError(f"{path} is damaged ({error}): put back a copy of it")
 
@@ -189,7 +245,7 @@ def append_rows(path: Path, rows: Iterable[dict[str, Any]]) -> None:
 def read_rows(path: Path) -> list[dict[str, Any]]:
     """The whole lines of a JSONL file; a last line cut short by a crash is not one.
 
-    ConfigError: a whole line is not JSON any more.
+    ConfigError: a whole line is no JSON object any more.
     """
     if not path.exists():
         return []
@@ -197,8 +253,10 @@ def read_rows(path: Path) -> list[dict[str, Any]]:
     rows = []
     for number, line in enumerate(lines, 1):
         try:
-            rows.append(json.loads(line))
-        except ValueError as error:
+            if not isinstance(row := json.loads(line), dict):
+                raise ValueError("it holds no object")
+            rows.append(row)
+        except (ValueError, RecursionError) as error:
             raise ConfigError(
                 f"{path} is damaged (line {number}: {error}): put back a copy of it"
             ) from error
