@@ -208,10 +208,13 @@ def read(file: Path) -> dict[str, Any]:
             manifest: dict[str, Any] = json.loads(archive.read(path))
             folder = path.removesuffix(MANIFEST)
             for entry in manifest["files"]:
+                if archive.getinfo(folder + entry["file"]).file_size != entry["bytes"]:
+                    raise ValueError(f"{entry['file']} has another size")
                 content = archive.read(folder + entry["file"])
                 if hashlib.sha256(content).hexdigest() != entry["sha256"]:
                     raise ConfigError(f"--read={file} is damaged: {entry['file']} has changed")
-    except (OSError, ValueError, KeyError, zipfile.BadZipFile, zlib.error) as error:
+            describe(manifest)
+    except (*files.NO_ARCHIVE, TypeError) as error:
         if isinstance(error, ConfigError):
             raise
         if isinstance(error, FileNotFoundError):

@@ -172,6 +172,11 @@ def _check_announced(path: Path) -> None:
                 raise ValueError(f"{name} announces {shape}, more than the file holds")
 
 
+def form_of(one: Any, *lead: int | str) -> Form:
+    """That of arrays like `one`, with leading axes."""
+    return one.dtype.kind, (*lead, *one.shape)
+
+
 def check_arrays(
     path: Path, arrays: Mapping[str, np.ndarray], forms: Mapping[str, Form], remedy: str
 ) -> None:

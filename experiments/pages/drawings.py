@@ -12,6 +12,7 @@ from matplotlib.patches import Circle, FancyArrowPatch, FancyBboxPatch, Rectangl
 
 from experiments.pages import style
 from experiments.pages.wording import game_title, joined
+from jaxzero import files
 from jaxzero.games import Game, RacingKings
 from jaxzero.games.racing_kings import glyph
 from jaxzero.play.display import boards, drawing, session
@@ -23,8 +24,8 @@ def example_end(game: Game, recorded: Path) -> np.ndarray | None:
     """int8[H, W]: the end of the last shortest game in `games/final.npz`; None without it."""
     if not recorded.is_file():
         return None
-    with np.load(recorded) as stored:
-        actions = stored["actions"]
+    remedy = "delete it, and play the tournament again"
+    actions = files.read_arrays(recorded, ("actions",), remedy)["actions"]
     games = actions.reshape(len(actions), -1)
     lengths = (games >= 0).sum(axis=0)
     if not len(games) or not lengths.any():

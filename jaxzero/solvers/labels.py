@@ -212,5 +212,8 @@ def load(path: Path) -> tuple[Labelled, dict[str, Any]]:
         settings = json.loads(str(arrays["settings"]))
     except (KeyError, ValueError) as error:
         raise ConfigError(f"{path} is damaged ({error}): {remedy}") from error
+    forms = {"scores": ("i", ("positions", game.num_actions)), "plies": ("iu", ("positions",))}
+    forms |= {f"state_{i}": files.form_of(leaf, "positions") for i, leaf in enumerate(start)}
+    files.check_arrays(path, arrays, forms, remedy)
     states = jax.tree.unflatten(structure, leaves)
     return Labelled(game, states, arrays["scores"], arrays["plies"]), settings

@@ -109,9 +109,16 @@ def save(path: Path, positions: Positions) -> None:
 
 def load(path: Path, game: Game) -> Positions:
     """What `save` wrote. ConfigError: the file is damaged."""
-    nothing = jnp.zeros(())
-    shapes, structure = jax.tree.flatten(Positions(game.init(), *[nothing] * 4))
-    names = [f"leaf_{i}" for i in range(len(shapes))]
+    one = Positions(
+        states=game.init(),
+        right=jnp.zeros((game.num_actions,), bool),
+        value=jnp.zeros(()),
+        contested=jnp.zeros((), bool),
+        plies=jnp.int32(0),
+    )
+    leaves, structure = jax.tree.flatten(one)
+    forms = {f"leaf_{i}": files.form_of(leaf, "positions") for i, leaf in enumerate(leaves)}
     remedy = "delete it and learning.json, and both are made again"
-    arrays = files.read_arrays(path, names, remedy)
-    return jax.tree.unflatten(structure, [jnp.asarray(arrays[name]) for name in names])
+    arrays = files.read_arrays(path, forms, remedy)
+    files.check_arrays(path, arrays, forms, remedy)
+    return jax.tree.unflatten(structure, [jnp.asarray(arrays[name]) for name in forms])

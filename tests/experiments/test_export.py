@@ -286,6 +286,22 @@ def test_a_damaged_archive_is_noticed(damage: str, run_directory: Path, tmp_path
         export.read(archive)
 
 
+@pytest.mark.parametrize(
+    "manifest",
+    [
+        "[]", '{"files": null}', '{"files": [1]}', '{"files": []}', "[" * 100_000,
+        '{"files": [{"file": "a", "sha256": "", "bytes": 1000000000}]}',
+    ],
+)  # fmt: skip
+def test_an_archive_that_says_something_else_is_one_line(manifest: str, tmp_path: Path) -> None:
+    with zipfile.ZipFile(tmp_path / "odd.zip", "w") as packed:
+        packed.writestr("quick/a", "small")
+        packed.writestr(f"quick/{export.MANIFEST}", manifest)
+    with pytest.raises(ConfigError, match="is no whole archive of a run") as told:
+        export.read(tmp_path / "odd.zip")
+    assert "\n" not in str(told.value)
+
+
 def test_weights_hold_the_newest_networks(run_directory: Path) -> None:
     made: dict[str, Any] = {item.path: item.content for item in export.make(run_directory, 16).kept}
     index = json.loads(made[f"{weights.FOLDER}/{weights.INDEX}"])

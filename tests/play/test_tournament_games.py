@@ -66,6 +66,17 @@ def test_damaged_games_and_directories_are_refused(kept: Path) -> None:
     with pytest.raises(ConfigError, match=r"low.npz is missing: give games/NAME.npz"):
         tournament_games.read(kept.with_name("low.npz"), two)
     arrays = files.read_arrays(kept, ["actions", "pairs", "names"], "")
+    pairs = arrays["pairs"]
+    for name, spoilt in (
+        ("pairs", pairs[:, 0]),
+        ("pairs", np.concatenate([pairs, pairs])),
+        ("pairs", np.full((6, 3), 1)),
+        ("actions", arrays["actions"][0, 0]),
+        ("names", np.array("random")),
+    ):
+        files.write_arrays(kept, arrays | {name: spoilt})
+        with pytest.raises(ConfigError, match=r"final.npz is damaged \((pairs|actions|names) has"):
+            tournament_games.read(kept, two)
     files.write_arrays(kept, arrays | {"actions": np.full((20, 6, 2), 0, np.int16)})
     with pytest.raises(ConfigError, match="random against sum_seed0, game 1: move 5: "):
         tournament_games.read(kept, two)

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from jaxzero.games import make_game
+from jaxzero.settings.config import ConfigError
 from jaxzero.training import examination, examined_positions
 from jaxzero.training.examination import Answers, Positions
 from tests import small
@@ -115,6 +116,10 @@ def test_solved_positions_are_those_of_the_solver(tmp_path: Any) -> None:
     loaded = examined_positions.load(tmp_path / "positions.npz", game)
     assert jax.tree.structure(loaded) == jax.tree.structure(solved)
     jax.tree.map(np.testing.assert_array_equal, loaded, solved)
+    for spoilt in (solved.replace(plies=solved.plies[:-1]), solved.replace(value=solved.value / 0)):
+        examined_positions.save(tmp_path / "positions.npz", spoilt)
+        with pytest.raises(ConfigError, match=r"positions.npz is damaged \(leaf_"):
+            examined_positions.load(tmp_path / "positions.npz", game)
 
 
 def test_many_positions_take_turns(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -12,7 +12,11 @@ from jaxzero.play.display.session import replay
 from jaxzero.settings.config import ConfigError, nearest
 
 SUFFIX = ".npz"
-_ARRAYS = ("actions", "pairs", "names")
+_FORMS: dict[str, files.Form] = {
+    "actions": ("i", ("plies", "pairs", "games")),
+    "pairs": ("iuf", ("pairs", 2)),
+    "names": ("U", ("players",)),
+}
 
 
 def read(path: str | Path, between: Sequence[str]) -> list[Record]:
@@ -27,7 +31,9 @@ def read(path: str | Path, between: Sequence[str]) -> list[Record]:
         players, or a move is impossible.
     """
     path = files.from_home(path)
-    stored = files.read_arrays(path, _ARRAYS, "give games/NAME.npz of a run directory")
+    remedy = "give games/NAME.npz of a run directory"
+    stored = files.read_arrays(path, _FORMS, remedy)
+    files.check_arrays(path, stored, _FORMS, remedy)
     names = [str(name) for name in stored["names"]]
     wanted = _numbers(path, names, between)
     try:
