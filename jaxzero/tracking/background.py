@@ -39,6 +39,7 @@ class Background:
         """Args: name: for people. patience: seconds that `stop` waits."""
         self._name, self._patience = name, patience
         self._service = service
+        self._left = False  # nobody waits any longer, and the line about it is the last
         self._calls: queue.SimpleQueue[tuple[str, tuple[Any, ...]] | None] = queue.SimpleQueue()
         self._thread = threading.Thread(target=self._work, name=name, daemon=True)
         self._thread.start()
@@ -54,6 +55,7 @@ class Background:
         self._thread.join(self._patience)
         if self._thread.is_alive():
             self._warn(f"has not ended after {self._patience:g} seconds")
+            self._left = True
 
     def _work(self) -> None:
         failed = False
@@ -69,8 +71,9 @@ class Background:
                     self._warn(f"failed ({reason(each)})")
 
     def _warn(self, what: str) -> None:
-        line = f"warning: {self._name} {what}: continuing with local files only"
-        tqdm.write(line, file=sys.stderr)
+        if not self._left:
+            line = f"warning: {self._name} {what}: continuing with local files only"
+            tqdm.write(line, file=sys.stderr)
 
 
 def reason(error: Exception) -> str:

@@ -109,8 +109,7 @@ class Abacus:
         self.calls.append("close")
         if self._event is not None:
             self._event.wait(60)
-        else:
-            raise ExceptionGroup("two", [OSError("a: no\nnetwork"), TimeoutError()])
+        raise ExceptionGroup("two", [OSError("a: no\nnetwork"), TimeoutError()])
 
 
 def test_a_service_that_failed_is_closed_with_a_line_for_each_failure(
@@ -133,6 +132,7 @@ def test_nothing_waits_for_ever_for_a_service(capsys: pytest.CaptureFixture[str]
     background = Background("Abacus", Abacus(waits_for=event), patience=0.1)
     background.stop()
     event.set()
+    background._thread.join()
     said = "warning: Abacus has not ended after 0.1 seconds: continuing with local files only"
     assert capsys.readouterr().err.splitlines() == [said]
 
