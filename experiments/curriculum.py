@@ -23,7 +23,7 @@ from experiments.shell import cli
 from experiments.shell import study as shell
 from experiments.shell.study import StudyRun
 from jaxzero import files, runs, workdir
-from jaxzero.runs import Member
+from jaxzero.runs import Member, processes
 from jaxzero.settings import config as config_lib
 from jaxzero.settings.config import ConfigError
 from jaxzero.training import components
@@ -65,6 +65,7 @@ def run(config: ConfigDict, directory: Path, command: str | None = None) -> None
     """The whole study, or the rest of it: (config, workdir) -> results.json, report.html."""
     study = shell.begin(STUDY, config, directory, command, validate=validate, over_hosts=True)
     seconds = train(study)
+    processes.part()
     if jax.process_index() == 0:
         conclude(study, seconds)
 

@@ -25,7 +25,7 @@ from experiments.shell.study import StudyRun
 from experiments.strength import fixed_opponents, pool, tournament_files
 from jaxzero import files, runs, workdir
 from jaxzero.matches.tournament import Tournament
-from jaxzero.runs import Member, runner
+from jaxzero.runs import Member, processes, runner
 from jaxzero.runs import training_elo as training_elo_lib
 from jaxzero.runs.failures import Failures
 from jaxzero.runs.runner import Trained
@@ -106,6 +106,7 @@ def run(config: ConfigDict, directory: Path, command: str | None = None) -> None
     with Tracker(directory, config, STUDY) as tracker:
         failures = Failures(directory)
         trained = runner.train(config, members, directory, tracker, failures=failures)
+        processes.part()
         if jax.process_index() == 0:
             tracker.finish(conclude(study, trained, members))
 

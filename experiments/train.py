@@ -24,7 +24,7 @@ from experiments.shell.study import StudyRun
 from experiments.strength import examinations, player_folder
 from experiments.strength.examinations import Examiner, Record, Records
 from jaxzero import files, runs, solvers, workdir
-from jaxzero.runs import Member, learning, runner
+from jaxzero.runs import Member, learning, processes, runner
 from jaxzero.runs.runner import Observer
 from jaxzero.settings import config as config_lib
 from jaxzero.settings.config import ConfigError
@@ -65,6 +65,7 @@ def run(config: ConfigDict, directory: Path, command: str | None = None) -> None
                 observer = Observer(config.study.examine_every, progress.look)
             trained = runner.train(config, [member], directory, tracker, observer=observer)
             seconds = trained.compile_seconds
+        processes.part()
         if jax.process_index() == 0:
             tracker.finish(conclude(study, member, progress, seconds))
 

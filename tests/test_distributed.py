@@ -62,3 +62,48 @@ def test_two_processes_equal_one(tmp_path: Path) -> None:
             np.testing.assert_allclose(  # each device stops when its own games have ended
                 answer["metrics"][name], np.ravel(value), rtol=1e-5, atol=1e-5, err_msg=name
             )
+
+
+# Joins, parts and ends; the first looks at the other's lock, gone only when that has ended.
+_PARTING = """
+import fcntl, pathlib, sys, time
+from jaxzero.runs import processes
+processes.join()
+import jax
+from jax.experimental import multihost_utils
+lock = pathlib.Path(sys.argv[1]).open("a")
+if jax.process_index() == 1:
+    fcntl.flock(lock, fcntl.LOCK_EX)
+multihost_utils.sync_global_devices("locked")
+processes.part()
+ends = time.monotonic() + 60
+while jax.process_index() == 0 and time.monotonic() < ends:
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        sys.exit(0)
+    except BlockingIOError:
+        time.sleep(0.1)
+sys.exit(jax.process_index() == 0)
+"""
+
+
+def test_the_others_end_while_the_first_concludes(tmp_path: Path) -> None:
+    environment = os.environ | {
+        "JAX_COORDINATOR_ADDRESS": f"127.0.0.1:{free_port()}",
+        "JAX_CPU_COLLECTIVES_IMPLEMENTATION": "gloo",
+        "JAX_NUM_PROCESSES": "2",
+        "JAX_PLATFORMS": "cpu",
+    }
+    started = [
+        subprocess.Popen(
+            [sys.executable, "-c", _PARTING, str(tmp_path / "lock")],
+            cwd=ROOT, env=environment | {"JAX_PROCESS_ID": str(number)},
+        )
+        for number in range(PROCESSES)
+    ]  # fmt: skip
+    try:
+        assert [process.wait(TIMEOUT) for process in started] == [0, 0]
+    finally:
+        for process in started:
+            process.kill()
+            process.wait()

@@ -36,8 +36,8 @@ def part(row: str, number: int) -> tuple[Mapping[str, int], str | None]:
     after the first iteration.
 
     Returns:
-      what happened (`first killed`, `second killed`, `other aborted by JAX`, `ended before` the
-      moment came), and what was wrong.
+      what happened (`first killed`, `second killed`, `other aborted by JAX`, `other ended well`:
+      the second had done its part, `ended before` the moment came), and what was wrong.
     """
     rng, killed = random.Random(number), number % 2
     since = ("met", "trained")[number // 2 % 2]
@@ -75,6 +75,8 @@ def disturb(
     log = processes.log_of(directory)
     if status == -signal.SIGABRT and killed == 0:  # JAX's service, which was lost too, was faster
         return happened | {"other aborted by JAX": 1}, None
+    if status == 0 and killed == 1:  # the first concludes alone
+        return happened | {"other ended well": 1}, None
     if status == 1 and log.count(_SAID) == 1 and "Traceback" not in log:
         return happened, None
     return happened, f"the other ended with {status}: {log[-2000:]}"

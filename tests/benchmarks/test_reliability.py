@@ -152,6 +152,8 @@ SAID = "error: another process of this run has ended or can't be reached (Gloo .
         ("sleep 60", "sleep 0.4; exit 1", 0, ["first killed"], None),
         ("sleep 0.4; exit 1", "sleep 60", 1, ["second killed"], None),
         ("sleep 60", "sleep 0.4; kill -6 $$", 0, ["first killed", "other aborted by JAX"], None),
+        ("sleep 0.4; exit 0", "sleep 60", 1, ["second killed", "other ended well"], None),
+        ("sleep 60", "sleep 0.4; exit 0", 0, ["first killed"], "the other ended with 0"),
         ("sleep 0.4; kill -6 $$", "sleep 60", 1, ["second killed"], "ended with -6"),
         ("sleep 60", "sleep 60", 0, ["first killed"], "the other goes on after 1 s"),
         ("exit 0", "sleep 0.4", 0, ["ended before"], None),
