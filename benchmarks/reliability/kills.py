@@ -18,12 +18,15 @@ NAMES = (*studies.STUDIES, *commands.COMMANDS)
 def kill(name: str, number: int) -> tuple[Mapping[str, int], str | None]:
     """Kills one of `NAMES` up to six times, by -9 or one time in four by SIGTERM; it is resumed.
 
+    Studies with an even number save after each iteration, the others after every second.
+
     Returns:
       how often what happened (`kill -9`, `SIGTERM`, `ended before` a moment came), and what was
       wrong afterwards.
     """
     rng = random.Random(number)
     kind = commands if name in commands.COMMANDS else studies
+    given = {"every": 1 + number % 2} if kind is studies else {}
     seconds = kind.seconds(name)
     directory = kind.folder(name) / f"killed_{number}"
     studies.remove(directory)
@@ -32,11 +35,11 @@ def kill(name: str, number: int) -> tuple[Mapping[str, int], str | None]:
     while wrong is None and happened[_ENDED] == 0 and len(moments) < _MOST:
         moment = rng.uniform(0.02, 1.0) * seconds
         sent = signal.SIGTERM if rng.random() < 0.25 else signal.SIGKILL
-        what, wrong = _disturb(kind.begin(name, directory), moment, sent)
-        wrong = wrong or studies.lost(directory)
+        what, wrong = _disturb(kind.begin(name, directory, **given), moment, sent)
+        wrong = wrong or studies.lost(directory, **given)
         happened[what] += 1
         moments.append(f"{what} after {moment:.1f} s")
-    wrong = wrong or kind.resumed(name, directory)
+    wrong = wrong or kind.resumed(name, directory, **given)
     if wrong is None:
         studies.remove(directory)
     return happened, wrong and f"{name} {number}, {', '.join(moments)}: {wrong}"

@@ -13,6 +13,7 @@ import time
 from pathlib import Path
 from typing import Any, Final
 
+from benchmarks.reliability import arrays
 from experiments.costs import clock
 from experiments.hyperparameters import group_training
 from jaxzero import files, workdir
@@ -41,15 +42,17 @@ _NEEDS = "needs.json"
 _SIZES = {"resident": "VmHWM", "addresses": "VmPeak"}  # in /proc
 
 
-def _words(study: str) -> tuple[str, ...]:
+def _words(study: str, every: int = 1) -> tuple[str, ...]:
     module, _, name = STUDIES[study].rpartition(".")
     tiny = getattr(importlib.import_module(module), name)
     words = [f"{key}={value}" for key, value in tiny.items()] if isinstance(tiny, dict) else tiny
-    return (*words, "execution.checkpoint_every=1")
+    return (*words, f"execution.checkpoint_every={every}")
 
 
-def begin(study: str, directory: Path, *settings: str) -> subprocess.Popen:
+def begin(study: str, directory: Path, *settings: str, every: int = 1) -> subprocess.Popen:
     """The study in a directory, with its log beside it; it runs. Settings are added to its own.
+
+    It saves after every so many iterations.
 
     Unit seconds are those of the whole study: another measurement would make other numbers of cost.
     """
@@ -57,7 +60,7 @@ def begin(study: str, directory: Path, *settings: str) -> subprocess.Popen:
     if measured.exists() and not (directory / clock.CALIBRATION).exists():
         directory.mkdir(exist_ok=True)
         shutil.copy(measured, directory)
-    return processes.begin(study, directory, (*_words(study), *settings))
+    return processes.begin(study, directory, (*_words(study, every), *settings))
 
 
 def whole(study: str) -> Path:
@@ -116,10 +119,10 @@ def refused(status: int, directory: Path) -> str | None:
     return f"status {status}: {log[-2000:]}"
 
 
-def resumed(study: str, directory: Path) -> str | None:
+def resumed(study: str, directory: Path, every: int = 1) -> str | None:
     """Begins a disturbed study again, to its end; what is wrong with that."""
-    before = lost(directory)
-    if before is None and begin(study, directory).wait(PATIENCE):
+    before = lost(directory, every)
+    if before is None and begin(study, directory, every=every).wait(PATIENCE):
         before = processes.log_of(directory)[-2000:]
     return before or differing(whole(study), directory)
 
@@ -130,8 +133,8 @@ def remove(directory: Path) -> None:
     directory.with_suffix(".log").unlink(missing_ok=True)
 
 
-def lost(directory: Path) -> str | None:
-    """Whether more than the iteration at work is lost: rows that were written, never saved.
+def lost(directory: Path, every: int = 1) -> str | None:
+    """Whether more iterations are lost than are done between saves: rows written, never saved.
 
     Groups of a hyper-parameter study that are done need no checkpoints, nor do their rows together.
     """
@@ -140,13 +143,16 @@ def lost(directory: Path) -> str | None:
             continue
         done = max((row["iteration"] for row in files.read_rows(path)), default=0)
         saved = max(Checkpoints.steps(path.parent / "checkpoints"), default=0)
-        if done > saved + 1:
+        if done > saved + every:
             return f"{path.parent}: iteration {done} was done, {saved} is saved"
     return None
 
 
 def differing(expected: Path, found: Path) -> str | None:
-    """The first number that is not the same in two run directories; clocks do not count."""
+    """The first number that is not the same in two run directories; clocks do not count.
+
+    Of results and metrics, then of the newest networks and the tournaments' games, bit for bit.
+    """
     for path in sorted(expected.rglob("*")):
         other = found / path.relative_to(expected)
         if path.name == workdir.RESULTS and other.exists():
@@ -157,7 +163,7 @@ def differing(expected: Path, found: Path) -> str | None:
             same = path.name not in (workdir.RESULTS, workdir.METRICS)
         if not same:
             return f"{other} is not that of the study that was left alone"
-    return None
+    return arrays.differing(expected, found)
 
 
 def _results(path: Path) -> dict[str, Any]:

@@ -1,12 +1,14 @@
 """The campaign's generators make what they say, and its checks see what is wrong."""
 
 import json
+import shutil
 import signal
 import subprocess
 import time
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from benchmarks.reliability import commands, configs, disk, kills, mutations, page, pairs, studies
@@ -17,6 +19,7 @@ from experiments.shell import cli
 from jaxzero import files, workdir
 from jaxzero.runs.checkpoints import DIGEST
 from jaxzero.settings.config import ConfigError
+from tests.saved_runs import save_run
 
 
 def asked(**changes: Any) -> Case:
@@ -110,6 +113,37 @@ def test_what_a_kill_may_cost(tmp_path: Path) -> None:
     assert studies.lost(other) is None
     (same / workdir.RESULTS).unlink()
     assert "results.json is not that" in str(studies.differing(whole, same))
+
+
+def test_every_second_iteration_is_saved(tmp_path: Path) -> None:
+    run = run_directory(tmp_path / "run", 1.0, rows=4, saved=1)
+    assert studies.lost(run, every=2) is None
+    assert "iteration 3 was done, 1 is saved" in str(studies.lost(run, every=1))
+    assert "execution.checkpoint_every=2" in studies._words("arms", every=2)
+
+
+def test_games_and_networks_are_compared_bit_for_bit(tmp_path: Path) -> None:
+    def case(name: str, number: float, *, iterations: tuple[int, ...] = (1,)) -> Path:
+        run = save_run(tmp_path / name / "arm", iterations=iterations)
+        files.write_arrays(run / "games" / "final.npz", {"actions": np.array([number, np.nan])})
+        files.write_arrays(run / "other.npz", {"seconds": np.array(time.time())})
+        return tmp_path / name
+
+    whole = case("whole", 0.0)
+    assert studies.differing(whole, case("same", 0.0)) is None
+    other = case("other", -0.0)
+    assert "games/final.npz: actions is not that" in str(studies.differing(whole, other))
+    (other / "arm" / "games" / "final.npz").unlink()
+    assert "final.npz is missing" in str(studies.differing(whole, other))
+    longer = case("longer", 0.0, iterations=(1, 2))
+    assert "arm: iteration 1 " in str(studies.differing(whole, longer))
+    changed = save_run(tmp_path / "changed" / "arm", iterations=(2,))
+    newest = longer / "arm" / "snapshots"
+    shutil.rmtree(newest)
+    shutil.copytree(changed / "snapshots" / "2", newest / "1")
+    said = str(studies.differing(whole, longer))
+    assert "arm: iteration 1 " in said
+    assert said.endswith("is not that of the study that was left alone")
 
 
 def test_what_a_killed_command_may_leave(tmp_path: Path) -> None:
