@@ -20,6 +20,7 @@ import jax
 import jax.numpy as jnp
 from ml_collections import ConfigDict
 
+from benchmarks.reliability import played
 from benchmarks.reliability.mutations import Case
 from experiments.shell import cli, presets
 from experiments.shell import study as shell
@@ -162,17 +163,18 @@ def shrunk(config: ConfigDict) -> ConfigDict | None:
 
 
 def train(config: ConfigDict, iterations: int = 2) -> list[str]:
-    """Names of the losses that were not finite numbers in so many iterations."""
+    """What was wrong with so many iterations: with their losses, games and examples."""
     spec, hyper = spec_lib.make_spec(config), spec_lib.make_hyper(config)
     shapes = hardware.heldout_shapes(config)
     held = jax.tree.map(lambda x: jnp.ones(x.shape, x.dtype), shapes)
     state = jax.jit(lambda: iteration.init(spec, jnp.int32(config.seed)))()
     iterate = jax.jit(lambda state: iteration.iterate(spec, hyper, state, held))
     broken = []
-    for _ in range(iterations):
-        state, metrics = iterate(state)
-        broken += broken_losses(metrics)
-    return broken
+    with played.watched(spec) as found:
+        for _ in range(iterations):
+            state, metrics = iterate(state)
+            broken += broken_losses(metrics)
+    return broken + found
 
 
 def _member(config: ConfigDict) -> Member:

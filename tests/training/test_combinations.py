@@ -16,10 +16,11 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from benchmarks.reliability import played
 from jaxzero.games.gobang import Gobang
 from jaxzero.search import Evaluate
 from jaxzero.settings.config import ConfigError, changed, default_config
-from jaxzero.training import episodes, features, iteration, learner, losses, past
+from jaxzero.training import episodes, features, iteration, learner, past
 from jaxzero.training import spec as spec_lib
 from jaxzero.training.replay import Examples
 from jaxzero.training.spec import Spec
@@ -222,36 +223,16 @@ def check(row: Row) -> None:
     """Plays a row, and holds its games and targets against what must be true of any."""
     settings, spec = settings_of(row), spec_of(row)
     games, examples = play(row)
-    valid, what = games.valid, str({k: v for k, v in settings.items() if BASE.get(k) != v})
-    chosen = np.take_along_axis(games.legal, np.maximum(games.action, 0)[..., None], -1)[..., 0]
-    assert chosen[valid].all(), f"illegal moves: {what}"
-    policies = np.concatenate([games.policy[games.recorded], examples.policy])
-    legal = np.concatenate([games.legal[games.recorded], examples.legal])
-    assert (policies[~legal] == 0).all(), what
-    assert (policies >= 0).all(), what
-    np.testing.assert_allclose(policies.sum(-1), 1, atol=1e-5, err_msg=what)
-
-    # The label of a game is one number, with the sign of whoever is to move.
-    if not spec.selfplay.known_labels:
-        left = games.plies - np.arange(len(valid))[:, None]
-        sign = np.where(games.to_move == 0, 1, -1)
-        label = games.value * sign / spec.search.discount ** np.maximum(left, 0)
-        final = np.broadcast_to(label[0], label.shape)
-        np.testing.assert_allclose(label[valid], final[valid], atol=1e-5, err_msg=what)
-
+    what = str({k: v for k, v in settings.items() if BASE.get(k) != v})
+    assert not played.wrong(spec, games, examples), what
     if examples.features is not None:  # equal positions have equal features, merged or not
         moves, results = examples.features
         np.testing.assert_allclose(moves, first(examples.observation), atol=1e-5, err_msg=what)
         np.testing.assert_array_equal(moves, -results, err_msg=what)
-    draw = examples.draw
-    if draw is None:  # the result is read from the value
-        draw = np.where(np.abs(examples.value) < 0.5, 1 - np.abs(examples.value), 0)
-    for value, drawn in ((games.value[valid], games.drawn[valid]), (examples.value, draw)):
-        shares = np.asarray(losses.outcome_shares(value, drawn))
-        assert shares.min(initial=0) > -1e-5, what
-        np.testing.assert_allclose(shares.sum(-1), 1, atol=1e-5, err_msg=what)
-    if isinstance(spec.game, OnlyDraws) and len(draw):
-        np.testing.assert_allclose(draw, 1, atol=2e-4, err_msg=what)
+    if isinstance(spec.game, OnlyDraws) and len(examples.value):
+        drawn = examples.draw
+        if drawn is not None:
+            np.testing.assert_allclose(drawn, 1, atol=2e-4, err_msg=what)
         np.testing.assert_allclose(examples.value, 0, atol=2e-4, err_msg=what)
 
 
