@@ -7,7 +7,7 @@ import random
 import signal
 import subprocess
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Final
 
@@ -21,12 +21,23 @@ _STUDY: Final = "loss_ablation"
 # What the two share: each trains runs of its own, or both train one, half of its games each.
 ROWS: Final = {"runs": "study.targets=sum,product", "games": "study.targets=sum"}
 _PATIENCE: Final = 60  # seconds in which the other has to end
-# What shows that the two have met, and that an iteration is done.
-_SIGNS: Final = {"met": workdir.CONFIG, "trained": workdir.METRICS}
 _SAID: Final = "error: another process of this run has ended"
 _TIMES: Final = "times.json"
 
 Pair = tuple[subprocess.Popen, ...]
+
+
+def have_met(directory: Path) -> bool:
+    """Whether the two share the run directory: programs are compiled now."""
+    return (directory / workdir.CONFIG).exists()
+
+
+def have_trained(directory: Path) -> bool:
+    """Whether an iteration is done; the first line of metrics is that of untrained networks."""
+    return any(row["iteration"] > 0 for row in files.read_rows(directory / workdir.METRICS))
+
+
+_SIGNS: Final = {"met": have_met, "trained": have_trained}
 
 
 def part(row: str, number: int) -> tuple[Mapping[str, int], str | None]:
@@ -73,7 +84,8 @@ def disturb(
     except subprocess.TimeoutExpired:
         return happened, f"the other goes on after {_PATIENCE} s"
     log = processes.log_of(directory)
-    if status == -signal.SIGABRT and killed == 0:  # JAX's service, which was lost too, was faster
+    # JAX is faster where its service was lost too, or where this process is still compiling.
+    if status == -signal.SIGABRT and (killed == 0 or not have_trained(directory)):
         return happened | {"other aborted by JAX": 1}, None
     if status == 0 and killed == 1:  # the first concludes alone
         return happened | {"other ended well": 1}, None
@@ -152,9 +164,9 @@ def whole(row: str) -> Path:
     return directory
 
 
-def _wait_for(sign: str, pair: Pair, directory: Path) -> None:
-    """Raises RuntimeError if a process ends before there is a file."""
-    while not (directory / sign).exists():
+def _wait_for(sign: Callable[[Path], bool], pair: Pair, directory: Path) -> None:
+    """Raises RuntimeError if a process ends before a sign is there."""
+    while not sign(directory):
         if any(process.poll() is not None for process in pair):
-            raise RuntimeError(f"ended before {sign}: {processes.log_of(directory)[-500:]}")
+            raise RuntimeError(f"ended too early: {processes.log_of(directory)[-500:]}")
         time.sleep(0.05)

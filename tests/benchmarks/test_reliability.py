@@ -205,11 +205,26 @@ def test_one_of_two_is_killed(
 ) -> None:
     monkeypatch.setattr(pairs, "_PATIENCE", 1)
     (tmp_path / "run.log").write_text(SAID)
+    (tmp_path / "run").mkdir()
+    files.append_rows(tmp_path / "run" / workdir.METRICS, [{"iteration": 0}, {"iteration": 1}])
     pair = tuple(subprocess.Popen(["bash", "-c", words]) for words in (first, second))
     found, said = pairs.disturb(pair, killed, 0.1, tmp_path / "run")
     pairs.end(pair)
     assert list(found) == happened
     assert said is None if wrong is None else wrong in str(said)
+
+
+@pytest.mark.parametrize("rows", [[], [{"iteration": 0}]])
+def test_jax_ends_the_other_where_it_still_compiles(
+    rows: list[dict[str, int]], tmp_path: Path
+) -> None:
+    (tmp_path / "run.log").touch()
+    (tmp_path / "run").mkdir()
+    files.append_rows(tmp_path / "run" / workdir.METRICS, rows)
+    words = "sleep 0.4; kill -6 $$", "sleep 60"
+    pair = tuple(subprocess.Popen(["bash", "-c", line]) for line in words)
+    found = pairs.disturb(pair, 1, 0.1, tmp_path / "run")
+    assert found == ({"second killed": 1, "other aborted by JAX": 1}, None)
 
 
 @pytest.mark.parametrize("log", ["", SAID + SAID, f"Traceback (most recent call last):\n{SAID}"])
