@@ -5,6 +5,7 @@ import json
 import math
 import re
 import sys
+from xml.etree import ElementTree
 
 import numpy as np
 import pytest
@@ -49,6 +50,28 @@ def test_the_page_is_whole_and_needs_nothing_from_outside(full):
     assert {link[1:] for link in page.loaded if link[0] == "#"} <= set(page.ids)
     assert not re.search(r"@import|url\((?!#)|<script|<link", text)
     assert "&lt;b&gt;" in text  # the command is escaped
+
+
+def test_names_with_markup_stay_text(tmp_path):
+    markup = "</svg><script>'&\"x</script><!--"
+    given = [
+        made_up.metrics(made_up.TARGETS, 1, 2),
+        made_up.results(made_up.TARGETS, 1, 2, "connect_four_5x5"),
+    ]
+    words = json.dumps(given)
+    for name in ("mcts_50", "sum_seed0", "Final networks", "trained beats untrained", "0.10.2"):
+        assert f'"{name}"' in words
+        words = words.replace(f'"{name}"', json.dumps(markup + name))
+    folder = made_up.write(tmp_path, *json.loads(words))
+    text = reports.write(folder).read_text(encoding="utf-8")
+    assert Page(text).open == []
+    assert "<script" not in text
+    assert text.count("&lt;script&gt;") > 10
+    figures = list((folder / "figures").glob("*.svg"))
+    for figure in figures:
+        ElementTree.parse(figure)
+        assert "<script" not in figure.read_text(encoding="utf-8")
+    assert any("&lt;script&gt;" in figure.read_text(encoding="utf-8") for figure in figures)
 
 
 def test_the_page_fits_a_desktop_and_a_phone(full, browser, tmp_path):
