@@ -32,7 +32,7 @@ def sbatch(jobs: Path, script: str) -> None:
     if "--partition=closed" in Path(script).read_text():
         sys.exit("sbatch: error: invalid partition specified: closed")
     number = os.getpid()  # submitit remembers the numbers of all jobs of a process
-    (jobs / f"{number}.state").write_text("PENDING")
+    enter(jobs, number, "PENDING")
     (jobs / f"{number}.sh").write_bytes(Path(script).read_bytes())
     words = [sys.executable, __file__, str(jobs), "job", str(number)]
     quiet = {"stdin": subprocess.DEVNULL, "stdout": subprocess.DEVNULL}
@@ -45,7 +45,7 @@ def job(jobs: Path, number: str) -> None:
     state, again = jobs / f"{number}.state", jobs / f"{number}.again"
     environment = os.environ | {"SLURM_JOB_ID": number}
     while True:
-        state.write_text("RUNNING")
+        enter(jobs, number, "RUNNING")
         status = subprocess.run(
             ["bash", jobs / f"{number}.sh"], env=environment, check=False
         ).returncode
@@ -53,7 +53,7 @@ def job(jobs: Path, number: str) -> None:
             break
         again.unlink()
     if state.read_text() == "RUNNING":
-        state.write_text("FAILED" if status else "COMPLETED")
+        enter(jobs, number, "FAILED" if status else "COMPLETED")
 
 
 def srun(jobs: Path, *words: str) -> None:
@@ -79,7 +79,7 @@ def sacct(jobs: Path, *words: str) -> None:
 
 def scancel(jobs: Path, number: str) -> None:
     """SIGTERM to a job's step."""
-    (jobs / f"{number}.state").write_text("CANCELLED")
+    enter(jobs, number, "CANCELLED")
     send(jobs, number, signal.SIGTERM)
 
 
@@ -87,6 +87,13 @@ def scontrol(jobs: Path, requeue: str, number: str) -> None:
     """Lets a job begin again."""
     assert requeue == "requeue"
     (jobs / f"{number}.again").touch()
+
+
+def enter(jobs: Path, number: int | str, state: str) -> None:
+    """Notes a job's state, whole: another command may be reading it."""
+    part = jobs / f"{number}.{os.getpid()}.part"
+    part.write_text(state)
+    part.replace(jobs / f"{number}.state")
 
 
 def send(jobs: Path, number: str, sent: int) -> None:
