@@ -1,9 +1,17 @@
-"""`.ci/versions`: what passed at a commit is not run again, and its line is the only change."""
+"""`.ci/versions`: what passed at a commit is not run again, and its line is the only change.
+
+What is deprecated is an error in the programs that tests start, too.
+"""
 
 import os
 import shutil
 import subprocess
+import sys
 from pathlib import Path
+
+import pytest
+
+from tests.experiments import processes
 
 ROOT = Path(__file__).parents[1]
 SUITE = """echo $PYTHON >>asked
@@ -57,3 +65,13 @@ def test_what_passed_is_not_run_again(tmp_path: Path) -> None:
     assert [row[0::2] for row in rows] == passed
     (tmp_path / ".ci" / "run").write_text(SUITE + "# other code\n")
     assert run() == (1, [])  # commit first
+
+
+@pytest.mark.parametrize(("module", "status"), [("jaxzero.games", 1), ("numpy", 0)])
+def test_started_programs_call_nothing_deprecated(module: str, status: int) -> None:
+    script = (
+        f"import warnings; warnings.warn_explicit('old', DeprecationWarning, 'x', 1, '{module}')"
+    )
+    environment = os.environ | {"PYTHONPATH": str(processes.STRICT)}
+    ended = subprocess.run([sys.executable, "-c", script], env=environment, capture_output=True)
+    assert ended.returncode == status

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 _ROOT = Path(__file__).resolve().parents[2]
+STRICT = Path(__file__).with_name("strict")  # what Python loads first
 ONE_DEVICE = "--xla_force_host_platform_device_count=1"
 # Of one process, not of what was computed.
 TIMES = re.compile(r"seconds|minutes|hours|phases|programs|environment|command|noise")
@@ -42,7 +43,7 @@ def start(
         cwd=place,
         env={
             **os.environ,
-            "PYTHONPATH": str(_ROOT),
+            "PYTHONPATH": os.pathsep.join(map(str, (STRICT, _ROOT))),
             "XLA_FLAGS": f"{os.environ.get('XLA_FLAGS', '')} {ONE_DEVICE}",
             **environment,
         },
