@@ -269,8 +269,14 @@ def read_rows(path: Path) -> list[dict[str, Any]]:
 
 
 def drop_rows_after(path: Path, iteration: int) -> None:
-    """Forgets the metrics of iterations that will be done again."""
-    rewrite_rows(path, (row for row in read_rows(path) if row["iteration"] <= iteration))
+    """Forgets the metrics of iterations that will be done again.
+
+    ConfigError: the file is damaged.
+    """
+    rows = read_rows(path)
+    if any(not isinstance(row.get("iteration"), int) for row in rows):
+        raise ConfigError(f"{path} is damaged (a line has no iteration): put back a copy of it")
+    rewrite_rows(path, (row for row in rows if row["iteration"] <= iteration))
 
 
 def rewrite_rows(path: Path, rows: Iterable[dict[str, Any]]) -> None:

@@ -47,11 +47,11 @@ def test_a_row_after_one_that_was_cut_short_is_whole(tmp_path: Path) -> None:
         assert [row["iteration"] for row in files.read_rows(path)] == [*kept, 2]
 
 
-@pytest.mark.parametrize("damage", [b'{"iter', b"\0" * 9, b"\xff", b"5", b"[" * 100_000])
+@pytest.mark.parametrize("damage", [b'{"iter', b"\0" * 9, b"\xff", b"5", b"{}", b"[" * 100_000])
 def test_a_damaged_row_is_one_line(tmp_path: Path, damage: bytes) -> None:
     path = tmp_path / "metrics.jsonl"
     path.write_bytes(b'{"iteration": 1}\n' + damage + b'\n{"iteration": 3}\n')
-    with pytest.raises(ConfigError, match=r"metrics.jsonl is damaged \(line 2: "):
+    with pytest.raises(ConfigError, match=r"metrics.jsonl is damaged \((line 2: |a line has no)"):
         files.drop_rows_after(path, 1)
     assert path.read_bytes().startswith(b'{"iteration": 1}\n' + damage)  # nothing is thrown away
 
