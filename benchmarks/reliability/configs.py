@@ -37,6 +37,7 @@ _NAMES = re.compile(r"config\.[\w.\[\]]|--\w|preset|key|flag")
 _SMALL = {k: v for k, v in TINY.items() if k != "game"} | {
     "network.blocks": 1,
     "selfplay.parts": 1,
+    "train.passes": 2.0,
     "search.tree_moves": 2,
     "evaluation.heldout_games": 1,
     "evaluation.heldout_simulations": 2,
