@@ -43,8 +43,8 @@ _SIGNS: Final = {"met": have_met, "trained": have_trained}
 def part(row: str, number: int) -> tuple[Mapping[str, int], str | None]:
     """Kills one of two processes by -9, by turns the first and the second; both begin again.
 
-    Moments are random: two in four lie anywhere from when the two have met to their end, the others
-    after the first iteration.
+    Moments are random, up to when the second has done its part: two in four since the two have met,
+    the others since the first iteration is done.
 
     Returns:
       what happened (`first killed`, `second killed`, `other aborted by JAX`, `other ended well`:
@@ -53,7 +53,7 @@ def part(row: str, number: int) -> tuple[Mapping[str, int], str | None]:
     rng, killed = random.Random(number), number % 2
     since = ("met", "trained")[number // 2 % 2]
     times = files.read_json(whole(row) / _TIMES)
-    moment = rng.uniform(0.0, 1.0) * (times["ended"] - times[since])
+    moment = rng.uniform(0.0, 1.0) * (times["parted"] - times[since])
     directory = folder(row) / f"parted_{number}"
     studies.remove(directory)
     pair = begin(row, directory)
@@ -153,10 +153,12 @@ def whole(row: str) -> Path:
                 for name, sign in _SIGNS.items():
                     _wait_for(sign, pair, place)
                     times[name] = time.monotonic() - begun
+                while all(process.poll() is None for process in pair):
+                    time.sleep(0.05)
+                times["parted"] = time.monotonic() - begun
                 statuses = [process.wait(studies.PATIENCE) for process in pair]
             finally:
                 end(pair)
-            times["ended"] = time.monotonic() - begun
             if any(statuses):
                 raise RuntimeError(f"{row}: {processes.log_of(place)[-500:]}")
         studies.remove(directory.with_name("again"))
