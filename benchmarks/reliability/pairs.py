@@ -21,6 +21,7 @@ _STUDY: Final = "loss_ablation"
 # What the two share: each trains runs of its own, or both train one, half of its games each.
 ROWS: Final = {"runs": "study.targets=sum,product", "games": "study.targets=sum"}
 _PATIENCE: Final = 60  # seconds in which the other has to end
+_OVER: Final = "playing the final tournaments"  # training is, what is said then
 _SAID: Final = "error: another process of this run has ended"
 _TIMES: Final = "times.json"
 
@@ -87,7 +88,7 @@ def disturb(
     # JAX is faster where its service was lost too, or where this process is still compiling.
     if status == -signal.SIGABRT and (killed == 0 or not have_trained(directory)):
         return happened | {"other aborted by JAX": 1}, None
-    if status == 0 and killed == 1:  # the first concludes alone
+    if status == 0 and (killed == 1 or _OVER in log):  # the first concludes alone
         return happened | {"other ended well": 1}, None
     if status == 1 and log.count(_SAID) == 1 and "Traceback" not in log:
         return happened, None

@@ -214,6 +214,13 @@ def test_one_of_two_is_killed(
     assert said is None if wrong is None else wrong in str(said)
 
 
+def test_the_second_may_end_well_when_training_is_over(tmp_path: Path) -> None:
+    (tmp_path / "run.log").write_text("playing the final tournaments...")
+    pair = tuple(subprocess.Popen(["bash", "-c", w]) for w in ("sleep 60", "sleep 0.4; exit 0"))
+    found = pairs.disturb(pair, 0, 0.1, tmp_path / "run")
+    assert found == ({"first killed": 1, "other ended well": 1}, None)
+
+
 @pytest.mark.parametrize("rows", [[], [{"iteration": 0}]])
 def test_jax_ends_the_other_where_it_still_compiles(
     rows: list[dict[str, int]], tmp_path: Path
