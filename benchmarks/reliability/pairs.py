@@ -49,7 +49,7 @@ def part(row: str, number: int) -> tuple[Mapping[str, int], str | None]:
 
     Returns:
       what happened (`first killed`, `second killed`, `other aborted by JAX`, `other ended well`:
-      the second had done its part, `ended before` the moment came), and what was wrong.
+      training was over, `ended before` the moment came), and what was wrong.
     """
     rng, killed = random.Random(number), number % 2
     since = ("met", "trained")[number // 2 % 2]

@@ -230,9 +230,8 @@ def check(row: Row) -> None:
         np.testing.assert_allclose(moves, first(examples.observation), atol=1e-5, err_msg=what)
         np.testing.assert_array_equal(moves, -results, err_msg=what)
     if isinstance(spec.game, OnlyDraws) and len(examples.value):
-        drawn = examples.draw
-        if drawn is not None:
-            np.testing.assert_allclose(drawn, 1, atol=2e-4, err_msg=what)
+        if examples.draw is not None:
+            np.testing.assert_allclose(examples.draw, 1, atol=2e-4, err_msg=what)
         np.testing.assert_allclose(examples.value, 0, atol=2e-4, err_msg=what)
 
 
