@@ -27,10 +27,11 @@ def example_end(game: Game, recorded: Path) -> np.ndarray | None:
     remedy = "delete it, and play the tournament again"
     actions = files.read_arrays(recorded, ("actions",), remedy)["actions"]
     games = actions.reshape(len(actions), -1)
-    lengths = (games >= 0).sum(axis=0)
+    lengths: np.ndarray = (games >= 0).sum(axis=0)
     if not len(games) or not lengths.any():
         return None
-    moves = games[:, int(np.flatnonzero(lengths == lengths[lengths > 0].min())[-1])]
+    last = np.flatnonzero(lengths == lengths[lengths > 0].min())[-1]
+    moves: np.ndarray = games[:, last]
     end = session.replay(game, moves[moves >= 0].tolist())
     return boards.stones(game, end.now.state)
 
